@@ -1,4 +1,5 @@
-//! Packets as a client may send them: framing, compression, PROXY headers, the handshake, commands and parameters.
+//! Packets as a client may send them: framing, compression, PROXY headers, the handshake, commands and
+//! parameters.
 
 use wire::command::{Command, LongData, ParameterContext};
 use wire::compression::{Algorithm, Compressor, Decompressor};

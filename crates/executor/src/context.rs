@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
-use functions::EvalContext;
+use functions::{EvalContext, Expr};
 use memory::Broker;
 use planner::plan::Locking;
 use types::Result;
@@ -16,7 +16,7 @@ pub struct ExecContext<'a> {
     pub eval: &'a EvalContext,
     pub store: &'a kv::Store,
     /// The source of AUTO_INCREMENT ids.
-    pub catalog: &'a Arc<catalog::Catalog>,
+    pub cluster: &'a cluster::Cluster,
     /// Rows of `information_schema` and its like.
     pub virtual_tables: &'a dyn VirtualTables,
     /// Set by KILL and when the client has disconnected. It ends lock waits, too.
@@ -36,15 +36,16 @@ pub struct ExecContext<'a> {
     pub explicit_auto_random: bool,
 }
 
-/// The tables whose rows the server computes.
+/// The tables that the server itself provides.
 pub trait VirtualTables: Send + Sync {
-    /// Batches that hold *all* columns of the table. A column whose offset is not in `wanted` may be NULL if
-    /// its values are expensive to find.
+    /// Batches that hold *all* columns of the table. What is expensive to compute may be NULL in a column whose offset is not
+    /// `wanted`. `conditions`: each reads one column; rows that do not satisfy them may be left out.
     fn rows(
         &self,
         database: &str,
         table: &str,
         wanted: &[usize],
+        conditions: &[Expr],
         eval: &EvalContext,
     ) -> Result<Vec<RecordBatch>>;
 }

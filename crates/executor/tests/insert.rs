@@ -511,7 +511,7 @@ fn hidden_row_ids_are_spread_where_the_table_says_so() {
     for a in 0..30 {
         c.exec(&format!("insert into t values ({a}), ({})", a + 100));
     }
-    let schema = db.catalog.schema();
+    let schema = db.cluster.schema();
     let range = KeyRange::from(schema::layout::table_range(schema.table("d", "t").unwrap()));
     let ids: Vec<u64> = kv::Reader::scan_page(&db.store.latest(), &range, usize::MAX, false)
         .unwrap()

@@ -43,7 +43,7 @@ fn write(c: &Conn<'_>, state: SchemaState, sql: &str) -> Result<u64> {
 
 /// How many entries the last index has.
 fn entries(db: &Db) -> usize {
-    let schema = db.catalog.schema();
+    let schema = db.cluster.schema();
     let table = schema.table("d", "t").unwrap();
     let range = KeyRange::from(index_range(table, table.indexes.len() - 1));
     let snapshot = db.store.snapshot_now().unwrap();

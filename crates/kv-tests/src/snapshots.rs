@@ -1,4 +1,5 @@
-//! Snapshots see exactly the transactions committed at or before their timestamp; reads, scans and batches alike.
+//! Snapshots see exactly the transactions committed at or before their timestamp; reads, scans and batches
+//! alike.
 
 use crate::Factory;
 use crate::support::*;

@@ -1,10 +1,11 @@
 //! The engine behind [`kv::Store`].
 
 use crate::cluster::Cluster;
-use crate::gc::{self, Collector};
+use crate::gc;
 use crate::node::Node;
 use crate::options::TikvOptions;
-use crate::prober::Prober;
+use crate::periodic::Periodic;
+use crate::prober;
 use crate::ranges;
 use crate::read;
 use crate::scan;
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 /// See the module.
 pub struct TikvEngine {
     /// Declared before `node`, so that their threads end first.
-    collector: Option<Collector>,
-    prober: Option<Prober>,
+    collector: Option<Periodic>,
+    prober: Option<Periodic>,
     node: Arc<Node>,
 }
 
@@ -38,10 +39,10 @@ impl TikvEngine {
         let node = Arc::new(Node::new(cluster, safe_point));
         gc::check_for_tidb(&node)?;
         let collector = match node.cluster.options.background {
-            true => Some(Collector::start(&node)?),
+            true => Some(gc::start(&node)?),
             false => None,
         };
-        let prober = Some(Prober::start(&node));
+        let prober = prober::start(&node);
         Ok(Self {
             collector,
             prober,

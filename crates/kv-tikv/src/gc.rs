@@ -16,13 +16,13 @@
 //! we no longer read what is older than they are.
 
 use crate::node::Node;
+use crate::periodic::Periodic;
 use crate::read_report::{ReadReport, milliseconds};
 use crate::resolve;
-use kv::{Error, GcReport, Result, Timestamp, defect, timestamp_from_ms, timestamp_to_ms};
-use parking_lot::{Condvar, Mutex};
+use kv::{Error, GcReport, Result, Timestamp, timestamp_from_ms, timestamp_to_ms};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The newest safe point that the configured age allows, whatever live snapshots need.
@@ -177,63 +177,24 @@ fn collect_beside_tidb(node: &Node, now: Timestamp) -> Result<GcReport> {
     })
 }
 
-#[derive(Default)]
-struct Stop {
-    asked: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// The thread that reports, and collects when a collection is due.
-pub struct Collector {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Collector {
-    /// Reports once before it returns: from then on, what this node reads is preserved.
-    pub fn start(node: &Arc<Node>) -> Result<Self> {
-        hold(node, node.timestamp(None)?)?;
-        let stop = Arc::new(Stop::default());
-        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(node));
-        let interval = node.cluster.options.gc_interval;
-        let thread = thread::Builder::new()
-            .name("tikv-gc".into())
-            .spawn(move || run(&of_thread, &weak, interval))
-            .map_err(|error| Error::Unavailable(format!("no thread for garbage collection: {error}")))?;
-        Ok(Self {
-            stop,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Collector {
-    fn drop(&mut self) {
-        *self.stop.asked.lock() = true;
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn run(stop: &Stop, node: &Weak<Node>, interval: Duration) {
-    loop {
-        {
-            let mut asked = stop.asked.lock();
-            if !*asked {
-                stop.changed.wait_for(&mut asked, interval);
-            }
-            if *asked {
-                return;
-            }
-        }
-        let Some(node) = node.upgrade() else { return };
+/// Starts the thread that reports, and collects when a collection is due. Reports once before it returns:
+/// from then on, what this node reads is preserved.
+pub fn start(node: &Arc<Node>) -> Result<Periodic> {
+    hold(node, node.timestamp(None)?)?;
+    let interval = node.cluster.options.gc_interval;
+    let node = Arc::downgrade(node);
+    let round = move || {
+        let Some(node) = node.upgrade() else {
+            return ControlFlow::Break(());
+        };
         // The next round retries. A node that stays cut off stops reading.
-        if let Ok(Err(error)) = defect::catch("collecting garbage", || report_and_collect(&node, interval)) {
+        if let Err(error) = report_and_collect(&node, interval) {
             tracing::warn!(%error, "garbage collection");
         }
-    }
+        ControlFlow::Continue(())
+    };
+    Periodic::start("tikv-gc", interval, "collecting garbage", round)
+        .map_err(|error| Error::Unavailable(format!("no thread for garbage collection: {error}")))
 }
 
 fn report_and_collect(node: &Node, interval: Duration) -> Result<()> {

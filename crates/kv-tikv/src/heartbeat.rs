@@ -4,13 +4,14 @@
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
+use crate::periodic::Periodic;
 use crate::proto::kvrpcpb::TxnHeartBeatRequest;
-use kv::{Timestamp, defect, timestamp_to_ms};
-use parking_lot::{Condvar, Mutex};
+use kv::{Timestamp, timestamp_to_ms};
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often to look for locks that have to be renewed.
@@ -18,6 +19,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// How long one round waits for the stores, since other locks may become due meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// A running transaction.
 struct Heartbeat {
     primary: Vec<u8>,
     /// How long the locks live without a heartbeat.
@@ -35,27 +37,18 @@ struct Due {
     lost: Arc<AtomicBool>,
 }
 
-#[derive(Default)]
-struct State {
-    running: HashMap<Timestamp, Heartbeat>,
-    stop: bool,
-}
-
-#[derive(Default)]
-struct Schedule {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+type Running = Arc<Mutex<HashMap<Timestamp, Heartbeat>>>;
 
 /// See the module.
 pub struct Heartbeats {
-    schedule: Arc<Schedule>,
-    thread: Option<JoinHandle<()>>,
+    running: Running,
+    /// Without a thread, locks live for their first time to live only.
+    _thread: Option<Periodic>,
 }
 
 /// A transaction whose locks are renewed while this lives.
 pub struct Alive {
-    schedule: Arc<Schedule>,
+    running: Running,
     start_ts: Timestamp,
     lost: Arc<AtomicBool>,
 }
@@ -74,19 +67,25 @@ impl Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        self.schedule.state.lock().running.remove(&self.start_ts);
+        self.running.lock().remove(&self.start_ts);
     }
 }
 
 impl Heartbeats {
     pub fn start(cluster: &Arc<Cluster>) -> Self {
-        let schedule = Arc::new(Schedule::default());
-        let (cluster, of_thread) = (Arc::clone(cluster), Arc::clone(&schedule));
-        let thread = thread::Builder::new()
-            .name("tikv-heartbeats".into())
-            .spawn(move || run(&cluster, &of_thread))
-            .ok();
-        Self { schedule, thread }
+        let running = Running::default();
+        let tick = TICK.min(cluster.options.lock_ttl / 6);
+        let (cluster, of_thread) = (Arc::clone(cluster), Arc::clone(&running));
+        let round = move || {
+            // After a panic the other locks live long enough to be renewed in the next round.
+            renew(&cluster, take_due(&cluster, &of_thread));
+            ControlFlow::Continue(())
+        };
+        let thread = Periodic::start("tikv-heartbeats", tick, "renewing locks", round);
+        Self {
+            running,
+            _thread: thread.ok(),
+        }
     }
 
     /// Starts the heartbeat of a transaction whose primary lock has just been taken, or is about to be,
@@ -94,28 +93,18 @@ impl Heartbeats {
     pub fn start_for(&self, start_ts: Timestamp, primary: Vec<u8>, ttl: Duration) -> Alive {
         let lost = Arc::new(AtomicBool::new(false));
         let now = Instant::now();
-        let running = Heartbeat {
+        let heartbeat = Heartbeat {
             primary,
             ttl,
             since: now,
             renewed: now,
             lost: Arc::clone(&lost),
         };
-        self.schedule.state.lock().running.insert(start_ts, running);
+        self.running.lock().insert(start_ts, heartbeat);
         Alive {
-            schedule: Arc::clone(&self.schedule),
+            running: Arc::clone(&self.running),
             start_ts,
             lost,
-        }
-    }
-}
-
-impl Drop for Heartbeats {
-    fn drop(&mut self) {
-        self.schedule.state.lock().stop = true;
-        self.schedule.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
         }
     }
 }
@@ -127,36 +116,23 @@ pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
     elapsed_ms + u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX >> 1)
 }
 
-fn run(cluster: &Cluster, schedule: &Schedule) {
-    let tick = TICK.min(cluster.options.lock_ttl / 6);
-    loop {
-        let due: Vec<Due> = {
-            let mut state = schedule.state.lock();
-            if !state.stop {
-                schedule.changed.wait_for(&mut state, tick);
+/// The heartbeats to send now. They count as sent.
+fn take_due(cluster: &Cluster, running: &Running) -> Vec<Due> {
+    let due = |(start_ts, heartbeat): (&Timestamp, &mut Heartbeat)| {
+        let is_due = heartbeat.renewed.elapsed() >= heartbeat.ttl / 3
+            // A transaction that was left open does not hold its locks for ever.
+            && heartbeat.since.elapsed() < cluster.options.gc_hold_max;
+        is_due.then(|| {
+            heartbeat.renewed = Instant::now();
+            Due {
+                start_ts: *start_ts,
+                primary: heartbeat.primary.clone(),
+                ttl: heartbeat.ttl,
+                lost: Arc::clone(&heartbeat.lost),
             }
-            if state.stop {
-                return;
-            }
-            let due = |(start_ts, running): (&Timestamp, &mut Heartbeat)| {
-                let is_due = running.renewed.elapsed() >= running.ttl / 3
-                    // A transaction that was left open does not hold its locks for ever.
-                    && running.since.elapsed() < cluster.options.gc_hold_max;
-                is_due.then(|| {
-                    running.renewed = Instant::now();
-                    Due {
-                        start_ts: *start_ts,
-                        primary: running.primary.clone(),
-                        ttl: running.ttl,
-                        lost: Arc::clone(&running.lost),
-                    }
-                })
-            };
-            state.running.iter_mut().filter_map(due).collect()
-        };
-        // A panic is logged. The other locks live long enough to be renewed in the next round.
-        let _ = defect::catch("renewing locks", || renew(cluster, due));
-    }
+        })
+    };
+    running.lock().iter_mut().filter_map(due).collect()
 }
 
 fn renew(cluster: &Cluster, due: Vec<Due>) {

@@ -18,7 +18,8 @@
 //!   by other transactions.
 //! - `locks`, `sharing`, `heartbeat`, `prober`: row locks. `commit`: prewrite and commit, in one phase or
 //!   two.
-//! - `transaction`, `engine`: the contract's traits. `node`: the state of this SQL node. `gc`, `read_report`: garbage collection.
+//! - `transaction`, `engine`: the contract's traits. `node`: the state of this SQL node. `gc`,
+//!   `read_report`: garbage collection.
 //!
 //! Every call blocks its caller's thread. The I/O threads only move bytes.
 
@@ -41,6 +42,7 @@ mod locks;
 mod node;
 mod options;
 mod pd;
+mod periodic;
 mod prober;
 mod proto;
 mod ranges;
@@ -64,7 +66,8 @@ use std::sync::Arc;
 /// Opens the database on a cluster.
 ///
 /// # Errors
-/// [`kv::Error::ClusterTimeout`] if PD cannot be reached, [`kv::Error::Unavailable`] if it has no such keyspace.
+/// [`kv::Error::ClusterTimeout`] if PD cannot be reached, [`kv::Error::Unavailable`] if it has no such
+/// keyspace.
 pub fn open(options: TikvOptions) -> Result<Store> {
     Ok(Store::new(Arc::new(engine::TikvEngine::open(options)?)))
 }

@@ -11,13 +11,12 @@ use crate::cluster::{Cluster, Outcome};
 use crate::heartbeat::lock_ttl_ms;
 use crate::locks::release;
 use crate::node::{LockHolder, Node};
+use crate::periodic::Periodic;
 use crate::proto::kvrpcpb::{Mutation, PessimisticLockRequest, op};
 use bytes::Bytes;
-use kv::defect;
 use kv::lock_table::Owner;
-use parking_lot::{Condvar, Mutex};
-use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Shorter waits are not probed. [`crate::transaction`] relies on it: a transaction that may have been
@@ -30,55 +29,18 @@ pub const PROBE_AFTER: Duration = Duration::from_millis(300);
 const PROBE_WAIT: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(100);
 
-#[derive(Default)]
-struct Stop {
-    asked: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// The thread that probes.
-pub struct Prober {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Prober {
-    pub fn start(node: &Arc<Node>) -> Self {
-        let stop = Arc::new(Stop::default());
-        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(node));
-        let thread = thread::Builder::new()
-            .name("tikv-prober".into())
-            .spawn(move || run(&of_thread, &weak))
-            .ok();
-        Self { stop, thread }
-    }
-}
-
-impl Drop for Prober {
-    fn drop(&mut self) {
-        *self.stop.asked.lock() = true;
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+/// Starts the thread that probes. Without a thread, deadlocks across both kinds of waits end by lock wait
+/// time-outs.
+pub fn start(node: &Arc<Node>) -> Option<Periodic> {
+    let node = Arc::downgrade(node);
+    let round = move || match node.upgrade() {
+        Some(node) => {
+            look(&node);
+            ControlFlow::Continue(())
         }
-    }
-}
-
-fn run(stop: &Stop, node: &Weak<Node>) {
-    loop {
-        {
-            let mut asked = stop.asked.lock();
-            if !*asked {
-                stop.changed.wait_for(&mut asked, PAUSE);
-            }
-            if *asked {
-                return;
-            }
-        }
-        let Some(node) = node.upgrade() else { return };
-        // A panic is logged, and the next round probes again.
-        let _ = defect::catch("looking for deadlocks", || look(&node));
-    }
+        None => ControlFlow::Break(()),
+    };
+    Periodic::start("tikv-prober", PAUSE, "looking for deadlocks", round).ok()
 }
 
 fn look(node: &Node) {

@@ -71,8 +71,8 @@ pub struct TargetArguments {
     /// Short for -o scale=N.
     #[arg(long, value_name = "N")]
     pub scale: Option<String>,
-    /// Where random choices start. Where not given, rows are always prepared from the same, and every run is another
-    /// (an update that writes what is there already would cost less).
+    /// Where random choices start. Where not given, rows are always prepared from the same, and every run
+    /// is another (an update that writes what is there already would cost less).
     #[arg(long)]
     pub seed: Option<u64>,
     /// Connections that fill tables.
@@ -84,7 +84,8 @@ pub struct TargetArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub target: TargetArguments,
-    /// Connections, one thread each: a list (1,8,64), or `ladder`, which doubles until throughput stops growing.
+    /// Connections, one thread each: a list (1,8,64), or `ladder`, which doubles until throughput stops
+    /// growing.
     #[arg(long, default_value = "16")]
     pub threads: Threads,
     /// How long to measure, in seconds, for each number of threads.
@@ -93,7 +94,8 @@ pub struct RunArguments {
     /// How long to run before that, in seconds.
     #[arg(long, default_value_t = 3.0)]
     pub warm_up: f64,
-    /// Open loop: so many operations a second over all threads, latency counted from when each was to be sent.
+    /// Open loop: so many operations a second over all threads, latency counted from when each was to be
+    /// sent.
     #[arg(long)]
     pub rate: Option<f64>,
     /// Ends after so many operations, those of the warm-up included.

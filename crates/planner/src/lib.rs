@@ -1,7 +1,7 @@
 //! From a parsed statement ([`syntax::ast`]) to a bound, typed plan.
 //!
 //! [`bind()`] finds what names mean, what types expressions have and how tables are read. It gives a
-//! [`plan`], a definition for `catalog`, or a [`command`]. [`PlanCache`] spares it for statements that have
+//! [`plan`], a definition for `ddl`, or a [`command`]. [`PlanCache`] spares it for statements that have
 //! been planned before.
 //!
 //! - `bind`: what names mean. `access`: which index serves. `build`: the operators.

@@ -80,18 +80,6 @@ impl Accesses {
         }
     }
 
-    /// A query over a derived table locks the rows that the derived table reads.
-    pub fn lock_all_to_write(&self) {
-        for lock in self
-            .0
-            .borrow_mut()
-            .iter_mut()
-            .filter_map(|access| access.lock.as_mut())
-        {
-            *lock = LockMode::Write;
-        }
-    }
-
     pub fn take(&self) -> Vec<ObjectAccess> {
         self.0.take()
     }

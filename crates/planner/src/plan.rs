@@ -145,8 +145,11 @@ pub struct SortKey {
 pub struct VirtualScan {
     pub database: String,
     pub table: Arc<Table>,
-    /// Offsets of the columns that the query looks at. The output has all, and in the others any value.
+    /// Offsets of the columns that the query reads. The output has all columns; the others have any value.
     pub wanted: Vec<usize>,
+    /// Conditions on one column each, which the table may apply before it makes rows. They neither fail nor warn. The filter
+    /// above the scan applies them again.
+    pub conditions: Vec<Expr>,
 }
 
 /// Rows of one stored table. Output: the columns named by `columns`, in that order.

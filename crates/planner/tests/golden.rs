@@ -271,7 +271,7 @@ fn empty_schema() -> Schema {
     }
 }
 
-/// The table as the catalog would publish it.
+/// The table as CREATE TABLE would publish it.
 fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Table {
     let columns: Vec<Column> = (1..)
         .zip(definition.columns)
@@ -304,6 +304,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
+        system: Default::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! COMMIT and ROLLBACK, of transactions and of statements that are their own.
 
-use catalog::metadata_lock::TransactionLocks;
+use cluster::TransactionLocks;
 use types::{Error, Result};
 
 use crate::engine::Engine;
@@ -73,10 +73,10 @@ impl Runner<'_> {
     fn check_lease_of_commit(&mut self) -> Result<()> {
         if self.transaction.locks.fence().is_none()
             && self.transaction.is_dirty()
-            && self.env.engine.catalog.node().is_some()
+            && self.env.engine.cluster.node().is_some()
         {
             self.rollback();
-            return Err(catalog::nodes::lease_is_over());
+            return Err(cluster::lease::lease_is_over());
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use catalog::Catalog;
-use catalog::metadata_lock::TransactionLocks;
+use cluster::Cluster;
+use cluster::TransactionLocks;
 use kv::{Durability, Store};
 use memory::Broker;
 use types::{Error, Result, errno};
@@ -13,7 +13,7 @@ use types::{Error, Result, errno};
 /// The store with its schema, and what statements share besides. Made once, when the process starts.
 pub struct Engine {
     pub store: Store,
-    pub catalog: Arc<Catalog>,
+    pub cluster: Arc<Cluster>,
     /// Gives statements and transactions their memory.
     pub memory: &'static Broker,
     /// Analytical queries spill to it.
@@ -37,11 +37,11 @@ pub struct Counters {
 }
 
 impl Engine {
-    pub fn new(store: Store, catalog: Arc<Catalog>, spill_directory: PathBuf) -> Self {
+    pub fn new(store: Store, cluster: Arc<Cluster>, spill_directory: PathBuf) -> Self {
         Self {
             memory: store.budget(),
             store,
-            catalog,
+            cluster,
             spill_directory,
             counters: Counters::default(),
             durability: AtomicU8::new(encoded(Durability::Sync)),
@@ -82,8 +82,8 @@ impl Engine {
     pub(crate) fn end_locks(&self, locks: &mut TransactionLocks, commit: &Result<()>) {
         if matches!(commit, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
             // The commit may still arrive at the store, and was made for the definitions as they are.
-            let none = TransactionLocks::new(self.catalog.metadata_locks());
-            self.catalog.keep_unsettled(std::mem::replace(locks, none));
+            let none = TransactionLocks::new(self.cluster.metadata_locks().clone());
+            self.cluster.keep_undetermined(std::mem::replace(locks, none));
         }
         locks.release_all();
     }

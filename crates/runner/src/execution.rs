@@ -114,7 +114,7 @@ impl Execution<'_> {
         ExecContext {
             eval: self.with.context,
             store: &engine.store,
-            catalog: &engine.catalog,
+            cluster: &engine.cluster,
             virtual_tables: self.with.tables,
             interrupt,
             lock_wait: settings.row_lock_wait,

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use catalog::metadata_lock::WaitLimit;
+use cluster::wait::WaitLimit;
 use planner::plan::Locking;
 use types::{Error, Result, errno};
 
@@ -17,7 +17,7 @@ use crate::runner::Runner;
 impl Environment<'_> {
     /// How long a statement waits for a lease.
     pub(crate) fn lease_wait(&self) -> Duration {
-        let configured = self.engine.catalog.lease_wait();
+        let configured = self.engine.cluster.lease_wait();
         configured.min(self.settings.metadata_lock_wait)
     }
 }
@@ -28,8 +28,8 @@ impl Environment<'_> {
 /// # Errors
 /// 8027 without a lease in time; 3024 at the time limit; 1317 when interrupted.
 pub fn await_lease_to_plan(env: Environment<'_>, time_limit: Option<Duration>) -> Result<()> {
-    let catalog = &env.engine.catalog;
-    if catalog.has_lease() {
+    let cluster = &env.engine.cluster;
+    if cluster.has_lease() {
         return Ok(());
     }
     let lease_wait = env.lease_wait();
@@ -38,7 +38,7 @@ pub fn await_lease_to_plan(env: Environment<'_>, time_limit: Option<Duration>) -
         timeout,
         interrupt: env.interrupt,
     };
-    catalog.await_lease(&limit).map_err(|error| match error.code {
+    cluster.await_lease(&limit).map_err(|error| match error.code {
         errno::ER_SCHEMA_OUT_OF_DATE if timeout < lease_wait => out_of_time(),
         _ => interruption(env.interrupt, error),
     })
@@ -53,8 +53,8 @@ impl Runner<'_> {
             interrupt: self.env.interrupt,
         };
         let is_bound = self.transaction.has_locked();
-        let catalog = &self.env.engine.catalog;
-        let regained = self.transaction.locks.regain(catalog, is_bound, &limit);
+        let cluster = &self.env.engine.cluster;
+        let regained = self.transaction.locks.regain(cluster.lease(), is_bound, &limit);
         regained.map_err(|error| {
             if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
                 // What the transaction has done cannot be committed any more.
@@ -108,7 +108,7 @@ impl Runner<'_> {
         };
         self.transaction
             .locks
-            .wait_to_cover(&self.env.engine.catalog, ts, is_bound, &limit)
+            .wait_to_cover(self.env.engine.cluster.lease(), ts, is_bound, &limit)
             .map_err(|error: Error| self.interruption(error))
     }
 }

@@ -13,7 +13,7 @@
 //! Two kinds of failure make the caller run the same statement again ([`Retry`]).
 //!
 //! Not here: connections, packets, the text of statements, variables and privileges (`session`); definition statements
-//! (`catalog`); plans (`planner`) and their operators (`executor`, `analytics`).
+//! (`cluster`); plans (`planner`) and their operators (`executor`, `analytics`).
 
 mod commit;
 mod engine;

@@ -1,6 +1,7 @@
 //! Metadata locks of a statement.
 
-use catalog::metadata_lock::{Use, WaitLimit};
+use cluster::metadata_lock::Use;
+use cluster::wait::WaitLimit;
 use planner::object_access::{LockMode, ObjectAccess};
 use types::Result;
 
@@ -21,7 +22,7 @@ impl Runner<'_> {
     /// # Errors
     /// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.
     pub fn rely_on_lease(&mut self) -> Result<()> {
-        match self.transaction.locks.rely_on(&self.env.engine.catalog) {
+        match self.transaction.locks.rely_on(self.env.engine.cluster.lease()) {
             Ok(()) => Ok(()),
             Err(_) => self.regain_lease(),
         }
@@ -56,11 +57,11 @@ impl Runner<'_> {
     }
 
     fn is_current(&self, accesses: &[ObjectAccess], schema_version: u64) -> bool {
-        let catalog = &self.env.engine.catalog;
-        if catalog.schema_version() == schema_version {
+        let cluster = &self.env.engine.cluster;
+        if cluster.schema_version() == schema_version {
             return true;
         }
-        let schema = catalog.schema();
+        let schema = cluster.schema();
         accesses
             .iter()
             .filter(|access| access.lock.is_some())

@@ -1,7 +1,6 @@
 //! Properties of a query's operators that decide how it is run.
 
 use planner::plan::{Access, QueryPlan, Rel};
-use schema::model::{INFORMATION_SCHEMA, Table};
 
 /// Whether the statement has a LIMIT of its own.
 pub fn has_limit(rel: &Rel) -> bool {
@@ -29,32 +28,7 @@ pub fn examines_rows(rel: &Rel) -> bool {
 pub fn joins_transaction(query: &QueryPlan) -> bool {
     match query.root.source() {
         Rel::Scan(_) => true,
-        Rel::Virtual(scan) => is_transactional(&scan.table),
-        _ => false,
-    }
-}
-
-/// Whether MySQL reads a virtual table from InnoDB, so that a query of it is part of a transaction. Tables about the schema
-/// and the accounts are read so; tables about the server's state of the moment are not.
-fn is_transactional(table: &Table) -> bool {
-    const OF_THE_MOMENT: [&str; 13] = [
-        "CLUSTER_PROCESSLIST",
-        "COLUMN_PRIVILEGES",
-        "ENGINES",
-        "KEYWORDS",
-        "OPTIMIZER_TRACE",
-        "PLUGINS",
-        "PROCESSLIST",
-        "PROFILING",
-        "SCHEMA_PRIVILEGES",
-        "ST_UNITS_OF_MEASURE",
-        "TABLESPACES",
-        "TABLE_PRIVILEGES",
-        "USER_PRIVILEGES",
-    ];
-    match table.database.as_str() {
-        INFORMATION_SCHEMA => !OF_THE_MOMENT.contains(&table.name.as_str()),
-        "mysql" => true,
+        Rel::Virtual(scan) => scan.table.system.is_transactional,
         _ => false,
     }
 }

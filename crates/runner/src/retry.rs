@@ -66,7 +66,9 @@ impl Runner<'_> {
     fn may_defer_duplicates(&self, plan: &Plan) -> bool {
         match plan {
             Plan::Insert(insert) => {
-                !self.env.settings.optimistic && self.env.engine.store.defers_duplicate_checks() && is_repeatable(insert)
+                !self.env.settings.optimistic
+                    && self.env.engine.store.defers_duplicate_checks()
+                    && is_repeatable(insert)
             }
             _ => false,
         }

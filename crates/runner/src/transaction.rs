@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use catalog::metadata_lock::{MetadataLocks, TransactionLocks};
+use cluster::TransactionLocks;
+use cluster::metadata_lock::MetadataLocks;
 use kv::{CommitDone, Durability, Fence, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
-use catalog::{Catalog, DdlContext};
+use cluster::Cluster;
+use ddl::{DdlContext, SchemaChanger};
 use executor::{RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
@@ -26,7 +27,14 @@ const DUPLICATE: u16 = 1062;
 struct NoTables;
 
 impl VirtualTables for NoTables {
-    fn rows(&self, _: &str, _: &str, _: &[usize], _: &EvalContext) -> Result<Vec<RecordBatch>> {
+    fn rows(
+        &self,
+        _: &str,
+        _: &str,
+        _: &[usize],
+        _: &[functions::Expr],
+        _: &EvalContext,
+    ) -> Result<Vec<RecordBatch>> {
         Ok(Vec::new())
     }
 }
@@ -34,6 +42,7 @@ impl VirtualTables for NoTables {
 /// A program of statements, as an event or a routine will be.
 struct Program {
     engine: Engine,
+    changer: Arc<SchemaChanger>,
     settings: Settings,
     interrupt: Arc<Interrupt>,
     transaction: TransactionContext,
@@ -42,10 +51,11 @@ struct Program {
 impl Program {
     fn new() -> Self {
         let store = Store::memory();
-        let catalog = Catalog::open(store.clone()).unwrap();
+        let cluster = Cluster::open(store.clone(), Vec::new()).unwrap();
         let program = Self {
-            transaction: TransactionContext::new(catalog.metadata_locks()),
-            engine: Engine::new(store, catalog, PathBuf::new()),
+            transaction: TransactionContext::new(cluster.metadata_locks().clone()),
+            changer: SchemaChanger::open(cluster.clone()).unwrap(),
+            engine: Engine::new(store, cluster, PathBuf::new()),
             settings: settings(),
             interrupt: Interrupt::new(),
         };
@@ -57,7 +67,7 @@ impl Program {
     fn bind(&self, sql: &str) -> Bound {
         let parsed = syntax::parse(sql, &SqlMode::default()).unwrap();
         let env = BindEnv {
-            schema: self.engine.catalog.schema(),
+            schema: self.engine.cluster.schema(),
             database: Some("d"),
             params: &[],
             params_known: true,
@@ -93,13 +103,13 @@ impl Program {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
         };
-        self.engine.catalog.execute(&ddl, &context).unwrap();
+        self.changer.execute(&ddl, &context).unwrap();
     }
 
     fn plan(&self, sql: &str) -> CachedPlan {
         match self.bind(sql) {
             Bound::Plan { plan, accesses, .. } => {
-                CachedPlan::new(plan, accesses, self.engine.catalog.schema_version(), 0, true)
+                CachedPlan::new(plan, accesses, self.engine.cluster.schema_version(), 0, true)
             }
             other => panic!("{sql} is no plan: {other:?}"),
         }
@@ -283,9 +293,11 @@ fn a_plan_lists_the_privileges_and_locks_it_needs() {
         needs("SELECT * FROM t AS x FOR SHARE"),
         [entry("x", select, read)]
     );
+    assert_eq!(needs("SELECT * FROM t FOR UPDATE"), [entry("t", select, write)]);
+    // FOR UPDATE locks no rows of a derived table.
     assert_eq!(
         needs("SELECT * FROM (SELECT * FROM t) AS d FOR UPDATE"),
-        [entry("t", select, write)]
+        [entry("t", select, read)]
     );
     assert_eq!(
         needs("INSERT INTO t (id) SELECT id FROM u"),

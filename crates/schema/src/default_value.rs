@@ -1,4 +1,4 @@
-//! Defaults as text: what rows hold that were written before their column existed, and TIMESTAMPs between time zones.
+//! Defaults as text: the values of rows that are older than their column, and TIMESTAMPs in different time zones.
 
 use functions::TimeZone;
 use types::temporal::DateTime;
@@ -6,8 +6,7 @@ use types::{SqlType, TypeKind};
 
 use crate::model::{Column, Default};
 
-/// What [`Column::original_default`] of a new column is: existing rows read as if it had been written to them.
-/// `now_us`: when the ALTER TABLE began.
+/// [`Column::original_default`] of a new column: the value that existing rows have for it. `now_us`: when the ALTER TABLE began.
 pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Literal(text) => Some(text.clone()),
@@ -72,7 +71,7 @@ pub fn date_time_text(at: &DateTime, decimals: u8) -> String {
     text
 }
 
-/// A TIMESTAMP literal, kept in UTC, as a session's zone shows it. What is no such literal stays as it is.
+/// A TIMESTAMP literal in UTC, converted to a session's time zone. Other text stays as it is.
 pub fn timestamp_in_zone(text: &str, decimals: u8, time_zone: &TimeZone) -> String {
     match parse(text) {
         Some(utc) if utc.year > 0 => {

@@ -12,7 +12,7 @@ pub struct TableName {
     pub name: String,
 }
 
-/// Data definition. Carried out by the crate `ddl`.
+/// A data definition statement.
 #[derive(Debug, Clone)]
 pub enum Ddl {
     CreateDatabase {
@@ -90,7 +90,7 @@ pub struct TableDefinition {
     pub handle: Handle,
     pub collation: Collation,
     pub comment: String,
-    /// Where AUTO_INCREMENT or AUTO_RANDOM begins.
+    /// The first value of AUTO_INCREMENT or AUTO_RANDOM.
     pub auto_increment_start: u64,
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
@@ -106,7 +106,7 @@ pub enum AlterChange {
     DropColumn {
         name: String,
     },
-    /// Columns by name: offsets are not known before the earlier changes are made.
+    /// Columns have names here: offsets depend on the other changes.
     AddIndex {
         name: Option<String>,
         columns: Vec<IndexColumn>,
@@ -120,8 +120,8 @@ pub enum AlterChange {
         from: String,
         to: String,
     },
-    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition, its name included. Carried out where no stored
-    /// value changes; otherwise refused with 1235.
+    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition with its name. If a stored value would change, it is
+    /// refused with 1235.
     ModifyColumn {
         name: String,
         column: Column,

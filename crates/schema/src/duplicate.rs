@@ -1,4 +1,4 @@
-//! Error 1062: which value is there twice.
+//! Error 1062: a duplicate in a unique index.
 
 use types::{Error, Value, errno};
 
@@ -26,7 +26,7 @@ pub fn duplicate_entry(table: &Table, index: &Index, row: &[Value]) -> Error {
     duplicate_key(table, &index.name, &parts.join("-"))
 }
 
-/// The same for a key whose text is known.
+/// The same for an entry as text.
 pub fn duplicate_key(table: &Table, index: &str, entry: &str) -> Error {
     /// MySQL cuts the entry at the length of its longest key.
     const LONGEST: usize = 3072;

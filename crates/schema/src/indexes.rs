@@ -1,10 +1,14 @@
-//! Names and order of a table's indexes, as MySQL gives them.
+//! Names and order of a table's indexes, as in MySQL.
 
 use types::{Error, Result};
 
 use crate::model::{Column, Handle, Index, Table};
 
-/// Drops prefixes that are the whole column, names the nameless, makes the primary key's columns NOT NULL, and sorts.
+/// Removes prefixes that are as long as the column, names indexes without a name, makes the primary key's columns NOT NULL, and
+/// sorts the indexes.
+///
+/// # Errors
+/// 1105 for an index without columns.
 pub fn normalize(table: &mut Table) -> Result<()> {
     find_primary(table)?;
     drop_whole_prefixes(table);
@@ -34,7 +38,7 @@ fn drop_whole_prefixes(table: &mut Table) {
     }
 }
 
-/// The first column's name; where an index has it already, with `_2`, `_3` ... behind it.
+/// The first column's name; if an index has that name already, with the suffix `_2`, `_3` and so on.
 fn make_name(table: &Table, at: usize) -> Result<String> {
     let index = &table.indexes[at];
     if index.primary {
@@ -45,7 +49,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
         .first()
         .and_then(|p| table.columns.get(p.column))
         .ok_or_else(|| Error::internal("an index without columns"))?;
-    // Only those before it count: a later one of the same name is an error of its own.
+    // Only earlier indexes count: a later one of the same name is an error that `limits` reports.
     let taken = |name: &str| {
         table.indexes[..at]
             .iter()
@@ -60,8 +64,8 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
         .ok_or_else(|| Error::internal("no free index name"))
 }
 
-/// The primary key, unique indexes that cannot be NULL, other unique ones, the rest; those with prefixes after those
-/// without among unique ones; else as they came.
+/// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique ones, those with
+/// prefixes are last. Otherwise the order of the statement stays.
 fn sort(table: &mut Table) {
     let columns = &table.columns;
     let rank = |index: &Index| {
@@ -82,7 +86,7 @@ fn sort(table: &mut Table) {
     table.indexes = order.iter().map(|&at| table.indexes[at].clone()).collect();
 }
 
-/// Sets the handle to where the primary key's index is.
+/// Sets the handle to the position of the primary key's index.
 fn find_primary(table: &mut Table) -> Result<()> {
     match (table.indexes.iter().position(|i| i.primary), table.handle) {
         (Some(index), _) => table.handle = Handle::Clustered { index },

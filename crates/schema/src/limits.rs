@@ -1,6 +1,6 @@
 //! MySQL's limits on names, columns, keys and rows, checked on a whole definition.
 //!
-//! Not here: what a single column may say (lengths, defaults), which the planner has checked when it made the column.
+//! Not here: the limits of a single column (lengths, defaults), which the planner checks.
 
 use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 
@@ -44,7 +44,7 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a definition whose indexes have their names and order.
+/// Checks a definition whose indexes have their names and order. Returns warnings for duplicate indexes.
 pub fn check_table(table: &Table) -> Result<Vec<Warning>> {
     check_table_name(&table.name)?;
     check_columns(table)?;
@@ -102,7 +102,7 @@ fn check_comment(comment: &str, longest: usize, code: u16, what: impl Fn() -> St
     ))
 }
 
-/// One AUTO_INCREMENT column at most, which a key begins with.
+/// At most one AUTO_INCREMENT column, which must be the first column of a key.
 fn check_auto_increment(table: &Table) -> Result<()> {
     let mut columns = (0..table.columns.len()).filter(|&at| table.columns[at].auto_increment);
     let Some(column) = columns.next() else {
@@ -119,7 +119,7 @@ fn check_auto_increment(table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// An AUTO_RANDOM column is the one that the rows' keys begin with, and makes the table's only ids.
+/// An AUTO_RANDOM column is the first column of the primary key, and excludes AUTO_INCREMENT.
 fn check_auto_random(table: &Table) -> Result<()> {
     let first = table.primary_parts().first().map(|part| part.column);
     for (at, column) in table.columns.iter().enumerate() {
@@ -142,7 +142,7 @@ fn check_auto_random(table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Only hidden row ids can be spread by SHARD_ROW_ID_BITS. TiDB's error.
+/// SHARD_ROW_ID_BITS is for hidden row ids only. The error is TiDB's.
 fn check_sharding(table: &Table) -> Result<()> {
     const ER_UNSUPPORTED_DDL_OPERATION: u16 = 8200;
     if table.shard_row_id_bits == 0 || table.handle == Handle::Hidden {
@@ -240,7 +240,7 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
     Ok(())
 }
 
-/// How many bytes a key part takes by MySQL's count, once it is known to be a possible one.
+/// How many bytes a key part takes as MySQL counts them. Fails if the column cannot be a key part.
 fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
     let ty = &column.ty;
     if ty.kind == TypeKind::Json {
@@ -285,7 +285,7 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A row without its BLOBs has at most 65,535 bytes, as MySQL's own row format counts them.
+/// A row without its BLOBs has at most 65,535 bytes, counted as in MySQL's row format.
 fn check_row_size(table: &Table) -> Result<()> {
     let mut bytes = 0;
     let mut nullable = 0u64;

@@ -1,5 +1,4 @@
-//! What the catalog knows about databases, tables, columns and indexes. Immutable once published: readers hold an
-//! [`std::sync::Arc`] of a [`Schema`] and never see it change.
+//! Databases, tables, columns and indexes. A [`Schema`] is immutable: a reader that holds an [`Arc`] of one never sees it change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,9 +27,9 @@ pub struct Database {
 /// The states of an online schema change (F1, "Online, Asynchronous Schema Change in F1", VLDB 2013).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SchemaState {
-    /// Deletes remove it; nothing else touches it.
+    /// Deletes remove its entries; no other statement writes or reads it.
     DeleteOnly,
-    /// Writes keep it; reads do not see it.
+    /// Writes maintain it; reads do not see it.
     WriteOnly,
     Public,
 }
@@ -47,29 +46,42 @@ pub struct Table {
     pub handle: Handle,
     pub collation: Collation,
     pub comment: String,
-    /// Largest id ever given to a column or an index: ids are never used twice.
+    /// The largest id that a column (an index) of the table ever had: ids are never used twice.
     pub max_column_id: i64,
     pub max_index_id: i64,
     /// `AUTO_INCREMENT = n` (`AUTO_RANDOM_BASE = n`) of CREATE or ALTER TABLE, else 1.
     pub auto_increment_start: u64,
-    /// `SHARD_ROW_ID_BITS = n`: hidden row ids are spread over 2^n places.
+    /// `SHARD_ROW_ID_BITS = n`: hidden row ids are distributed over 2^n shards.
     #[serde(default)]
     pub shard_row_id_bits: u8,
-    /// `PRE_SPLIT_REGIONS = n`: the table, where its ids are spread, is made as 2^n regions.
+    /// `PRE_SPLIT_REGIONS = n`: a new table with sharded ids has 2^n regions.
     #[serde(default)]
     pub pre_split_regions: u8,
     /// Microseconds since 1970, for information_schema.tables.create_time.
     pub created_us: i64,
     /// Changes with every schema change of this table.
     pub revision: u64,
-    /// Snapshots older than this timestamp cannot be read through this definition: the table or one of its indexes did
-    /// not exist yet, or held other data. See [`Table::check_readable_at`].
+    /// Older snapshots cannot be read with this definition: at their time, the table or one of its indexes did not exist, or
+    /// had other data. See [`Table::check_readable_at`].
     #[serde(default)]
     pub readable_from_ts: u64,
+    /// What MySQL does with a table that the server itself provides. Such tables are not stored.
+    #[serde(skip)]
+    pub system: SystemTraits,
+}
+
+/// How MySQL treats a table of `information_schema` and its like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SystemTraits {
+    /// It is a view: in results, its columns have the view's names. The columns of other tables have the names that the query
+    /// uses.
+    pub is_view: bool,
+    /// It is stored in InnoDB, so a query of it is part of a transaction.
+    pub is_transactional: bool,
 }
 
 impl Table {
-    /// Columns under a name. With a negative id nothing is stored under it ([`Table::is_virtual`]).
+    /// A table with a name and columns, and no indexes. With a negative id nothing of it is stored ([`Table::is_virtual`]).
     pub fn of_columns(id: i64, database: &str, name: &str, columns: Vec<Column>) -> Self {
         Self {
             id,
@@ -88,6 +100,7 @@ impl Table {
             created_us: 0,
             revision: 0,
             readable_from_ts: 0,
+            system: SystemTraits::default(),
         }
     }
 }
@@ -99,7 +112,7 @@ pub enum Handle {
     Integer { column: usize },
     /// Any other primary key: the position of the primary index in [`Table::indexes`].
     Clustered { index: usize },
-    /// No primary key: a hidden integer, given in sequence.
+    /// No primary key: a hidden integer, allocated in sequence.
     Hidden,
 }
 
@@ -125,7 +138,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column with a name and a type, and nothing else said of it. Its id is yet to be given.
+    /// A column with a name and a type, and defaults for everything else. Its id is 0.
     pub fn plain(name: impl Into<String>, ty: SqlType, nullable: bool) -> Self {
         Self {
             id: 0,
@@ -151,7 +164,7 @@ impl Column {
         }
     }
 
-    /// Whether a row that gives no value gets the next id.
+    /// Whether a row without a value for the column gets the next id.
     pub fn makes_ids(&self) -> bool {
         self.auto_increment || self.auto_random.is_some()
     }
@@ -162,13 +175,13 @@ pub enum Default {
     /// No DEFAULT clause: NULL where the column is nullable, else the column must be given.
     None,
     Null,
-    /// As text, to be cast to the column's type (binary data as `0x` and hexadecimal digits; a FLOAT with all digits, where
-    /// clients are shown six).
+    /// Text that is cast to the column's type: binary data as `0x` and hexadecimal digits; a FLOAT with all digits, of which
+    /// clients see six.
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,
-    /// The same as an expression, `(now(fsp))`, with a precision of its own that is not above the column's. The only
-    /// expression a default can be.
+    /// The same as an expression, `(now(fsp))`, with a precision of its own that is at most the column's. No other expression
+    /// can be a default.
     NowExpression(u8),
     /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
     Dropped,
@@ -191,7 +204,7 @@ pub struct IndexPart {
     pub column: usize,
     /// `col(n)`: only the first `n` characters (bytes for binary columns) are in the index.
     pub prefix: Option<u32>,
-    /// `DESC`. Shown, and nothing else: entries are stored ascending, and read in both directions.
+    /// `DESC`. Only shown: entries are stored in ascending order, and read in both directions.
     #[serde(default)]
     pub descending: bool,
 }
@@ -214,8 +227,8 @@ impl Schema {
     /// A database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(name).or_else(|| {
-            let known = name.eq_ignore_ascii_case(INFORMATION_SCHEMA);
-            self.databases.get(INFORMATION_SCHEMA).filter(|_| known)
+            let is_named = name.eq_ignore_ascii_case(INFORMATION_SCHEMA);
+            self.databases.get(INFORMATION_SCHEMA).filter(|_| is_named)
         })
     }
 
@@ -255,7 +268,7 @@ impl Schema {
             .flat_map(|d| d.tables.values())
     }
 
-    /// A table by its id: all tables are looked through.
+    /// A table by its id: a search through all tables.
     pub fn table_by_id(&self, id: i64) -> Option<&Arc<Table>> {
         self.databases
             .values()
@@ -275,34 +288,16 @@ impl Database {
         })
     }
 
-    /// Made by the server: `information_schema` and its like. Nothing of it is stored, nothing in it can be changed.
+    /// Whether the server itself provides it (`information_schema` and others). It is not stored and cannot be changed.
     pub fn is_system(&self) -> bool {
         self.id < 0
     }
 }
 
 impl Table {
-    /// Whether the server makes up the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
+    /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
-    }
-
-    /// Whether MySQL has the table as a view, whose columns keep the view's names in results. The other tables of
-    /// `information_schema` are filled when they are read, and their columns called as the query calls them.
-    pub fn is_view(&self) -> bool {
-        const NO_VIEWS: [&str; 10] = [
-            "CLUSTER_PROCESSLIST",
-            "COLUMN_PRIVILEGES",
-            "ENGINES",
-            "OPTIMIZER_TRACE",
-            "PLUGINS",
-            "PROCESSLIST",
-            "PROFILING",
-            "SCHEMA_PRIVILEGES",
-            "TABLE_PRIVILEGES",
-            "USER_PRIVILEGES",
-        ];
-        self.is_virtual() && self.database == INFORMATION_SCHEMA && !NO_VIEWS.contains(&self.name.as_str())
     }
 
     /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.
@@ -342,19 +337,19 @@ impl Table {
         self.columns.iter().position(|c| c.auto_increment)
     }
 
-    /// The column whose values are made by a counter: AUTO_INCREMENT's or AUTO_RANDOM's.
+    /// The column that gets its values from a counter: AUTO_INCREMENT's or AUTO_RANDOM's.
     pub fn id_column(&self) -> Option<usize> {
         self.columns.iter().position(Column::makes_ids)
     }
 
-    /// How the ids of the AUTO_RANDOM column are put together.
+    /// How ids of the AUTO_RANDOM column are composed.
     pub fn auto_random_layout(&self) -> Option<IdLayout> {
         self.columns
             .iter()
             .find_map(|c| Some(c.auto_random?.layout(c.ty.unsigned)))
     }
 
-    /// How hidden row ids are put together.
+    /// How hidden row ids are composed.
     pub fn row_id_layout(&self) -> IdLayout {
         IdLayout::of_row_ids(self.shard_row_id_bits)
     }
@@ -364,7 +359,7 @@ impl Table {
         self.indexes.iter().filter(|i| i.state == SchemaState::Public)
     }
 
-    /// Whether positions and ids within the definition make sense, so that nobody who uses it can index out of bounds.
+    /// Checks the positions and ids within the definition, so that no user of it can index out of bounds. The error is the reason.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.columns.is_empty() {
             return Err("it has no columns".to_owned());

@@ -4,7 +4,7 @@ use types::{Result, Warning, errno};
 
 use crate::definition::{TableDefinition, TableName};
 use crate::limits::check_table;
-use crate::model::{Column, Handle, Index, SchemaState, Table};
+use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{indexes, sharded_id};
 
 /// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds since 1970.
@@ -43,6 +43,7 @@ pub fn new_table(
         created_us,
         revision: 0,
         readable_from_ts: 0,
+        system: SystemTraits::default(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.

@@ -1,9 +1,9 @@
-//! Ids that spread over a table instead of all growing at its end: those of AUTO_RANDOM and, with SHARD_ROW_ID_BITS, the
-//! hidden ones of rows without a primary key.
+//! Ids that are distributed over a table, so that new rows are not all at its end: values of AUTO_RANDOM and, with
+//! SHARD_ROW_ID_BITS, the hidden ids of rows without a primary key.
 //!
 //! The layout is the one that TiDB documents, from the top: a sign bit (0; none in BIGINT UNSIGNED), reserved bits (0), the
-//! shard, the sequence. The sequence alone keeps ids apart; it is a counter in the store. The shard is a hash of the
-//! moment at which the transaction began, so that the rows of one transaction stay together and transactions do not.
+//! shard, the sequence. The sequence alone makes ids different; it is a counter in the store. The shard is a hash of the
+//! transaction's start timestamp, so that the rows of one transaction are neighbours and those of two transactions are not.
 
 use serde::{Deserialize, Serialize};
 use types::Error;
@@ -15,7 +15,7 @@ pub const ER_INVALID_AUTO_RANDOM: u16 = 8216;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AutoRandom {
     pub shard_bits: u8,
-    /// How many bits an id takes, the sign bit among them.
+    /// How many bits an id has, with the sign bit.
     pub range_bits: u8,
 }
 
@@ -23,13 +23,13 @@ impl AutoRandom {
     pub const SHARD_BITS_DEFAULT: u64 = 5;
     pub const RANGE_BITS_DEFAULT: u64 = 64;
     const RANGE_BITS_MIN: u64 = 32;
-    /// A shorter sequence would soon be used up.
+    /// With fewer bits the sequence would soon be used up.
     const SEQUENCE_BITS_MIN: u8 = 27;
 
-    /// Checks what a statement says of `column`.
+    /// Checks what a statement says about `column`.
     ///
     /// # Errors
-    /// 8216, in TiDB's words.
+    /// 8216, with TiDB's texts.
     pub fn new(shard_bits: u64, range_bits: u64, unsigned: bool, column: &str) -> Result<Self, Error> {
         if shard_bits == 0 {
             return Err(invalid("the value of auto_random should be positive"));
@@ -74,7 +74,7 @@ pub const SHARD_BITS_MAX: u8 = 15;
 /// Hidden row ids are signed.
 const ROW_ID_BITS: u8 = 63;
 
-/// How an id is put together.
+/// How an id is composed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdLayout {
     pub shard_bits: u8,
@@ -107,7 +107,7 @@ impl IdLayout {
         id & self.last()
     }
 
-    /// Where the parts begin, but for the first one, if all ids are cut into 2^`bits` parts of equal size.
+    /// The first ids of the parts, except for the first part, if all ids are divided into 2^`bits` parts of equal size.
     pub fn boundaries(self, bits: u8) -> impl Iterator<Item = u64> {
         let bits = bits.min(self.shard_bits);
         let step = 1u64 << (self.shard_bits - bits);
@@ -123,8 +123,7 @@ fn ones(bits: u8) -> u64 {
     u64::MAX.checked_shr(64 - u32::from(bits.min(64))).unwrap_or(0)
 }
 
-/// Timestamps of transactions that begin one after the other become numbers that have nothing to do with each other
-/// (splitmix64's finalizer).
+/// Makes independent numbers of consecutive timestamps (splitmix64's finalizer).
 fn mixed(ts: u64) -> u64 {
     let mut z = ts.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

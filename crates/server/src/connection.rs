@@ -322,7 +322,8 @@ impl Connection {
         }
     }
 
-    /// Hands a pending reply over to the thread that will learn the commit's outcome. False: the reply is not pending.
+    /// Hands a pending reply over to the thread that will learn the commit's outcome. False: the reply is
+    /// not pending.
     fn submit_pending_reply(&mut self, command: u8, started: Instant) -> bool {
         let pending = self.channel.reply.clone().filter(|reply| reply.is_pending());
         if let Some(pending) = &pending {

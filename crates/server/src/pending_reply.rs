@@ -1,12 +1,12 @@
 //! Pending replies: replies to a commit, which must not be sent before the commit is on disk.
 //!
 //! The thread that learns of the commit's outcome is another one, which commits for many connections. The
-//! connection's thread writes the reply, leaves it here and waits for the client's next command. The committing
-//! thread sends the reply, or an error packet in its place. So the connection's thread sleeps once per commit, not
-//! twice.
+//! connection's thread writes the reply, leaves it here and waits for the client's next command. The
+//! committing thread sends the reply, or an error packet in its place. So the connection's thread sleeps
+//! once per commit, not twice.
 //!
-//! If sending a reply panics, the panic must not reach the committing thread, and the client must not wait for ever:
-//! the panic is logged, and the connection is closed as after a crash (error 2013 at the client).
+//! If sending a reply panics, the panic must not reach the committing thread, and the client must not wait
+//! for ever: the panic is logged, and the connection is closed as after a crash (error 2013 at the client).
 
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,8 +66,8 @@ pub struct ConnectionReply {
     control: Arc<Control>,
     /// As [`wire::err::encode`] wants them.
     capabilities: u32,
-    /// Whether a reply has been deferred since the last [`ConnectionReply::settle`]. Only the connection's own thread
-    /// uses it, and needs no lock while no reply is pending.
+    /// Whether a reply has been deferred since the last [`ConnectionReply::settle`]. Only the connection's
+    /// own thread uses it, and needs no lock while no reply is pending.
     in_use: AtomicBool,
     state: Mutex<State>,
     sent: Condvar,
@@ -180,8 +180,9 @@ impl ConnectionReply {
         }
     }
 
-    /// Runs `work`, which sends a reply or leads to that. After a panic it is unknown how much of the reply has been sent, so
-    /// the client loses its connection, and the connection's thread does not wait for the reply.
+    /// Runs `work`, which sends a reply or leads to that. After a panic it is unknown how much of the reply
+    /// has been sent, so the client loses its connection, and the connection's thread does not wait for the
+    /// reply.
     fn or_cut(&self, work: impl FnOnce()) {
         if let Err(_payload) = catch_unwind(AssertUnwindSafe(work)) {
             tracing::error!("connection {}: sending a reply panicked", self.control.id);

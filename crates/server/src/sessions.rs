@@ -44,8 +44,8 @@ pub trait Session: Send {
     /// Handles one command, any but COM_CHANGE_USER. An error means that the client is gone.
     fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow>;
 
-    /// The commit that the last reply was pending for has failed, and the client got this error in the reply's place
-    /// ([`PacketSink::defer_reply`]).
+    /// The commit that the last reply was pending for has failed, and the client got this error in the
+    /// reply's place ([`PacketSink::defer_reply`]).
     fn pending_reply_failed(&mut self, _error: &Error) {}
 
     /// Changes the session's user, who has been authenticated. After an error the connection is closed.

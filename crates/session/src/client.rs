@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use catalog::Catalog;
-use catalog::accounts::{Account, Accounts, Privileges};
-use catalog::mail::Asker;
+use accounts::AccountStore;
+use accounts::{Account, Accounts, Privileges};
+use cluster::message::Requester;
 use planner::object_access::ObjectAccess;
 use types::{Error, Result, errno};
 use wire::connection::ClientInfo;
@@ -21,7 +21,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(info: ClientInfo, catalog: &Catalog) -> Self {
+    pub fn new(info: ClientInfo, accounts: &AccountStore) -> Self {
         let mut client = Self {
             user: format!("{}@{}", info.user, info.host).into(),
             current_user: info.account.as_str().into(),
@@ -29,7 +29,7 @@ impl Client {
             account: Arc::new(no_account()),
             accounts: Arc::default(),
         };
-        client.refresh(catalog);
+        client.refresh(accounts);
         client
     }
 
@@ -42,11 +42,11 @@ impl Client {
     }
 
     /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
-    pub fn refresh(&mut self, catalog: &Catalog) {
-        if catalog.are_accounts(&self.accounts) {
+    pub fn refresh(&mut self, accounts: &AccountStore) {
+        if accounts.is_current(&self.accounts) {
             return;
         }
-        let accounts = catalog.accounts();
+        let accounts = accounts.current();
         let (user, host) = self.account_parts();
         // An account that has been dropped keeps its connections, as in MySQL, but may do nothing more.
         self.account = accounts.get(&user, &host).cloned().unwrap_or_else(|| {
@@ -117,8 +117,8 @@ impl Client {
     }
 
     /// The client, as a request to other nodes names it.
-    pub fn requester(&self) -> Asker {
-        Asker {
+    pub fn requester(&self) -> Requester {
+        Requester {
             user: self.info.user.clone(),
             administers: self.account.may_administer(),
         }

@@ -55,7 +55,7 @@ impl Session {
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         match self.bind(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Bound::Plan {
                 plan,
@@ -79,7 +79,7 @@ impl Session {
 
     /// Compiles a statement as it stands.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         Ok(match self.bind(&schema, parsed, params)? {
             Bound::Plan {
                 plan,
@@ -102,7 +102,7 @@ impl Session {
         if let Some(found) = self.cached(&key) {
             return Ok(Compiled::Plan(found));
         }
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         match self.bind(&schema, parsed, Parameters::Typed(params))? {
             Bound::Plan {
                 plan,
@@ -141,7 +141,7 @@ impl Session {
 
     /// Whether a cached plan may be used; counts the hit.
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
-        let current = plan.is_current(self.shared.engine.catalog.schema_version());
+        let current = plan.is_current(self.shared.engine.cluster.schema_version());
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
@@ -184,9 +184,9 @@ impl Session {
 
     pub(crate) fn row_estimate(&self, table: i64) -> u64 {
         self.shared
-            .engine
             .catalog
-            .row_estimate(table, &self.process.interrupt)
+            .statistics
+            .rows(table, &self.process.interrupt)
     }
 
     fn bind_env<'a>(
@@ -239,7 +239,7 @@ impl Session {
             condition,
             columns,
             &self.bind_env(
-                &self.shared.engine.catalog.schema(),
+                &self.shared.engine.cluster.schema(),
                 Parameters::Untyped(None),
                 &row_estimate,
                 &system_variable,

@@ -37,7 +37,7 @@ impl Session {
     /// Clears what the last statement left for SHOW WARNINGS.
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.begin();
-        self.client.refresh(&self.shared.engine.catalog);
+        self.client.refresh(&self.shared.catalog.accounts);
     }
 
     /// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between plan and metadata lock.
@@ -126,7 +126,7 @@ impl Session {
 
     /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the plan.
     fn check_table_locks(&mut self, plan: &CachedPlan) -> Result<bool> {
-        if let Err(error) = self.table_locks.check_lease(&self.shared.engine.catalog) {
+        if let Err(error) = self.table_locks.check_lease(&self.shared.engine.cluster) {
             // What the transaction has done cannot be committed any more.
             self.runner().rollback();
             return Err(error);

@@ -19,9 +19,9 @@
 //! (`runner`). To add a system variable, start at [`variables`]; to add a statement, at [`statement`].
 
 mod attachment;
+pub mod catalog;
 mod client;
 mod client_charset;
-mod cluster;
 mod columns;
 mod command;
 mod commit;
@@ -34,6 +34,7 @@ mod execute;
 mod last_statement;
 mod listing;
 mod other_collations;
+mod other_nodes;
 mod parts;
 mod prepared;
 mod process;

@@ -317,8 +317,9 @@ const OTHERS: &[(u16, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use types::Collation;
+
+    use super::*;
 
     #[test]
     fn numbers_ascend_and_are_not_ours() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use catalog::nodes::NUMBER_MAX;
+use cluster::node::NUMBER_MAX;
 use parking_lot::{Mutex, RwLock};
 
 /// One connection, as others see it.

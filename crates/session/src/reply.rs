@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::io;
 
-use catalog::information_schema::columns::initial;
 use executor::RowSink;
 use planner::plan::ResultColumn;
+use system::columns::initial;
 use types::{Error, Result};
 use wire::capability;
 use wire::charset::Transcoder;
@@ -141,7 +141,7 @@ impl Session {
     ) -> io::Result<()> {
         let results = self.settings.charset_results.map(|c| c.default_collation());
         let names = Transcoder::of_names(self.settings.charset_results);
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         for column in columns {
             let table = schema.table(&column.database, &column.original_table);
             let default = table

@@ -77,16 +77,16 @@ impl Session {
         let variables = SessionVariables::new(&shared.variables);
         let settings = Settings::read(&variables);
         let interrupt = process.interrupt.clone();
-        let catalog = &shared.engine.catalog;
+        let cluster = &shared.engine.cluster;
         let mut session = Self {
             interrupted: Arc::new(move || interrupt.is_raised()),
             process,
             variables,
             settings,
-            transaction: TransactionContext::new(catalog.metadata_locks()),
+            transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
             user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
-            client: Client::new(client, catalog),
+            client: Client::new(client, &shared.catalog.accounts),
             database: None,
             contexts: EvalContexts::default(),
             prepared: PreparedStatements::new(shared.prepared_count.clone()),
@@ -116,7 +116,7 @@ impl Session {
         self.process
             .set_user(&client.user, &Client::host_and_port(&client));
         self.database = None;
-        self.client = Client::new(client, &self.shared.engine.catalog);
+        self.client = Client::new(client, &self.shared.catalog.accounts);
         self.start()
     }
 
@@ -156,7 +156,7 @@ impl Session {
     /// `USE database`.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
         self.client.account.check_database(name)?;
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         let database = schema
             .database(name)
             .ok_or_else(|| errors::unknown_database(name))?;
@@ -183,7 +183,7 @@ impl Session {
     /// A table that a statement names, where the account may use its database.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
         self.client.account.check_database(&name.database)?;
-        let schema = self.shared.engine.catalog.schema();
+        let schema = self.shared.engine.cluster.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
         }

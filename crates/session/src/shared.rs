@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use catalog::Catalog;
 use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
 use runner::Engine;
 use wire::connection::ClientInfo;
 
+use crate::catalog::Catalog;
 use crate::process::ProcessList;
 use crate::statistics::Statistics;
 use crate::user_locks::UserLockTable;
@@ -24,6 +24,7 @@ pub const VERSION: &str = concat!("8.0.33-StemDB-", env!("CARGO_PKG_VERSION"));
 pub struct Shared {
     /// What statements run on.
     pub engine: Engine,
+    pub catalog: Catalog,
     pub plans: PlanCache,
     pub variables: GlobalVariables,
     pub processes: ProcessList,
@@ -44,12 +45,13 @@ pub type Counters = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
 impl Shared {
     pub fn new(
         store: Store,
-        catalog: Arc<Catalog>,
+        catalog: Catalog,
         variables: GlobalVariables,
         spill_directory: PathBuf,
     ) -> Arc<Self> {
         let shared = Self {
-            engine: Engine::new(store, catalog, spill_directory),
+            engine: Engine::new(store, Arc::clone(&catalog.cluster), spill_directory),
+            catalog,
             plans: PlanCache::default(),
             variables,
             processes: ProcessList::default(),

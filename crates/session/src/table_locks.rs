@@ -2,10 +2,10 @@
 //!
 //! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no others
 //! (manual 13.3.6). The statements: [`crate::statement::lock_tables`]. The locks themselves, and the waits for them:
-//! `catalog::metadata_lock`.
+//! `cluster::metadata_lock`.
 
-use catalog::Catalog;
-use catalog::metadata_lock::{SessionLocks, Use};
+use cluster::Cluster;
+use cluster::metadata_lock::{SessionLocks, Use};
 use planner::object_access::ObjectAccess;
 use runner::use_of;
 use schema::definition::{AlterChange, Ddl, TableName};
@@ -179,11 +179,11 @@ impl TableLocks {
     ///
     /// # Errors
     /// 8027 if there were such.
-    pub fn check_lease(&mut self, catalog: &Catalog) -> Result<()> {
+    pub fn check_lease(&mut self, cluster: &Cluster) -> Result<()> {
         match &self.0 {
-            Some(locked) if locked.lease_term != lease_term(catalog) => {
+            Some(locked) if locked.lease_term != lease_term(cluster) => {
                 self.0 = None;
-                Err(catalog::nodes::lease_is_over())
+                Err(cluster::lease::lease_is_over())
             }
             _ => Ok(()),
         }
@@ -227,8 +227,8 @@ impl TableLocks {
 }
 
 /// The server's lease of now.
-pub fn lease_term(catalog: &Catalog) -> Option<u64> {
-    catalog.node().map(|node| node.term)
+pub fn lease_term(cluster: &Cluster) -> Option<u64> {
+    cluster.node().map(|node| node.term)
 }
 
 /// Whether the error is one of [`TableLocks`], or of a table that does not exist: a maintenance statement shows them as rows.

@@ -1,18 +1,18 @@
-//! Rows of the virtual tables: `information_schema` from the catalog, and the server's own state: processes, variables,
-//! status.
+//! What the system tables (`system`) read from the server: connections, variables, status, and what the account may see.
 
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use catalog::information_schema::{self, ProcessRow, Surroundings};
+use cluster::message::ProcessRow;
 use executor::VirtualTables;
-use functions::{EvalContext, TimeZone};
+use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
+use system::{Server, Sources};
 use types::Result;
 
 use crate::view::SessionView;
 
-/// The virtual tables as one session sees them.
+/// The system tables as one session sees them.
 pub struct ServerTables<'a> {
     pub view: SessionView<'a>,
 }
@@ -23,23 +23,30 @@ impl VirtualTables for ServerTables<'_> {
         database: &str,
         table: &str,
         wanted: &[usize],
+        conditions: &[Expr],
         eval: &EvalContext,
     ) -> Result<Vec<RecordBatch>> {
-        let catalog = &self.view.shared.engine.catalog;
-        let schema = catalog.schema();
+        let catalog = &self.view.shared.catalog;
+        let schema = catalog.cluster.schema();
         let table = schema.require_table(database, table)?;
         let view = self.view;
-        information_schema::batches(catalog, table, wanted, &Around { view, eval })
+        let sources = Sources {
+            cluster: &catalog.cluster,
+            accounts: &catalog.accounts,
+            statistics: &catalog.statistics,
+            server: &StatementServer { view, eval },
+        };
+        system::batches(sources, table, wanted, conditions, eval)
     }
 }
 
-/// What a statement of one session sees of its surroundings.
-struct Around<'a> {
+/// The server as a statement of one session sees it.
+struct StatementServer<'a> {
     view: SessionView<'a>,
     eval: &'a EvalContext,
 }
 
-impl Surroundings for Around<'_> {
+impl Server for StatementServer<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
         let view = self.view;
         view.shared.process_rows(&view.client.requester(), usize::MAX)

@@ -9,8 +9,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use catalog::Catalog;
 use kv::EmbeddedOptions;
+use session::catalog::Catalog;
 use session::variables::GlobalVariables;
 use session::{Session, Shared};
 use testkit::{Fault, Faults, faulty_memory_store};

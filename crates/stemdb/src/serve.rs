@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalog::Catalog;
-use catalog::nodes::NodeOptions;
+use cluster::node::NodeOptions;
 use kv::Store;
 use server::{Figures, Server, ServerConfig, ServerHandle, TlsConfig};
 use session::Shared;
+use session::catalog::Catalog;
 use session::variables::GlobalVariables;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -140,11 +140,11 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     // Last: from here on the other servers on the store wait for this one.
     let catalog = open_catalog(&store, &listen, &status, &configuration)
         .map_err(|e| format!("{place}: {}", e.message))?;
-    let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
+    let shared = Shared::new(store.clone(), catalog, variables, spill);
     let server = match start(config, &shared, &configuration) {
         Ok(server) => server,
         Err(reason) => {
-            return Err(match catalog.close() {
+            return Err(match shared.catalog.close() {
                 Ok(()) => reason,
                 Err(error) => format!(
                     "{reason}; other servers wait for this one until its lease ends: {}",
@@ -157,7 +157,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
 
     signals.forever().next();
     stop(&server, &configuration.shutdown, &mut signals);
-    catalog.close().map_err(|e| e.message)?;
+    shared.catalog.close().map_err(|e| e.message)?;
     store.flush().map_err(|e| e.to_string())
 }
 
@@ -167,9 +167,9 @@ fn start(
     shared: &Arc<Shared>,
     configuration: &Configuration,
 ) -> Result<ServerHandle, String> {
-    shared.engine.catalog.start_background().map_err(|e| e.message)?;
+    shared.catalog.start().map_err(|e| e.message)?;
     if config.exposed_address().is_some() {
-        shared.engine.catalog.require_passwords();
+        shared.catalog.accounts.require_passwords();
     }
     let sessions = Arc::new(Adapter {
         shared: shared.clone(),
@@ -187,13 +187,13 @@ fn start(
     Server::start(config, sessions, figures).map_err(|e| e.to_string())
 }
 
-/// The catalog: as one of several servers, where others may use the store.
+/// Opens the catalog: as one of several nodes, if other servers may use the store.
 fn open_catalog(
     store: &Store,
     listen: &str,
     status: &str,
     configuration: &Configuration,
-) -> types::Result<Arc<Catalog>> {
+) -> types::Result<Catalog> {
     if !store.is_shared() {
         return Catalog::open(store.clone());
     }

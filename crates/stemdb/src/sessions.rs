@@ -17,7 +17,7 @@ pub struct Adapter {
 
 impl Sessions for Adapter {
     fn accounts(&self, user: &str) -> Vec<Account> {
-        let accounts = self.shared.engine.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let fits = accounts.iter().filter(|a| a.user == user || a.user.is_empty());
         fits.map(|a| Account {
             user: a.user.clone(),
@@ -32,7 +32,7 @@ impl Sessions for Adapter {
     }
 
     fn accounts_without_password(&self) -> Vec<String> {
-        let accounts = self.shared.engine.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         accounts.passwordless().map(|a| a.name()).collect()
     }
 

@@ -128,8 +128,8 @@ impl Faults {
     }
 }
 
-/// Any storage, with [`Faults`]. Preparing writes counts as a read, unless all the values that they replace have been
-/// read under locks.
+/// Any storage, with [`Faults`]. Preparing writes counts as a read, unless all the values that they replace
+/// have been read under locks.
 pub struct FaultyStorage<S> {
     inner: S,
     faults: Arc<Faults>,

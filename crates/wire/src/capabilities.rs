@@ -36,7 +36,8 @@ pub mod capability {
     pub const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
     pub const CAN_HANDLE_EXPIRED_PASSWORDS: u32 = 1 << 22;
     pub const SESSION_TRACK: u32 = 1 << 23;
-    /// Result sets end with an OK packet (header `0xfe`), and column definitions are not followed by an EOF packet.
+    /// Result sets end with an OK packet (header `0xfe`), and column definitions are not followed by an EOF
+    /// packet.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
     /// `resultset_metadata`: the server may leave out column definitions.
     pub const OPTIONAL_RESULTSET_METADATA: u32 = 1 << 25;

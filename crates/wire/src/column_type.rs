@@ -163,7 +163,8 @@ pub fn announced_collation(ty: &SqlType, results: Option<Collation>) -> u16 {
     }
 }
 
-/// `column_length`: the most bytes (for numbers and times: characters) a value can take in the results' character set.
+/// `column_length`: the most bytes (for numbers and times: characters) a value can take in the results'
+/// character set.
 pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     let fraction = if ty.decimals > 0 && ty.is_temporal() {
         u32::from(ty.decimals) + 1

@@ -41,15 +41,17 @@ pub trait PacketSink {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// A reply that must not be sent before the outcome of a commit is known. One thread writes the reply (the session's),
-/// another may learn the outcome.
+/// A reply that must not be sent before the outcome of a commit is known. One thread writes the reply (the
+/// session's), another may learn the outcome.
 pub trait PendingReply: Send + Sync {
-    /// The thread that learns the outcome calls this once: the reply is sent, or the error in its place. `if_detached` is run
-    /// before that if the session has called [`PendingReply::detach`] and got no outcome.
+    /// The thread that learns the outcome calls this once: the reply is sent, or the error in its place.
+    /// `if_detached` is run before that if the session has called [`PendingReply::detach`] and got no
+    /// outcome.
     fn complete(self: Arc<Self>, outcome: Result<()>, if_detached: &mut dyn FnMut());
 
-    /// The session calls this once, before it writes its reply. If the outcome is known already, it is returned, and the
-    /// reply is no longer pending. If not (`None`), the session goes on as if the commit had succeeded.
+    /// The session calls this once, before it writes its reply. If the outcome is known already, it is
+    /// returned, and the reply is no longer pending. If not (`None`), the session goes on as if the commit
+    /// had succeeded.
     fn detach(&self) -> Option<Result<()>>;
 }
 

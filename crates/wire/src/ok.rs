@@ -27,8 +27,8 @@ impl Ok<'_> {
         self.encode_as(0x00, capabilities, out);
     }
 
-    /// The end of a result set: an OK packet with the header `0xfe` for clients with DEPRECATE_EOF, for others an
-    /// EOF packet.
+    /// The end of a result set: an OK packet with the header `0xfe` for clients with DEPRECATE_EOF, for
+    /// others an EOF packet.
     pub fn encode_result_end(&self, capabilities: u32, out: &mut Vec<u8>) {
         if capabilities & capability::DEPRECATE_EOF != 0 {
             self.encode_as(0xfe, capabilities, out);

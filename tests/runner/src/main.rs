@@ -43,7 +43,8 @@ struct Target {
     /// The stemdb binary to start.
     #[arg(long, global = true)]
     stemdb: Option<PathBuf>,
-    /// The store it serves, as `stemdb serve --store` takes it [default: RocksDB in a directory of the test's own]
+    /// The store it serves, as `stemdb serve --store` takes it [default: RocksDB in a directory of the
+    /// test's own]
     #[arg(long, global = true)]
     store: Option<String>,
     /// Start MySQL instead, from the directory it is installed in.
@@ -96,7 +97,8 @@ struct SqlArgs {
 
 #[derive(Args)]
 struct MemoryArgs {
-    /// Twenty clients that sort 300 MB each, with a limit of 2 GiB. Takes minutes, and 10 GB of disk for what is spilled.
+    /// Twenty clients that sort 300 MB each, with a limit of 2 GiB. Takes minutes, and 10 GB of disk for
+    /// what is spilled.
     #[arg(long)]
     full: bool,
 }
@@ -109,7 +111,8 @@ struct ClientsArgs {
 
 #[derive(Args, Default)]
 struct TikvArgs {
-    /// A shell's command that harms the cluster of --store and mends it again; `faults` runs one in each round.
+    /// A shell's command that harms the cluster of --store and mends it again; `faults` runs one in each
+    /// round.
     #[arg(long)]
     harm: Vec<String>,
     /// Only these.

@@ -1,9 +1,9 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
-//! The catalog allots ids in blocks: as many as the statement's remaining rows may need, so that the rows of
-//! one INSERT get consecutive ids. The unused rest of a block is lost, as in MySQL.
+//! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of one
+//! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
-use catalog::largest_id;
+use cluster::ids::largest_id;
 use kv::Timestamp;
 use schema::model::Table;
 use schema::sharded_id::{self, IdLayout};
@@ -28,7 +28,7 @@ pub(super) struct AutoIncrement<'p> {
     /// The unused part of the block: the next id, and the number of ids left.
     next: u64,
     left: u64,
-    /// The largest explicit id that has not been reported to the catalog.
+    /// The largest id given explicitly that the counter does not cover yet.
     explicit: u64,
 }
 
@@ -78,9 +78,7 @@ impl<'p> AutoIncrement<'p> {
         if self.left == 0 {
             self.report_explicit(ctx)?;
             let count = rows.max(1) as u64;
-            self.next = ctx
-                .catalog
-                .allocate_auto_increment(self.table, count, increment, offset)?;
+            self.next = ctx.cluster.ids().allocate(self.table, count, increment, offset)?;
             self.left = count;
         }
         let id = self.next;
@@ -103,9 +101,7 @@ impl<'p> AutoIncrement<'p> {
     /// which is for the remaining rows.
     pub fn generate_alone(&self, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
         let (increment, offset) = ctx.auto_increment;
-        let id = ctx
-            .catalog
-            .allocate_auto_increment(self.table, 1, increment, offset)?;
+        let id = ctx.cluster.ids().allocate(self.table, 1, increment, offset)?;
         if id > self.last {
             return Err(exhausted());
         }
@@ -133,11 +129,11 @@ impl<'p> AutoIncrement<'p> {
         }
     }
 
-    /// Reports the noted ids to the catalog.
+    /// Raises the counter above the ids that the statement has given explicitly.
     pub fn report_explicit(&mut self, ctx: &ExecContext<'_>) -> Result<()> {
         let explicit = std::mem::take(&mut self.explicit);
         if explicit > 0 {
-            ctx.catalog.bump_auto_increment(self.table, explicit)?;
+            ctx.cluster.ids().raise_to(self.table, explicit)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Rows that the server computes: `information_schema` and its like.
+//! Rows of the tables that the server itself provides: `information_schema` and others.
 
 use std::collections::VecDeque;
 
@@ -32,9 +32,10 @@ impl Operator for VirtualScan<'_> {
                     database,
                     table,
                     wanted,
+                    conditions,
                 } = self.scan;
                 let tables = env.ctx.virtual_tables;
-                let rows = tables.rows(database, &table.name, wanted, env.eval())?;
+                let rows = tables.rows(database, &table.name, wanted, conditions, env.eval())?;
                 self.batches.insert(rows.into())
             }
         };

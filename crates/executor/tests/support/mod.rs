@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arrow::record_batch::RecordBatch;
-use catalog::nodes::NodeOptions;
-use catalog::{Catalog, DdlContext};
+use cluster::Cluster;
+use cluster::node::NodeOptions;
+use ddl::{DdlContext, SchemaChanger};
 use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
@@ -21,7 +22,8 @@ use wire::row::RowEncoder;
 /// A database `d` in memory.
 pub struct Db {
     pub store: Store,
-    pub catalog: Arc<Catalog>,
+    pub cluster: Arc<Cluster>,
+    pub changer: Arc<SchemaChanger>,
 }
 
 /// One connection to it.
@@ -48,7 +50,14 @@ pub enum Answer {
 pub struct NoTables;
 
 impl VirtualTables for NoTables {
-    fn rows(&self, _: &str, _: &str, _: &[usize], _: &EvalContext) -> Result<Vec<RecordBatch>> {
+    fn rows(
+        &self,
+        _: &str,
+        _: &str,
+        _: &[usize],
+        _: &[functions::Expr],
+        _: &EvalContext,
+    ) -> Result<Vec<RecordBatch>> {
         Ok(Vec::new())
     }
 }
@@ -94,8 +103,7 @@ impl RowSink for Text<'_> {
 impl Db {
     pub fn new() -> Self {
         let store = Store::memory();
-        let catalog = Catalog::open(store.clone()).unwrap();
-        let db = Self { store, catalog };
+        let db = Self::on(store.clone(), Cluster::open(store, Vec::new()).unwrap());
         db.conn().exec("create database d");
         db
     }
@@ -106,9 +114,15 @@ impl Db {
             lease: Duration::from_secs(3_600),
             ..NodeOptions::default()
         };
+        let cluster = Cluster::join(store.clone(), Vec::new(), options).unwrap();
+        Self::on(store.clone(), cluster)
+    }
+
+    fn on(store: Store, cluster: Arc<Cluster>) -> Self {
         Self {
-            store: store.clone(),
-            catalog: Catalog::join(store.clone(), options).unwrap(),
+            store,
+            changer: SchemaChanger::open(cluster.clone()).unwrap(),
+            cluster,
         }
     }
 
@@ -136,9 +150,9 @@ impl Db {
 
     /// Fails unless the indexes of a table agree with its rows.
     pub fn check(&self, table: &str) {
-        let schema = self.catalog.schema();
+        let schema = self.cluster.schema();
         let table = schema.table("d", table).unwrap();
-        self.catalog.check_table(table, &Interrupt::new()).unwrap();
+        ddl::check::check_table(&self.store, table, &Interrupt::new()).unwrap();
     }
 }
 
@@ -157,7 +171,7 @@ impl Conn<'_> {
             .map(|v| functions::bind::type_of_value(v, Collation::DEFAULT))
             .collect();
         let env = BindEnv {
-            schema: self.db.catalog.schema(),
+            schema: self.db.cluster.schema(),
             database: Some("d"),
             params: &types,
             params_known: true,
@@ -202,7 +216,7 @@ impl Conn<'_> {
         ExecContext {
             eval,
             store: &self.db.store,
-            catalog: &self.db.catalog,
+            cluster: &self.db.cluster,
             virtual_tables: &NoTables,
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
@@ -219,7 +233,7 @@ impl Conn<'_> {
         let plan = match self.bind(sql, params)? {
             Bound::Plan { plan, .. } => plan,
             Bound::Ddl(ddl) => {
-                self.db.catalog.execute(&ddl, &self.ddl_context())?;
+                self.db.changer.execute(&ddl, &self.ddl_context())?;
                 return Ok(Answer::Done(DmlResult::default()));
             }
             Bound::Command(command) => panic!("{sql} is a command: {command:?}"),

@@ -32,7 +32,7 @@ use crate::{EvalContext, Expr};
 
 pub use fold::{fold, is_silent};
 pub use hoist::hoist;
-pub use properties::{assigns, is_deterministic, reads_assigned};
+pub use properties::{assigns, is_deterministic, is_fallible, reads_assigned};
 
 /// Batches of up to this many rows are evaluated row by row: arrays would cost more than they save.
 const FEW_ROWS: usize = 8;

@@ -40,7 +40,7 @@ pub fn reads_assigned(expr: &Expr) -> bool {
 
 /// Whether evaluating it can fail, warn or have effects. Then it must not be evaluated for rows that do not
 /// need it.
-pub(crate) fn is_fallible(expr: &Expr) -> bool {
+pub fn is_fallible(expr: &Expr) -> bool {
     let mut fallible = false;
     expr.walk(&mut |e| {
         fallible |= match e {

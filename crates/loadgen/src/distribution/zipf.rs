@@ -1,7 +1,7 @@
 //! Zipf's law: the key of rank k is chosen with a probability proportional to 1 / k^s.
 //!
-//! By rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
-//! distributions", 1996): exact, no table, and no sum over all keys at the start.
+//! By rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+//! discrete distributions", 1996): exact, no table, and no sum over all keys at the start.
 
 use crate::random::Random;
 

@@ -1,4 +1,5 @@
-//! The table: the 109 columns of the on-time performance data and a key, with the types Percona's benchmarks give them.
+//! The table: the 109 columns of the on-time performance data and a key, with the types Percona's
+//! benchmarks give them.
 
 /// Name and type of every column after `id`, in the order of the data set.
 pub const COLUMNS: [(&str, &str); 109] = [

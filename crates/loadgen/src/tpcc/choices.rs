@@ -1,4 +1,5 @@
-//! The standard's random choices: uniform, non-uniform (clause 2.1.6), last names and strings (4.3.2), amounts of money.
+//! The standard's random choices: uniform, non-uniform (clause 2.1.6), last names and strings (4.3.2),
+//! amounts of money.
 
 use crate::random::Random;
 

@@ -3,12 +3,12 @@
 use functions::Expr;
 use functions::bind::implicit_cast;
 use schema::model::Table;
+use syntax::ast::{self, ObjectName, SelectItem};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
 use super::scope::TableBinding;
-use syntax::ast::{self, ObjectName, SelectItem};
 
 /// One column of the output.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ impl Binder<'_> {
                 SelectItem::Expr { expr, name, aliased } => {
                     let mut item = self.item(expr, name, table, context)?;
                     if let (false, Some(offset), Some(table)) = (*aliased, item.column, table)
-                        && table.table.is_view()
+                        && table.table.system.is_view
                     {
                         // The column of a view has the view's spelling, whatever that of the query is.
                         item.name.clone_from(&table.table.columns[offset].name);

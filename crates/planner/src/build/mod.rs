@@ -80,22 +80,17 @@ impl Binder<'_> {
         })
     }
 
-    /// Notes what the query needs of its table.
+    /// Notes what the query needs of its table. A derived table has noted it of its own.
     fn reads(&self, select: &BoundSelect<'_>) {
-        let for_update = select.locking.is_some_and(|locking| locking.exclusive);
-        match &select.table {
-            Some(table) if table.rows.is_none() => {
-                let lock = if for_update {
-                    LockMode::Write
-                } else {
-                    LockMode::Read
-                };
-                self.accesses
-                    .add(&table.table, &table.alias, PrivilegeSet::SELECT, lock);
-            }
-            Some(_) if for_update => self.accesses.lock_all_to_write(),
-            _ => {}
-        }
+        let Some(table) = select.table.as_ref().filter(|table| table.rows.is_none()) else {
+            return;
+        };
+        let lock = match select.locking {
+            Some(locking) if locking.exclusive => LockMode::Write,
+            _ => LockMode::Read,
+        };
+        self.accesses
+            .add(&table.table, &table.alias, PrivilegeSet::SELECT, lock);
     }
 
     fn upper(&self, select: &BoundSelect<'_>) -> Result<Upper> {

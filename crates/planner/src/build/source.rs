@@ -49,7 +49,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Its rows are made whole, and filtered afterwards.
+    /// Its rows are filtered afterwards. Conditions on one column reach the table too, so that it makes fewer rows. If any part of
+    /// the filter can fail or warn, none does: then the filter must see all rows, as it would in MySQL.
     fn virtual_table(&self, select: &BoundSelect<'_>, upper: &Upper, table: &TableBinding) -> Result<Source> {
         let width = table.table.columns.len();
         let mut wanted = Columns::of(select, upper, true);
@@ -58,6 +59,10 @@ impl Binder<'_> {
             database: table.table.database.clone(),
             table: Arc::clone(&table.table),
             wanted: wanted.offsets,
+            conditions: select
+                .filter
+                .as_ref()
+                .map_or_else(Vec::new, conditions_on_columns),
         });
         Ok(Source {
             rel: filtered(rel, select.filter.clone()),
@@ -231,4 +236,22 @@ fn row_limit(select: &BoundSelect<'_>) -> RowLimit {
         (Some(count), Some(offset)) => RowLimit::AtMost(count.saturating_add(offset)),
         _ => RowLimit::Some,
     }
+}
+
+/// The conjuncts of a filter that read exactly one column.
+fn conditions_on_columns(filter: &Expr) -> Vec<Expr> {
+    if functions::eval::is_fallible(filter) {
+        return Vec::new();
+    }
+    let reads_one = |condition: &&Expr| {
+        let mut columns = std::collections::BTreeSet::new();
+        condition.walk(&mut |e| {
+            if let Expr::Column { index, .. } = e {
+                columns.insert(*index);
+            }
+        });
+        columns.len() == 1
+    };
+    let conjuncts = access::conjuncts(Some(filter)).into_iter();
+    conjuncts.filter(reads_one).cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! Rows or index entries, collected into Arrow arrays.
+//! Rows or index entries as Arrow arrays.
 
 use arrow::array::ArrayRef;
 use codec::row::ColumnBuffer;
@@ -9,17 +9,17 @@ use super::index::IndexLayout;
 use super::row::TableLayout;
 use crate::model::Table;
 
-/// Rows to make room for where nothing is known of their number.
+/// Space is reserved for this many rows if their number is unknown.
 const ROWS_AHEAD: usize = 64;
 
-/// Decodes chosen columns of many rows, or of many entries of an index, into one array for each column.
+/// Decodes selected columns of many rows, or of many index entries, into one array for each column.
 #[derive(Debug)]
 pub struct Decoder {
     source: Source,
     zone: TimeZone,
     buffers: Vec<ColumnBuffer>,
     rows: usize,
-    /// Rows that the next batch probably has: as many as the last one.
+    /// How many rows the last batch had, which is the estimate for the next.
     expected_rows: usize,
 }
 
@@ -60,9 +60,9 @@ impl Decoder {
         }
     }
 
-    /// Takes a stored pair in. After an error those so far are lost.
+    /// Adds a stored pair. After an error, all pairs so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        // Where there are two there are more, and the first tells how long they are.
+        // Not for a single row. With the second, more are likely, and the first one shows how long they are.
         if self.rows == 1 {
             let rows = self.expected_rows.max(ROWS_AHEAD);
             self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
@@ -75,7 +75,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Pairs so far; also where no column was chosen.
+    /// The number of pairs so far, also if no column is selected.
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -87,7 +87,7 @@ impl Decoder {
     /// The arrays; the decoder is empty again.
     ///
     /// # Errors
-    /// 1034 where stored text is damaged.
+    /// 1034 for damaged text.
     pub fn finish(&mut self) -> Result<Vec<ArrayRef>> {
         self.expected_rows = std::mem::take(&mut self.rows);
         self.buffers.iter_mut().map(ColumnBuffer::finish).collect()

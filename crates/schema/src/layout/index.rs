@@ -1,4 +1,4 @@
-//! Columns out of index entries.
+//! Selected columns of index entries.
 
 use codec::RowHandle;
 use codec::index::{HandleRef, IndexValue};
@@ -12,14 +12,14 @@ use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_
 use super::zone::to_local;
 use crate::model::{Handle, Table};
 
-/// Whether an index's entries hold all of these columns, so that no row has to be read.
+/// Whether an index's entries have all of these columns, so that no row must be read.
 pub fn index_covers(table: &Table, index: usize, columns: &[usize]) -> bool {
     columns
         .iter()
         .all(|&c| matches!(find(table, index, c), Ok(Some(_))))
 }
 
-/// Where in an entry a column is.
+/// Where a column is in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     KeyPart(usize),
@@ -47,7 +47,7 @@ fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> 
     })
 }
 
-/// Decodes chosen columns, and the handle, of an index's entries. Made once per plan; shared freely.
+/// Decodes selected columns, and the handle, of an index's entries. One object serves all executions of a plan.
 #[derive(Debug, Clone)]
 pub struct IndexLayout {
     types: Vec<SqlType>,
@@ -99,12 +99,12 @@ impl IndexLayout {
         })
     }
 
-    /// The chosen columns' types.
+    /// The types of the selected columns.
     pub fn types(&self) -> &[SqlType] {
         &self.types
     }
 
-    /// Appends an entry to the buffers, one per chosen column. After an error the buffers' lengths may differ.
+    /// Appends an entry to the buffers, one for each selected column. After an error the buffers' lengths may differ.
     pub(super) fn decode_entry(
         &self,
         key: &[u8],

@@ -1,4 +1,4 @@
-//! Columns out of the parts of a key: a clustered handle, or what an index entry is found by.
+//! Selected columns of the parts of a key: of a clustered handle, or of an index.
 
 use functions::TimeZone;
 use types::{Result, SqlType, Value};
@@ -7,15 +7,15 @@ use super::stored::column;
 use super::zone::from_stored;
 use crate::model::{IndexPart, Table};
 
-/// Which parts of a key are wanted, and where.
+/// The selected parts of a key, and their positions in the result.
 #[derive(Debug, Clone)]
 pub struct KeyColumns {
-    /// The type of each part, up to the last one wanted, and the positions that want it.
+    /// The type of each part, up to the last selected one, and its positions in the result.
     parts: Vec<(SqlType, Vec<usize>)>,
 }
 
 impl KeyColumns {
-    /// `wanted`: pairs of a part's number and the position that its value is for.
+    /// `wanted`: pairs of a part's number and a position in the result.
     ///
     /// # Errors
     /// 1105 for a part of a column that the table does not have.
@@ -31,7 +31,7 @@ impl KeyColumns {
         })
     }
 
-    /// No part is wanted.
+    /// No part is selected.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

@@ -14,9 +14,9 @@ use crate::model::{Handle, IndexPart, Table};
 /// How much of a value goes into a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// As much as the index holds: `col(n)` cuts.
+    /// As much as the index has: a prefix for `col(n)`.
     Stored,
-    /// All of it. No key in the store looks like that where a part cuts; for comparisons.
+    /// All of it, for comparisons. If a part is a prefix, no key in the store is equal.
     Whole,
 }
 
@@ -38,12 +38,12 @@ struct Part {
     cut: Option<u32>,
 }
 
-/// A range over leading parts fixed and the next one bounded.
+/// A range in which the leading parts are equal to values and the next part is bounded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValueRange {
     /// Of the parts' types. NULL means IS NULL.
     pub prefix: Vec<Value>,
-    /// With no lower bound but an upper one, NULLs are left out.
+    /// If there is only an upper bound, NULLs are not in the range.
     pub lower: Option<ValueBound>,
     pub upper: Option<ValueBound>,
 }
@@ -92,7 +92,7 @@ impl KeyParts {
         })
     }
 
-    /// What every key begins with.
+    /// The prefix of every key.
     pub fn start(&self) -> &[u8] {
         &self.start
     }
@@ -115,7 +115,7 @@ impl KeyParts {
         self.parts.get(part).map(|p| &p.ty)
     }
 
-    /// Whether the part holds only the beginning of its column's values.
+    /// Whether the part has only a prefix of its column's values.
     pub fn is_prefix_part(&self, part: usize) -> bool {
         self.parts.get(part).is_some_and(|p| p.cut.is_some())
     }
@@ -132,7 +132,7 @@ impl KeyParts {
     /// Appends one part of a key. The value is of the part's type, or NULL.
     ///
     /// # Errors
-    /// 1105 for NULL in an integer handle, which has no place for it, and for a value of another type.
+    /// 1105 for NULL in an integer handle, and for a value of another type.
     pub fn append(
         &self,
         part: usize,
@@ -152,7 +152,7 @@ impl KeyParts {
         append_part(value, &part.ty, cut, zone, key)
     }
 
-    /// What all keys begin with, with room for so many numbers; texts are longer.
+    /// The prefix of every key, with capacity for `values` numbers.
     fn begin(&self, values: usize) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.start.len() + values * (1 + size_of::<i64>()));
         key.extend_from_slice(&self.start);
@@ -176,7 +176,7 @@ impl KeyParts {
         self.key(values, zone).map(Some)
     }
 
-    /// The keys of a range. Where a part cuts, they may be more than the range's own: rows have to be looked at again.
+    /// The keys of a range. If a part is a prefix, other keys may be among them: the caller must compare the rows again.
     pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<Range<Vec<u8>>> {
         let mut prefix = self.begin(range.prefix.len() + 1);
         for (part, value) in range.prefix.iter().enumerate() {
@@ -196,7 +196,7 @@ impl KeyParts {
             None if range.upper.is_some() => Some(&null_lower),
             lower => lower.as_ref(),
         };
-        // A column that is never NULL has no NULLs to start behind; an integer handle has no place for them.
+        // A lower bound after the NULLs is needed only if the part can be NULL.
         let lower = lower.filter(|b| !b.value.is_null() || (self.is_nullable(bounded) && !self.integer));
         let start = match lower {
             None => whole.start,
@@ -231,7 +231,7 @@ fn nothing() -> Range<Vec<u8>> {
     vec![0]..vec![0]
 }
 
-/// The integer that is a row's handle.
+/// A row's integer handle.
 ///
 /// # Errors
 /// 1105 for anything else. BIGINT UNSIGNED does not fit, so a primary key of that type is never an integer handle.
@@ -249,8 +249,8 @@ pub(super) fn append_part(
     zone: TimeZone,
     key: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut slot = Value::Null;
-    let stored = to_stored(value, ty, zone, &mut slot)?;
+    let mut converted = Value::Null;
+    let stored = to_stored(value, ty, zone, &mut converted)?;
     match cut {
         Some(cut) => codec::datum::encode(&cut_value(stored, cut), ty, key)?,
         None => codec::datum::encode(stored, ty, key)?,

@@ -1,4 +1,4 @@
-//! Columns out of rows.
+//! Selected columns of rows.
 
 use codec::RowHandle;
 use codec::row::{CellValue, ColumnBuffer};
@@ -10,7 +10,7 @@ use super::stored::{Place, clustered_parts, column, column_source, place};
 use super::zone::to_local;
 use crate::model::{Handle, Table};
 
-/// Decodes chosen columns of a table's rows. Made once per plan; shared freely.
+/// Decodes selected columns of a table's rows. One object serves all executions of a plan.
 #[derive(Debug, Clone)]
 pub struct TableLayout {
     /// Of each position.
@@ -19,10 +19,10 @@ pub struct TableLayout {
     key: RowKey,
 }
 
-/// What of a row's key is asked for.
+/// The selected columns that a row's key has.
 #[derive(Debug, Clone)]
 enum RowKey {
-    /// The integer handle, by these positions.
+    /// The integer handle, at these positions of the result.
     Integer(Vec<usize>),
     Parts(KeyColumns),
 }
@@ -38,7 +38,7 @@ impl TableLayout {
         Self::with_positions(table, types.collect::<Result<_>>()?, wanted)
     }
 
-    /// For rows as wide as the table's, each chosen column in its own place; all others stay NULL, whatever is stored.
+    /// For rows with as many values as the table has columns: selected columns at their own offsets, NULL for all others.
     ///
     /// # Errors
     /// As [`TableLayout::new`].
@@ -81,7 +81,7 @@ impl TableLayout {
         &self.types
     }
 
-    /// Appends a row to the buffers, one per chosen column. After an error the buffers' lengths may differ.
+    /// Appends a row to the buffers, one for each selected column. After an error the buffers' lengths may differ.
     pub(super) fn decode_row(
         &self,
         key: &[u8],
@@ -93,7 +93,7 @@ impl TableLayout {
         self.decode_key(key, zone, |position, value| give_to(buffers, position, &value))
     }
 
-    /// A row's chosen columns as values, one for each position.
+    /// A row's selected columns as values, one for each position.
     pub fn decode_row_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.types.len()];
         self.row

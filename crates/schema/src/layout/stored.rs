@@ -1,4 +1,4 @@
-//! Which of a table's columns its keys hold, and which have to stand in rows and entries beside them.
+//! Which columns of a table can be read from its keys, and which must be stored in the values of rows and entries.
 
 use codec::row::ColumnSource;
 use types::{Error, Result, SqlType};
@@ -6,12 +6,12 @@ use types::{Error, Result, SqlType};
 use super::defaults::original_default;
 use crate::model::{Column, Handle, Index, IndexPart, Table};
 
-/// Whether a column can be read back from a key that holds it. Text cannot: its sort key is there in its place.
+/// Whether a column's value can be read from a key. That of text cannot: the key has its sort key.
 pub(super) fn key_gives_back(ty: &SqlType) -> bool {
     codec::datum::is_reversible(ty)
 }
 
-/// The primary index of a table whose rows it orders; `None` for integer and hidden handles.
+/// The primary index of a table whose rows are stored by it; `None` for integer and hidden handles.
 pub(super) fn clustered_index(table: &Table) -> Option<&Index> {
     match table.handle {
         Handle::Clustered { index } => table.indexes.get(index),
@@ -29,7 +29,7 @@ pub(super) fn clustered_parts(table: &Table) -> &[IndexPart] {
 pub enum Place {
     /// The row's key is the column's value.
     IntegerHandle,
-    /// Part `n` of the row's key gives it back.
+    /// Part `n` of the row's key.
     HandlePart(usize),
     /// In the row's value; [`column_source`] reads it.
     Row,
@@ -61,15 +61,15 @@ pub fn column_source(column: &Column) -> Result<ColumnSource> {
     ))
 }
 
-/// The part that holds all of a column, not only its beginning.
+/// The part that has all of a column, not only a prefix.
 pub(super) fn whole_part(table: &Table, parts: &[IndexPart], column: usize) -> Option<usize> {
     parts.iter().position(|p| p.column == column && !is_cut(table, p))
 }
 
-/// Whether a part holds only the beginning of its column's values.
+/// Whether a part has only a prefix of its column's values.
 pub(super) fn is_cut(table: &Table, part: &IndexPart) -> bool {
     let length = table.columns.get(part.column).map_or(0, |c| c.ty.length);
-    // `col(n)` with n the column's own length cuts nothing, except that a TEXT's length counts bytes.
+    // `col(n)` with the column's own length is the whole value, except that the length of a TEXT is in bytes.
     part.prefix.is_some_and(|n| {
         table
             .columns
@@ -78,8 +78,8 @@ pub(super) fn is_cut(table: &Table, part: &IndexPart) -> bool {
     })
 }
 
-/// Columns whose values an index's entries hold in their values, each with the number of characters (bytes for binary)
-/// that it is cut to. Ascending by column id, as rows have them.
+/// Columns that an index's entries have in their values, because their keys have only sort keys; each with the number of
+/// characters (bytes for binary) of its prefix. In ascending order of column ids, as in rows.
 pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Option<u32>)> {
     let needs_restoring = |p: &&IndexPart| {
         table
@@ -92,7 +92,7 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
     let mut add = |part: &IndexPart| {
         let prefix = part.prefix.filter(|_| is_cut(table, part));
         match restored.iter_mut().find(|r| r.0 == part.column) {
-            // Both the index and the primary key have it: the longer one serves both.
+            // Both the index and the primary key have it: the longer prefix is sufficient for both.
             Some(known) => known.1 = known.1.zip(prefix).map(|(a, b)| a.max(b)),
             None => restored.push((part.column, prefix)),
         }
@@ -104,7 +104,7 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
             .filter(needs_restoring)
             .for_each(&mut add);
     } else if index.parts.iter().any(|p| needs_restoring(&p)) {
-        // The older form of the value holds all parts as soon as it holds one.
+        // In the older format, the value has either all parts or none.
         index.parts.iter().for_each(&mut add);
     }
     restored.sort_by_key(|r| table.columns.get(r.0).map_or(0, |c| c.id));

@@ -82,6 +82,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
+        system: Default::default(),
     }
 }
 
@@ -204,7 +205,7 @@ fn older_rows_have_the_default_of_newer_columns() {
         Value::from("text"),
         Value::Decimal(Decimal::from_i128(150, 2)),
         Value::Null,
-        // Defaults of TIMESTAMPs are kept in UTC.
+        // Defaults of TIMESTAMPs are stored in UTC.
         Value::UInt(DateTime::new(2024, 1, 1, 2, 30, 0, 0).pack()),
         Value::UInt(0),
         Value::Int(-3_600_500_000),

@@ -1,4 +1,4 @@
-//! Rows and index entries from values.
+//! Encodes rows and their index entries.
 
 use codec::row::{Cell, RowView};
 use codec::{RowHandle, datum, key};
@@ -11,7 +11,7 @@ use super::stored::{Place, clustered_parts, column, index_at, is_cut, place, res
 use super::zone::to_stored;
 use crate::model::{Column, Handle, IndexPart, Table};
 
-/// What is stored for one row in one index.
+/// The entry of one row in one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
     pub key: Vec<u8>,
@@ -20,12 +20,12 @@ pub struct IndexEntry {
     pub distinct: bool,
 }
 
-/// Turns a table's rows into what is stored. Made once per statement.
+/// Encodes the rows of a table. One object serves a whole statement.
 #[derive(Debug, Clone)]
 pub struct RowEncoder {
     table_id: i64,
     column_count: usize,
-    /// Ascending by id.
+    /// In ascending order of column ids.
     stored: Vec<StoredColumn>,
     handle: HandleParts,
     indexes: Vec<IndexEncoder>,
@@ -36,7 +36,7 @@ struct StoredColumn {
     offset: usize,
     id: i64,
     ty: SqlType,
-    /// What rows without the column have for it. NULL is left out, then.
+    /// The encoded default of rows that are older than the column. If it is `None`, NULL need not be stored.
     missing: Option<Vec<u8>>,
 }
 
@@ -58,10 +58,10 @@ struct KeyPart {
 struct IndexEncoder {
     prefix: Vec<u8>,
     unique: bool,
-    /// The primary key of the rows themselves, which has no entries.
+    /// Rows are stored by this primary key, so it has no entries.
     clustered: bool,
     parts: Vec<KeyPart>,
-    /// Column, its id, its type, characters it is cut to. Ascending by id.
+    /// Offset, id and type of a column, and the characters of its prefix. In ascending order of column ids.
     restored: Vec<(usize, i64, SqlType, Option<u32>)>,
 }
 
@@ -92,8 +92,8 @@ impl StoredColumn {
         if value.is_null() && self.missing.is_none() {
             return Ok(());
         }
-        let mut slot = Value::Null;
-        let value = to_stored(value, &self.ty, zone, &mut slot)?;
+        let mut converted = Value::Null;
+        let value = to_stored(value, &self.ty, zone, &mut converted)?;
         Ok(encoder.push(self.id, value, &self.ty)?)
     }
 }
@@ -138,7 +138,7 @@ impl RowEncoder {
     /// The handle of a row: one value per column of the table, in the table's order, each of its column's type.
     ///
     /// # Errors
-    /// 1105 for a table with hidden handles, which are given by the catalog, and for a row that does not fit the table.
+    /// 1105 for a table with hidden handles, which are allocated, and for a row that does not fit the table.
     pub fn handle(&self, row: &[Value], zone: TimeZone) -> Result<RowHandle> {
         self.check(row)?;
         match &self.handle {
@@ -173,8 +173,8 @@ impl RowEncoder {
         Ok(encoder.finish()?)
     }
 
-    /// The stored value of a row of which some columns are changed: what `stored` holds of all others is copied, whatever
-    /// `row` has for them. `None`: it holds the same of those that are changed.
+    /// The new value of a row: the columns in `changed` have the values of `row`, all others are copied from `stored`. `None` if
+    /// the changed columns have the same values as before.
     pub fn changed_value(
         &self,
         stored: &[u8],
@@ -198,7 +198,7 @@ impl RowEncoder {
             match cell {
                 Cell::Bytes(bytes) => encoder.push_bytes(column.id, bytes)?,
                 Cell::Null if column.missing.is_some() => encoder.push_null(column.id)?,
-                // What a missing column has does not change.
+                // The default of a missing column does not change.
                 Cell::Null | Cell::Missing => {}
             }
         }
@@ -224,9 +224,7 @@ impl RowEncoder {
         self.check(row)?;
         match self.indexes.get(position) {
             Some(index) if !index.clustered => index.entry(row, handle, zone),
-            _ => Err(Error::internal(format!(
-                "no entries are kept in index {position}"
-            ))),
+            _ => Err(Error::internal(format!("index {position} has no entries"))),
         }
     }
 
@@ -308,8 +306,8 @@ impl IndexEncoder {
             .sum();
         let mut encoder = codec::row::RowEncoder::with_capacity(self.restored.len(), bytes);
         for (offset, id, ty, cut) in &self.restored {
-            let mut slot = Value::Null;
-            let value = to_stored(&row[*offset], ty, zone, &mut slot)?;
+            let mut converted = Value::Null;
+            let value = to_stored(&row[*offset], ty, zone, &mut converted)?;
             match cut {
                 Some(cut) => encoder.push(*id, &cut_value(value, *cut), ty)?,
                 None => encoder.push(*id, value, ty)?,

@@ -1,4 +1,4 @@
-//! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, letter for letter MySQL 8.0's.
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: statements that create the same object, in exactly MySQL 8.0's form.
 
 use functions::TimeZone;
 use types::{Collation, TypeKind, Value};
@@ -6,17 +6,17 @@ use types::{Collation, TypeKind, Value};
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
-/// How a session has definitions shown.
+/// The session's settings for the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     /// Around names: a backtick, or under ANSI_QUOTES a double quote.
     pub quote: char,
-    /// In which defaults of TIMESTAMP columns are.
+    /// For the defaults of TIMESTAMP columns.
     pub time_zone: TimeZone,
 }
 
 impl Style {
-    /// With names in backticks, and times in UTC.
+    /// Names in backticks, times in UTC.
     pub const PLAIN: Self = Self {
         quote: '`',
         time_zone: TimeZone::UTC,
@@ -29,8 +29,8 @@ impl Style {
     }
 }
 
-/// The statement that makes the table, what only TiDB has in its comments. `next_auto_increment` is the id the next row
-/// would get, or its sequence number where the table has AUTO_RANDOM.
+/// The statement that creates the table; options that only TiDB has are in its comments. `next_auto_increment`: the id of the next
+/// row, or its sequence number if the table has AUTO_RANDOM.
 pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> String {
     let mut lines: Vec<String> = table
         .public_columns()
@@ -71,7 +71,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
     text
 }
 
-/// `/*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2 */`, as far as the table has them.
+/// `/*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2 */`, with the options that the table has.
 fn sharding(table: &Table) -> String {
     let options = [
         ("SHARD_ROW_ID_BITS", table.shard_row_id_bits),
@@ -88,7 +88,7 @@ fn sharding(table: &Table) -> String {
     format!(" /*T! {shown}*/")
 }
 
-/// The statement that makes the database, with the comments that MySQL wraps its options in.
+/// The statement that creates the database, with its options in comments as in MySQL.
 pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> String {
     let options = if shows_collation(database.collation) {
         format!(
@@ -110,7 +110,7 @@ pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> Stri
     )
 }
 
-/// MySQL leaves out the collation that a character set implies, except for utf8mb4's, which older servers do not imply.
+/// MySQL omits the default collation of a character set, except for utf8mb4's, since older servers have another default.
 fn shows_collation(collation: Collation) -> bool {
     collation != collation.charset().default_collation() || collation == Collation::Utf8mb40900AiCi
 }
@@ -168,7 +168,7 @@ fn now(column: &Column) -> String {
     }
 }
 
-/// What follows DEFAULT; `None` where there is no clause.
+/// The text after DEFAULT; `None` if there is no clause.
 fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
@@ -193,7 +193,7 @@ fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
     }
 }
 
-/// A literal default as a client sees it: a TIMESTAMP's in its time zone, a FLOAT's with the digits that are shown of one.
+/// A literal default as a client sees it: a TIMESTAMP in its time zone, a FLOAT with six digits.
 pub fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
     match column.ty.kind {
         TypeKind::Timestamp => crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone),

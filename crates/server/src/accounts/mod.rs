@@ -53,8 +53,8 @@ impl Origin {
         }
     }
 
-    /// The host part of `USER()` and of messages. Loopback addresses have the name `localhost`; other addresses are not
-    /// looked up, as with MySQL's `skip_name_resolve`.
+    /// The host part of `USER()` and of messages. Loopback addresses have the name `localhost`; other
+    /// addresses are not looked up, as with MySQL's `skip_name_resolve`.
     pub fn host(self) -> String {
         match self {
             Self::Address(ip) if !ip.is_loopback() => ip.to_string(),

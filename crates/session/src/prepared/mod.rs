@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cursor::Cursor;
+use long_data::SentAhead;
 use memory::Broker;
 use syntax::Parsed;
 use types::{Error, Result, SqlType, errno};
@@ -22,8 +24,6 @@ use wire::command::BoundType;
 
 use crate::compiled::Compiled;
 use crate::errors;
-use cursor::Cursor;
-use long_data::SentAhead;
 
 /// The types that parameters have by where they stand ([`parameter_types`]); empty where none has one.
 pub type ParameterTypes = Arc<[Option<SqlType>]>;

@@ -211,8 +211,9 @@ fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) ->
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use types::Collation;
+
+    use super::*;
 
     fn converted(expected: SqlType, value: Value, ty: SqlType) -> (Value, SqlType) {
         let (mut values, mut types) = ([value], [ty]);

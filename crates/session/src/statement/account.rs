@@ -1,10 +1,10 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE.
 //!
 //! The model is coarse: an account has all privileges on everything, or on named databases, or none.
-//! `catalog::accounts` stores it.
+//! `accounts` stores it.
 
-use catalog::accounts::change::{AccountChange, GrantScope};
-use catalog::accounts::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
+use accounts::change::{AccountChange, GrantScope};
+use accounts::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
 use planner::command::{self, Command};
 use syntax::ast::{UserSpec, UserStatement};
 use types::{Error, Result, Warning, errno};
@@ -26,15 +26,15 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
         }
         _ => {}
     }
-    let catalog = &session.shared.engine.catalog;
+    let accounts = &session.shared.catalog.accounts;
     let warnings = match command {
         Command::User(statement) => user_statement(session, statement)?,
         Command::Grant { scope, users } => {
-            catalog.grant_all(&granted(scope), users)?;
+            accounts.grant_all(&granted(scope), users)?;
             Vec::new()
         }
         Command::Revoke { scope, users } => {
-            catalog.revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
+            accounts.revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
             Vec::new()
         }
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
@@ -45,24 +45,24 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
 
 fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Warning>> {
     let now_us = session.view().now_us();
-    let catalog = &session.shared.engine.catalog;
+    let accounts = &session.shared.catalog.accounts;
     match statement {
         UserStatement::Create { users, if_not_exists } => {
             let changes = users
                 .iter()
                 .map(|u| change(u, true))
                 .collect::<Result<Vec<_>>>()?;
-            catalog.create_users(&changes, *if_not_exists, now_us)
+            accounts.create_users(&changes, *if_not_exists, now_us)
         }
         UserStatement::Alter { users, if_exists } => {
             let changes = users
                 .iter()
                 .map(|u| change(&named_spec(&session.client, u), false))
                 .collect::<Result<Vec<_>>>()?;
-            catalog.alter_users(&changes, *if_exists, now_us)
+            accounts.alter_users(&changes, *if_exists, now_us)
         }
-        UserStatement::Drop { users, if_exists } => catalog.drop_users(users, *if_exists),
-        UserStatement::Rename(renames) => catalog.rename_users(renames).map(|()| Vec::new()),
+        UserStatement::Drop { users, if_exists } => accounts.drop_users(users, *if_exists),
+        UserStatement::Rename(renames) => accounts.rename_users(renames).map(|()| Vec::new()),
         UserStatement::SetPassword { user, password } => {
             set_password(session, user.as_ref(), password, now_us)
         }
@@ -116,7 +116,7 @@ fn set_password(
             ),
         ));
     }
-    let accounts = session.shared.engine.catalog.accounts();
+    let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
         Error::new(
             errno::ER_PASSWORD_NO_MATCH,
@@ -133,8 +133,8 @@ fn set_password(
     };
     session
         .shared
-        .engine
         .catalog
+        .accounts
         .alter_users(&[change(&spec, false)?], false, now_us)
 }
 

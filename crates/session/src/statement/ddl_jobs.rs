@@ -26,7 +26,7 @@ pub fn show(session: &Session, past: Option<u64>) -> Result<Listing> {
         ("STATE", text_type(64)),
     ]);
     let time = |us: i64| Value::UInt(session.settings.time_zone.from_unix_us(us).truncate(0).pack());
-    for job in session.shared.engine.catalog.ddl_jobs(past)? {
+    for job in session.shared.catalog.changer.history(past)? {
         listing.push(vec![
             Value::Int(job.id),
             text(job.database),
@@ -51,7 +51,7 @@ pub fn cancel(session: &Session, jobs: &[u64]) -> Result<Listing> {
     let mut listing = Listing::new(&[("JOB_ID", text_type(64)), ("RESULT", text_type(128))]);
     for &job in jobs {
         let id = i64::try_from(job).unwrap_or(i64::MAX);
-        let result = match session.shared.engine.catalog.cancel_ddl_job(id) {
+        let result = match session.shared.catalog.changer.cancel(id) {
             Ok(()) => "successful".to_owned(),
             Err(error) => format!("error: [ddl:{}]{}", error.code, error.message),
         };

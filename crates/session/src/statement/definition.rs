@@ -1,7 +1,7 @@
-//! Definition statements, which the catalog runs.
+//! Definition statements, which `ddl` carries out.
 
-use catalog::DdlContext;
-use catalog::accounts::Account;
+use accounts::Account;
+use ddl::DdlContext;
 use schema::definition::{AlterChange, Ddl};
 use types::Result;
 
@@ -24,13 +24,13 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         user: session.client.account.name(),
     };
     let tables_before = tables_of_dropped(session, ddl);
-    let catalog = session.shared.engine.catalog.clone();
+    let shared = session.shared.clone();
     let warnings = match ddl {
         // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
         Ddl::AlterTable { changes, .. } if changes.is_empty() && session.table_locks.is_locked() => {
             Vec::new()
         }
-        _ => lock_tables::unlocked(session, |_| catalog.execute(ddl, &context))?,
+        _ => lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context))?,
     };
     let count = warnings.len() as u64;
     let limits = session.settings.warnings;
@@ -69,7 +69,7 @@ fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
     session
         .shared
         .engine
-        .catalog
+        .cluster
         .schema()
         .database(name)
         .map_or(0, |d| d.tables.len() as u64)

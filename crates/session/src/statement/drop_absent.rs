@@ -13,7 +13,7 @@ pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exis
     }
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for name in names {
-        let schema = session.shared.engine.catalog.schema();
+        let schema = session.shared.engine.cluster.schema();
         if kind == ObjectKind::View && schema.table(&name.database, &name.name).is_some() {
             return Err(Error::new(
                 errno::ER_WRONG_OBJECT,

@@ -4,7 +4,8 @@
 //! replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
 //! that have written, and new tables can be created under it.
 
-use catalog::metadata_lock::{SessionLocks, Use, WaitLimit};
+use cluster::metadata_lock::{SessionLocks, Use};
+use cluster::wait::WaitLimit;
 use planner::command::TableToLock;
 use schema::definition::TableName;
 use schema::model::INFORMATION_SCHEMA;
@@ -34,7 +35,7 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    let lease_term = lease_term(&session.shared.engine.catalog);
+    let lease_term = lease_term(&session.shared.engine.cluster);
     let locks = loop {
         let locks = acquire(session, named.iter().map(|one| (one.id, one.write)))?;
         // While this waited, a table may have been replaced by another one of the same name.
@@ -71,13 +72,13 @@ fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
 /// FLUSH TABLES WITH READ LOCK.
 pub fn lock_all(session: &mut Session) -> Result<()> {
     session.table_locks.unlock();
-    let catalog = &session.shared.engine.catalog;
+    let cluster = &session.shared.engine.cluster;
     let ids: Vec<i64> = {
-        let schema = catalog.schema();
+        let schema = cluster.schema();
         let tables = schema.databases.values().flat_map(|d| d.tables.values());
         tables.map(|table| table.id).collect()
     };
-    let lease_term = lease_term(catalog);
+    let lease_term = lease_term(cluster);
     let locks = acquire(session, ids.into_iter().map(|id| (id, false)))?;
     session
         .table_locks
@@ -97,7 +98,7 @@ fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Resu
     session
         .shared
         .engine
-        .catalog
+        .cluster
         .metadata_locks()
         .lock_for_session(&wanted, &limit)
 }
@@ -127,7 +128,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
         return result;
     }
     // Where this fails, the statement has done its work, but the session has nothing locked any more.
-    let lease_term = lease_term(&session.shared.engine.catalog);
+    let lease_term = lease_term(&session.shared.engine.cluster);
     match acquire(session, tables.iter().map(|one| (one.id, one.write))) {
         Ok(locks) => {
             session
@@ -141,7 +142,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
 
 /// Brings names and ids up to date: a table may have been renamed, replaced (TRUNCATE), or dropped.
 fn follow(session: &Session, tables: &mut Vec<LockedTable>) {
-    let schema = session.shared.engine.catalog.schema();
+    let schema = session.shared.engine.cluster.schema();
     tables.retain_mut(|locked| {
         if let Some(table) = schema.table_by_id(locked.id) {
             if locked.alias == locked.name.name {

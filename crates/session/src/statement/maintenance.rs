@@ -1,6 +1,6 @@
 //! CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE, and ADMIN CHECK TABLE.
 
-use catalog::metadata_lock::Use;
+use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use types::{Error, Result, Value};
 
@@ -14,11 +14,7 @@ use crate::table_locks::is_lock_error;
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
         let table = session.table(name)?;
-        session
-            .shared
-            .engine
-            .catalog
-            .check_table(&table, &session.process.interrupt)?;
+        ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
     }
     Ok(())
 }
@@ -62,7 +58,7 @@ fn maintain(
 ) -> Result<Listing> {
     if operation != "analyze" {
         for name in tables {
-            let schema = session.shared.engine.catalog.schema();
+            let schema = session.shared.engine.cluster.schema();
             if schema.database(&name.database).is_some_and(|d| d.is_system()) {
                 return Err(errors::database_access(
                     &session.client.account.name(),

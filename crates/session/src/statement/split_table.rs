@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use catalog::split::{Splitting, key_text, keys_of};
+use ddl::split::{Splitting, key_text, keys_of};
 use functions::{EvalContext, Expr, assign, eval_value};
 use schema::definition::TableName;
 use schema::model::Table;

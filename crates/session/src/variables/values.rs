@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::globals::GlobalValue;
+use cluster::settings::GlobalValue;
 use functions::TimeZone;
 use parking_lot::RwLock;
 use types::{Error, Result, Value, errno};

@@ -1,9 +1,10 @@
 //! `caching_sha2_password`: stored as a salted hash that is slow to compute, proved by a fast one.
 //!
-//! Stored: `$A$005$`, 20 bytes of salt and 43 characters of SHA-crypt with 5,000 rounds (`005` counts thousands, in
-//! hexadecimal). The fast path compares the client's scramble `SHA256(password) XOR SHA256(SHA256(SHA256(password)) +
-//! nonce)` with what the server has cached, `SHA256(SHA256(password))`; the first login of a user therefore takes the
-//! full path, in which the password itself travels through TLS, the socket or RSA.
+//! Stored: `$A$005$`, 20 bytes of salt and 43 characters of SHA-crypt with 5,000 rounds (`005` counts
+//! thousands, in hexadecimal). The fast path compares the client's scramble `SHA256(password) XOR
+//! SHA256(SHA256(SHA256(password)) + nonce)` with what the server has cached, `SHA256(SHA256(password))`;
+//! the first login of a user therefore takes the full path, in which the password itself travels through
+//! TLS, the socket or RSA.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_caching_sha2_authentication_exchanges.html>
 

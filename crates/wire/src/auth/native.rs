@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn stored_as_mysql_stores_it() {
-        // SELECT authentication_string of a MySQL 8.0 account IDENTIFIED WITH mysql_native_password BY 'password'.
+        // SELECT authentication_string of a MySQL 8.0 account IDENTIFIED WITH mysql_native_password BY
+        // 'password'.
         assert_eq!(stored(b"password"), "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19");
         assert_eq!(stored(b""), "");
     }

@@ -1,6 +1,7 @@
 //! The random bytes that make the proof of a password different at each login.
 
-/// 20 bytes without `0`, which ends strings in the protocol, and `$`, which ends the salt of stored passwords.
+/// 20 bytes without `0`, which ends strings in the protocol, and `$`, which ends the salt of stored
+/// passwords.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nonce([u8; 20]);
 

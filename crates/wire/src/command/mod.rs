@@ -52,7 +52,8 @@ pub enum Command<'a> {
     Quit,
     InitDb(&'a [u8]),
     Query(Query<'a>),
-    /// Columns of a table whose names match a LIKE pattern (deprecated, still used by the `mysql` client's completion).
+    /// Columns of a table whose names match a LIKE pattern (deprecated, still used by the `mysql` client's
+    /// completion).
     FieldList {
         table: &'a [u8],
         wildcard: &'a [u8],

@@ -75,7 +75,8 @@ impl<'a> StmtExecute<'a> {
         let mut reader = Reader::new(self.body);
         let with_attributes = context.capabilities & capability::QUERY_ATTRIBUTES != 0;
         let mut sent = count;
-        // The flag matters only where the statement has no parameters itself: mysql-connector-python never sets it.
+        // The flag matters only where the statement has no parameters itself: mysql-connector-python never
+        // sets it.
         if with_attributes && (count > 0 || self.flags & Self::PARAMETER_COUNT_AVAILABLE != 0) {
             sent = usize::try_from(reader.lenenc_int()?).map_err(|_| malformed())?;
         }

@@ -330,4 +330,32 @@ mod tests {
         decoder.feed(&[11, 0, 0, 1]);
         assert_eq!(decoder.advance().unwrap_err().code, 1153);
     }
+
+    #[test]
+    fn a_large_packet_leaves_no_memory_behind() {
+        let mut decoder = FrameDecoder::new(4 * FRAME_BYTES_MAX);
+        let large = [
+            &b"\xff\xff\xff\x00"[..],
+            &vec![b'x'; FRAME_BYTES_MAX],
+            b"\x01\x00\x00\x01y",
+        ]
+        .concat();
+        decoder.feed(&large);
+        assert!(decoder.advance().unwrap());
+        assert!(decoder.held_bytes() > FRAME_BYTES_MAX);
+        assert!(!decoder.advance().unwrap());
+        assert!(decoder.held_bytes() <= KEPT_BYTES);
+        // Likewise a packet that is discarded before it is complete.
+        decoder.set_sequence(0);
+        decoder.feed(&large[..FRAME_BYTES_MAX / 2]);
+        assert!(!decoder.advance().unwrap());
+        assert!(!decoder.skip());
+        assert!(decoder.held_bytes() <= KEPT_BYTES);
+        decoder.feed(&large[FRAME_BYTES_MAX / 2..]);
+        assert!(decoder.skip());
+        decoder.set_sequence(0);
+        decoder.feed(b"\x01\x00\x00\x00z");
+        assert!(decoder.advance().unwrap());
+        assert_eq!(decoder.payload(), b"z");
+    }
 }

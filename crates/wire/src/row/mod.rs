@@ -1,4 +1,5 @@
-//! Rows: the values of Arrow batches as packets, in the text form (COM_QUERY) and the binary one (COM_STMT_EXECUTE).
+//! Rows: the values of Arrow batches as packets, in the text form (COM_QUERY) and the binary one
+//! (COM_STMT_EXECUTE).
 //!
 //! [`RowEncoder`] is made once per result set. [`RowEncoder::batch`] looks a batch's arrays up once, and
 //! [`BatchRows::encode`] appends one row to a buffer, with no value and no string in between:
@@ -18,8 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`RowEncoder::values`] does the same for a row of [`types::Value`]s, [`RowEncoder::row`] for values that come one by one.
-//! The columns are described before the rows: [`crate::column_definition`].
+//! [`RowEncoder::values`] does the same for a row of [`types::Value`]s, [`RowEncoder::row`] for values that
+//! come one by one. The columns are described before the rows: [`crate::column_definition`].
 
 mod binary;
 mod cell;

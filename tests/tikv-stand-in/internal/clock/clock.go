@@ -9,7 +9,8 @@ import (
 // LogicalBits is how many bits of a timestamp count within a millisecond.
 const LogicalBits = 18
 
-// step is how PD's milliseconds move (tso-update-physical-interval): timestamps are up to that much behind its clock.
+// step is the interval at which PD's milliseconds advance (tso-update-physical-interval): timestamps lag
+// behind its clock by up to that much.
 const step = 50
 
 // Clock hands out timestamps. It is safe for concurrent use.
@@ -39,7 +40,7 @@ func (c *Clock) Now() uint64 {
 	return Compose(physical, logical)
 }
 
-// Advance moves the clock ahead of the machine's, so that a test need not wait for a lock's time to run out.
+// Advance moves the clock ahead of the machine's, so that a test need not wait until a lock expires.
 func (c *Clock) Advance(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

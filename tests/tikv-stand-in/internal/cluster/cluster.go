@@ -16,7 +16,7 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/service"
 )
 
-// Settings are what a test may choose.
+// Settings are the settings that a test may choose.
 type Settings struct {
 	PDs       []string // the members' addresses; port 0 takes a free one
 	Control   string   // the control port's address
@@ -79,7 +79,7 @@ func (c *Cluster) startStores(s Settings, options service.Options) error {
 		}
 		stores, c.StoreAddresses = append(stores, store), append(c.StoreAddresses, store.Address())
 	}
-	// An identity no other run has: a client that has kept an earlier one's must notice.
+	// An identity that no other run has: a client that remembers an earlier cluster's must notice.
 	c.Cluster = placement.New(uint64(time.Now().UnixNano()), c.StoreAddresses)
 	for _, key := range s.Splits {
 		if _, err := c.Cluster.Split([]byte(key)); err != nil {

@@ -85,7 +85,7 @@ func (b *bed) prewriteRequest(context *kvrpcpb.Context, startTS uint64, keys ...
 	return r
 }
 
-// write commits keys in one phase; they have to be in one region.
+// write commits keys in one phase; they must be in one region.
 func (b *bed) write(keys ...string) {
 	b.Helper()
 	client, context := b.at(keys[0])
@@ -97,7 +97,7 @@ func (b *bed) write(keys ...string) {
 	}
 }
 
-// do asks the control port and returns the status and the answer.
+// do sends a command to the control port and returns the status and the response.
 func (b *bed) do(format string, args ...any) (int, []byte) {
 	b.Helper()
 	response, err := http.Get("http://" + b.ControlAddress + fmt.Sprintf(format, args...))
@@ -112,7 +112,8 @@ func (b *bed) do(format string, args ...any) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// must asks the control port, and fails the test when it refuses. into, if not nil, takes the answer.
+// must sends a command to the control port, and fails the test if it is refused. into, if not nil, receives
+// the response.
 func (b *bed) must(into any, format string, args ...any) {
 	b.Helper()
 	status, body := b.do(format, args...)

@@ -1,5 +1,6 @@
-// Package control is the HTTP port by which a test breaks things and looks inside. GET or POST, parameters in the query or
-// form; the answer is JSON, or a line of text with status 400 when the request made no sense.
+// Package control is the HTTP port by which a test injects faults and inspects the cluster. It accepts GET
+// and POST, with parameters in the query or form. The response is JSON, or a line of text with status 400
+// if the request is invalid.
 package control
 
 import (
@@ -33,7 +34,7 @@ type Server struct {
 	Faults  *faults.Faults
 }
 
-// handler does what was asked for and returns what to show, nothing for "done".
+// handler runs a command and returns the result to show, nil for none.
 type handler func(url.Values) (any, error)
 
 // Handler returns the port's paths.
@@ -92,7 +93,7 @@ func answer(w http.ResponseWriter, r *http.Request, handle handler) {
 	}
 }
 
-// keyOf reads a key: key= as it is, or hexkey= in hexadecimal.
+// keyOf reads a key: key= as plain text, or hexkey= in hexadecimal.
 func keyOf(form url.Values) ([]byte, error) {
 	if form.Has("hexkey") {
 		return hex.DecodeString(form.Get("hexkey"))
@@ -118,7 +119,7 @@ func milliseconds(form url.Values) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// storeOf reads store=, which may be pd where that makes sense.
+// storeOf reads store=, which may be pd for some commands.
 func storeOf(form url.Values) (uint64, error) {
 	switch name := form.Get("store"); name {
 	case "":
@@ -152,7 +153,7 @@ func (s *Server) keyspace(form url.Values) (any, error) {
 	return map[string]uint32{"id": s.PD.AddKeyspace(name)}, nil
 }
 
-// rule reads rpc=, store= and count= of a fault. The names of TiKV's methods are taken too.
+// rule reads rpc=, store= and count= of a fault. It also accepts the names of TiKV's methods.
 func (s *Server) rule(form url.Values) (faults.Rule, error) {
 	call := strings.TrimPrefix(strings.TrimPrefix(form.Get("rpc"), "Kv"), "KV")
 	if call == "" {

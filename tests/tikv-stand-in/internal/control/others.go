@@ -10,7 +10,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
 
-// tidb is a TiDB server that comes or goes, as far as others see it.
+// tidb registers or removes a TiDB server, as other clients see it.
 func (s *Server) tidb(form url.Values) (any, error) {
 	key := "/tidb/server/info/stand-in"
 	if name := form.Get("keyspace"); name != "" {
@@ -20,9 +20,9 @@ func (s *Server) tidb(form url.Values) (any, error) {
 	return nil, nil
 }
 
-// dieAsync leaves what a client leaves that dies in the middle of an asynchronous commit: locks at hexkeys=, separated by
-// commas, of which the first is the primary, and of which it had not come to those of absent=. Those of sync= had to go over to
-// two phases. Each value is the key.
+// dieAsync leaves the locks of a client that died in the middle of an asynchronous commit: at hexkeys=,
+// separated by commas, of which the first is the primary. The keys of absent= were not prewritten. The keys
+// of sync= had to fall back to two phases. Each value is the key.
 func (s *Server) dieAsync(form url.Values) (any, error) {
 	var keys [][]byte
 	listed := func(name string) map[string]bool {

@@ -87,7 +87,7 @@ type shownLock struct {
 	AsyncCommit bool   `json:"async_commit"`
 }
 
-// locks shows every lock there is, so that a test can see that none is left behind.
+// locks shows every lock, so that a test can check that none is left behind.
 func (s *Server) locks(url.Values) (any, error) {
 	shown := []shownLock{}
 	for _, l := range s.Data.Locks(mvcc.Range{}) {
@@ -100,7 +100,7 @@ func (s *Server) locks(url.Values) (any, error) {
 	return shown, nil
 }
 
-// loseLocks forgets the pessimistic lock of a key.
+// loseLocks removes the pessimistic lock of a key.
 func (s *Server) loseLocks(form url.Values) (any, error) {
 	key, err := keyOf(form)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) loseLocks(form url.Values) (any, error) {
 	return map[string]int{"lost": s.Data.LoseLocks(only)}, nil
 }
 
-// counters shows how often each call was made; reset=1 starts again from 0 after showing them.
+// counters shows how often each call was made; reset=1 sets the counts to 0 after showing them.
 func (s *Server) counters(form url.Values) (any, error) {
 	return s.Faults.Counts(form.Get("reset") == "1"), nil
 }

@@ -66,7 +66,7 @@ func (s *Server) storeNamed(form url.Values) (uint64, *service.TiKV, error) {
 	return id, store, nil
 }
 
-// stop kills a store. Its regions choose other leaders at once, unless leaders=stay or leaders=none.
+// stop kills a store. Its regions elect other leaders at once, unless leaders=stay or leaders=none.
 func (s *Server) stop(form url.Values) (any, error) {
 	id, store, err := s.storeNamed(form)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Server) slow(form url.Values) (any, error) {
 	return nil, nil
 }
 
-// members reads member= of a call about PD; all of them when it is not given.
+// members reads member= of a command about PD; all members if it is not given.
 func (s *Server) members(form url.Values) ([]int, error) {
 	if form.Has("member") {
 		index, err := number(form, "member", 0)

@@ -1,4 +1,4 @@
-// Package faults is what a test has asked to go wrong, and how often which call was made.
+// Package faults holds the faults that a test has requested, and counts calls.
 package faults
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// AnyStore is the Store of a [Rule] that holds everywhere, PD included.
+// AnyStore is the Store of a [Rule] that applies to every store and to PD.
 const AnyStore = 0
 
 // PD is the pseudo store id of calls to PD.
@@ -21,11 +21,12 @@ type Rule struct {
 	Store uint64 // AnyStore, PD, or a store's id
 	Count int    // how many calls it is for
 
-	// DropAfter does the work and breaks the connection before the answer: the outcome is unknown to the client.
+	// DropAfter does the work and breaks the connection before the response: the outcome is unknown to the
+	// client.
 	DropAfter bool
 	// DropBefore breaks the connection without doing anything.
 	DropBefore bool
-	// RegionError is answered in place of the work; the names are in placement's InjectedError.
+	// RegionError is returned in place of the work; the names are in placement's InjectedError.
 	RegionError string
 	// Delay passes before the work is done.
 	Delay time.Duration
@@ -41,7 +42,7 @@ type Faults struct {
 	counts sync.Map // call name to *atomic.Uint64
 }
 
-// Add makes a rule hold from now on, behind the ones there are.
+// Add adds a rule after the existing ones.
 func (f *Faults) Add(rule Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +64,7 @@ func (f *Faults) Slow(store uint64, by time.Duration) {
 	f.active.Store(len(f.rules) > 0 || len(f.slow) > 0)
 }
 
-// Clear forgets all rules and delays.
+// Clear removes all rules and delays.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +72,7 @@ func (f *Faults) Clear() {
 	f.active.Store(false)
 }
 
-// Pending returns how many calls are still to fail.
+// Pending returns how many calls will still fail.
 func (f *Faults) Pending() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,10 +83,11 @@ func (f *Faults) Pending() int {
 	return n
 }
 
-// Active tells whether any call may meet a fault.
+// Active reports whether any call may meet a fault.
 func (f *Faults) Active() bool { return f.active.Load() }
 
-// Take returns what is to happen to this call of a store; the zero Rule when nothing is. It has the store's delay added.
+// Take returns the fault of this call of a store; the zero Rule if there is none. It includes the store's
+// delay.
 func (f *Faults) Take(call string, store uint64) Rule {
 	if !f.Active() {
 		return Rule{}
@@ -120,7 +122,7 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Count notes n calls.
+// Count counts n calls.
 func (f *Faults) Count(call string, n uint64) {
 	counter, ok := f.counts.Load(call)
 	if !ok {

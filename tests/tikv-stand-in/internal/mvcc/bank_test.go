@@ -10,8 +10,8 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
 
-// Money is moved between accounts by many transactions at once, in every way there is to commit. Whatever they meet, no
-// snapshot may ever see money come or go.
+// Many concurrent transactions move money between accounts, by every way to commit. No snapshot may ever
+// see money appear or vanish.
 
 const (
 	accounts    = 5
@@ -24,7 +24,7 @@ const (
 
 func account(i int) string { return fmt.Sprintf("account %d", i) }
 
-// bank is a bed whose clock many may use.
+// bank is a bed whose clock may be used concurrently.
 type bank struct {
 	*bed
 	mu sync.Mutex
@@ -36,7 +36,8 @@ func (k *bank) now() uint64 {
 	return k.bed.now()
 }
 
-// settle resolves a lock in the way the transaction it belongs to ended, and leaves it be while that runs.
+// settle resolves a lock according to its transaction's status, and leaves it alone while the transaction
+// is running.
 func (k *bank) settle(info *kvrpcpb.LockInfo) {
 	now := k.now()
 	status, err := k.CheckTxnStatus(&kvrpcpb.CheckTxnStatusRequest{
@@ -63,7 +64,7 @@ func (k *bank) balance(version uint64, name string) int {
 	}
 }
 
-// move tries once to move money, and may fail for the reasons transactions fail.
+// move tries once to move money. It may fail for the reasons for which transactions fail.
 func (k *bank) move(random *rand.Rand, inPessimisticMode bool) {
 	from, to := random.Intn(accounts), random.Intn(accounts)
 	if from == to {

@@ -1,7 +1,8 @@
 package mvcc
 
-// Commit is the second phase: it makes the prewritten values of keys visible from commitTS on. Committing what is
-// committed already succeeds; committing what was rolled back, or never prewritten, fails, for all keys or none.
+// Commit is the second phase: it makes the prewritten values of keys visible from commitTS on. Repeating a
+// commit succeeds. Committing a transaction that was rolled back, or never prewritten, fails, for all keys
+// or none.
 func (s *Store) Commit(keys [][]byte, startTS, commitTS uint64) KeyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,8 +34,8 @@ func (s *Store) Commit(keys [][]byte, startTS, commitTS uint64) KeyError {
 	return nil
 }
 
-// BatchRollback rolls the transaction of startTS back at keys, whether they are locked or not, and keeps its late
-// prewrites out. It fails when a key is committed.
+// BatchRollback rolls the transaction of startTS back at keys, whether they are locked or not, and prevents
+// prewrites that arrive later. It fails if a key is committed.
 func (s *Store) BatchRollback(keys [][]byte, startTS uint64) KeyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *Store) rollBackKey(key []byte, startTS uint64) {
 	}
 }
 
-// Cleanup rolls one key back if its lock is over at currentTS, or in any case when currentTS is 0. When the key turns out
-// to be committed, it returns the commit timestamp instead.
+// Cleanup rolls one key back if its lock has expired at currentTS, or in any case if currentTS is 0. If the
+// key is committed, it returns the commit timestamp instead.
 func (s *Store) Cleanup(key []byte, startTS, currentTS uint64) (committedAt uint64, err KeyError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

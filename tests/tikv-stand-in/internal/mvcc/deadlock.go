@@ -7,10 +7,11 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
 
-// detectDeadlock tells whether w, about to wait for a lock of holder, would close a circle of waiting transactions.
+// detectDeadlock reports whether w, about to wait for a lock of holder, would close a cycle of waiting
+// transactions.
 //
-// TiKV keeps the waits-for graph in one elected store. Here it is read off the queues: a transaction waits for whoever
-// holds the locks its waiters queue for at this moment.
+// TiKV stores the waits-for graph in one elected store. Here it is derived from the queues: a transaction
+// waits for the transaction that currently holds the lock its request queues for.
 func (s *Store) detectDeadlock(w *waiter, holder uint64) KeyError {
 	waits := make(map[uint64][]*waiter)
 	for _, queue := range s.queues {

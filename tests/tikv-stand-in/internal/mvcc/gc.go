@@ -1,7 +1,7 @@
 package mvcc
 
-// CollectGarbage drops versions in the range that no snapshot at or after safePoint can see. Locks have to be resolved
-// first, by the client.
+// CollectGarbage drops versions in the range that no snapshot at or after safePoint can see. The client
+// must have resolved the locks before.
 func (s *Store) CollectGarbage(r Range, safePoint uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -17,7 +17,8 @@ func (s *Store) CollectGarbage(r Range, safePoint uint64) {
 	}
 }
 
-// collect keeps the records after safePoint and the value visible at it. It tells whether it dropped any.
+// collect preserves the records after safePoint and the value visible at it. It reports whether it dropped
+// any record.
 func (e *entry) collect(safePoint uint64) bool {
 	newer := e.newestAtOrBefore(safePoint) + 1
 	if newer == 0 {
@@ -35,7 +36,7 @@ func (e *entry) collect(safePoint uint64) bool {
 	return dropped
 }
 
-// Destroy drops everything in the range, locks and all versions, at once. Snapshots that should see it no longer do.
+// Destroy drops everything in the range, locks and all versions, at once. Existing snapshots lose them too.
 func (s *Store) Destroy(r Range) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,12 +54,12 @@ func (s *Store) Destroy(r Range) {
 	}
 }
 
-// Counts are what the store holds.
+// Counts are the numbers of keys, versions and locks in the store.
 type Counts struct {
 	Keys, Versions, Locks, Waiters int
 }
 
-// Counts counts what the store holds.
+// Counts counts the store's contents.
 func (s *Store) Counts() Counts {
 	waiters := s.WaitingAll()
 	s.mu.RLock()

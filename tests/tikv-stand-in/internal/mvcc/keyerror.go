@@ -6,8 +6,8 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
 
-// KeyError is TiKV's own error message; nil means success. It is what clients classify on, so it is also what this package
-// speaks.
+// KeyError is TiKV's own error message; nil means success. Clients classify errors by it, so this package
+// uses it too.
 type KeyError = *kvrpcpb.KeyError
 
 func keyIsLocked(key []byte, l *lock) KeyError {
@@ -42,7 +42,7 @@ func lockNotFound(startTS, commitTS uint64, key []byte) KeyError {
 		startTS, commitTS, key)}
 }
 
-// aborted is TiKV's answer for everything that has no field of its own; what names its variant.
+// aborted is TiKV's error for all cases without a field of their own; its text names the variant.
 func aborted(format string, args ...any) KeyError {
 	return &kvrpcpb.KeyError{Abort: "Error(Txn(Error(Mvcc(Error(" + fmt.Sprintf(format, args...) + ")))))"}
 }

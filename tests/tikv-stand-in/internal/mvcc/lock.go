@@ -2,7 +2,7 @@ package mvcc
 
 import "github.com/pingcap/kvproto/pkg/kvrpcpb"
 
-// lock is what a running transaction holds at a key: a pessimistic lock (nothing but the right to write), or, after
+// lock is a running transaction's lock on a key: a pessimistic lock (only the right to write), or, after
 // prewrite, the write itself.
 type lock struct {
 	op          kvrpcpb.Op // Put, Del, Lock, or PessimisticLock
@@ -34,7 +34,7 @@ func (l *lock) info(key []byte) *kvrpcpb.LockInfo {
 	}
 }
 
-// setLock puts l at key, in place of the same transaction's earlier lock if there is one.
+// setLock puts l at key, and replaces an earlier lock of the same transaction.
 func (s *Store) setLock(key []byte, l *lock) {
 	e := s.findOrCreate(key)
 	if e.lock == nil {
@@ -43,7 +43,8 @@ func (s *Store) setLock(key []byte, l *lock) {
 	e.lock = l
 }
 
-// unlock takes e's lock away and wakes those who wait for it. commitTS is 0 unless the holder was committed.
+// unlock removes e's lock and wakes the requests that wait for it. commitTS is 0 unless the holder was
+// committed.
 func (s *Store) unlock(e *entry, commitTS uint64) {
 	startTS := e.lock.startTS
 	e.lock = nil

@@ -35,7 +35,7 @@ func (s *Store) AcquirePessimisticLocks(ctx context.Context, request *kvrpcpb.Pe
 	}
 }
 
-// forces tells whether a request takes locks over conflicts.
+// forces reports whether a request takes locks over conflicts.
 func forces(request *kvrpcpb.PessimisticLockRequest) bool {
 	return request.WakeUpMode == kvrpcpb.PessimisticLockWakeUpMode_WakeUpModeForceLock
 }
@@ -149,8 +149,8 @@ func (s *Store) PessimisticRollback(r Range, keys [][]byte, startTS, forUpdateTS
 	}
 }
 
-// LoseLocks forgets the pessimistic locks of a range, as TiKV does when a region's leader dies before it has told the
-// others of them (pessimistic-txn.pipelined and in-memory). It returns how many there were.
+// LoseLocks removes the pessimistic locks of a range, as happens in TiKV when a region's leader dies before
+// the other replicas have them (pessimistic-txn.pipelined and in-memory). It returns how many there were.
 func (s *Store) LoseLocks(r Range) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,11 +31,12 @@ type pendingLock struct {
 	lock *lock
 }
 
-// Prewrite is the first phase of a commit: it checks every mutation and, when none fails, locks their keys with the new
-// values. With try_one_pc it commits at once.
+// Prewrite is the first phase of a commit: it checks every mutation and, if none fails, locks their keys
+// with the new values. With try_one_pc it commits at once.
 //
-// In a pessimistic transaction (for_update_ts above 0) a key that was locked before is not checked for conflicts again: its
-// lock kept them out. An absent pessimistic lock is put back when nothing was committed meanwhile.
+// In a pessimistic transaction (for_update_ts above 0) a key that is locked is not checked for conflicts
+// again: its lock prevented them. A missing pessimistic lock is restored if nothing was committed
+// meanwhile.
 func (s *Store) Prewrite(request *kvrpcpb.PrewriteRequest) (Prewritten, []KeyError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,7 @@ func (p *prewrite) check(i int, mutation *kvrpcpb.Mutation) KeyError {
 	}
 	mustBeAbsent := mutation.Op == kvrpcpb.Op_Insert || mutation.Op == kvrpcpb.Op_CheckNotExists
 	if mustBeAbsent {
-		p.store.raiseMaxTS(p.StartVersion) // it is a read: nobody may commit a value for this key below it afterwards
+		p.store.raiseMaxTS(p.StartVersion) // a read: no later commit of this key may have a smaller timestamp
 	}
 
 	var held *lock
@@ -236,8 +237,8 @@ func (p *prewrite) newLock(mutation *kvrpcpb.Mutation, held *lock) *lock {
 	return l
 }
 
-// repeatsCommit tells whether err only says that this transaction has committed the key already, which happens to the
-// repetition of a request whose answer was lost.
+// repeatsCommit reports whether err only says that this transaction has already committed the key, which
+// happens when a request is repeated after its response was lost.
 func (p *prewrite) repeatsCommit(key []byte, err KeyError) bool {
 	if !p.UseAsyncCommit && !p.TryOnePc || err.Conflict == nil && err.Abort == "" {
 		return false

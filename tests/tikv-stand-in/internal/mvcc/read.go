@@ -10,7 +10,8 @@ import (
 type Snapshot struct {
 	Version   uint64
 	Isolation kvrpcpb.IsolationLevel
-	// Resolved are transactions whose locks the reader may pass by: rolled back, or sure to commit after Version.
+	// Resolved are transactions whose locks the reader may ignore: rolled back, or certain to commit after
+	// Version.
 	Resolved []uint64
 	// Committed are transactions whose locks count as data: committed at or before Version, not yet applied here.
 	Committed []uint64
@@ -120,7 +121,7 @@ func (r *Snapshot) read(e *entry, key []byte) (value []byte, found bool, err Key
 	return value, found, nil
 }
 
-// waitsFor tells whether the snapshot cannot know what it sees at key before lock l is resolved.
+// waitsFor reports whether lock l must be resolved before the snapshot can read key.
 func (r *Snapshot) waitsFor(l *lock, key []byte) bool {
 	switch {
 	case l.startTS > r.Version, l.minCommitTS > r.Version:

@@ -19,8 +19,8 @@ func (k recordKind) String() string {
 	return [...]string{"Put", "Delete", "Lock", "Rollback"}[k]
 }
 
-// record is what a finished transaction left at a key. A rollback stands at its start timestamp, which keeps a late
-// prewrite of the same transaction out; the others stand at their commit timestamp.
+// record is the result of an ended transaction at a key. A rollback has its start timestamp, which prevents
+// a prewrite of the same transaction that arrives later. Other records have their commit timestamp.
 type record struct {
 	kind              recordKind
 	startTS, commitTS uint64
@@ -63,7 +63,7 @@ func (e *entry) valueAt(ts uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// rolledBack tells whether the transaction that started at startTS was rolled back at this key.
+// rolledBack reports whether the transaction that started at startTS was rolled back at this key.
 func (e *entry) rolledBack(startTS uint64) bool {
 	if e == nil {
 		return false
@@ -85,7 +85,8 @@ func (e *entry) committedBy(startTS uint64) *record {
 	return nil
 }
 
-// add inserts r. A commit and a rollback of another transaction may meet at one timestamp; then both are kept in one record.
+// add inserts r. A commit and a rollback of another transaction may have the same timestamp; then one
+// record holds both.
 func (e *entry) add(r record) {
 	i := e.newestAtOrBefore(r.commitTS)
 	if i < 0 || e.records[i].commitTS != r.commitTS {
@@ -107,12 +108,12 @@ func (e *entry) add(r record) {
 	}
 }
 
-// addRollback notes that the transaction of startTS was rolled back at this key.
+// addRollback records that the transaction of startTS was rolled back at this key.
 func (e *entry) addRollback(startTS uint64) {
 	e.add(record{kind: rollback, startTS: startTS, commitTS: startTS})
 }
 
-// exists tells whether the key had a value just before or at r, a record of this entry.
+// exists reports whether the key had a value just before or at r, a record of this entry.
 func (e *entry) exists(r *record) bool {
 	switch r.kind {
 	case put:
@@ -125,7 +126,7 @@ func (e *entry) exists(r *record) bool {
 	}
 }
 
-// tidy drops entries that hold nothing any more.
+// tidy drops entries that are empty.
 func (s *Store) tidy(e *entry) {
 	if e.lock == nil && len(e.records) == 0 {
 		s.keys.Delete(e)

@@ -29,8 +29,8 @@ func (s *Store) ScanLocks(r Range, maxVersion uint64, limit int) []*kvrpcpb.Lock
 	return locks
 }
 
-// ResolveLocks finishes dead transactions in the range: decided maps a start timestamp to its commit timestamp, or to 0
-// for a rollback.
+// ResolveLocks ends dead transactions in the range: decided maps a start timestamp to its commit timestamp,
+// or to 0 for a rollback.
 func (s *Store) ResolveLocks(r Range, decided map[uint64]uint64) KeyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *Store) ResolveLocks(r Range, decided map[uint64]uint64) KeyError {
 	return nil
 }
 
-// ResolveKeys finishes one dead transaction at some of its keys. Unlike [Store.ResolveLocks] it fails when it is asked to
-// commit a key that is neither locked nor committed.
+// ResolveKeys ends one dead transaction at some of its keys. Unlike [Store.ResolveLocks] it fails if it is
+// asked to commit a key that is neither locked nor committed.
 func (s *Store) ResolveKeys(keys [][]byte, startTS, commitTS uint64) KeyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Store) ResolveKeys(keys [][]byte, startTS, commitTS uint64) KeyError {
 	return nil
 }
 
-// resolve finishes the transaction that holds e's lock.
+// resolve ends the transaction that holds e's lock.
 func (s *Store) resolve(e *entry, commitTS uint64) KeyError {
 	l := e.lock
 	switch {
@@ -93,7 +93,7 @@ func (s *Store) resolve(e *entry, commitTS uint64) KeyError {
 	return nil
 }
 
-// Locks returns every lock in the range. Other than [Store.ScanLocks] it is not a client's read.
+// Locks returns every lock in the range. Unlike [Store.ScanLocks] it does not count as a client's read.
 func (s *Store) Locks(r Range) []*kvrpcpb.LockInfo {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

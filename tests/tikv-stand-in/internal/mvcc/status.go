@@ -2,8 +2,8 @@ package mvcc
 
 import "github.com/pingcap/kvproto/pkg/kvrpcpb"
 
-// HeartBeat makes the transaction whose primary lock is at primary live until at least ttl milliseconds after its start.
-// It returns how long it lives now.
+// HeartBeat extends the life of the transaction whose primary lock is at primary to at least ttl
+// milliseconds after its start. It returns its time to live now.
 func (s *Store) HeartBeat(primary []byte, startTS, ttl, minCommitTS uint64) (uint64, KeyError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,8 +18,9 @@ func (s *Store) HeartBeat(primary []byte, startTS, ttl, minCommitTS uint64) (uin
 	return l.ttl, nil
 }
 
-// CheckTxnStatus tells how the transaction stands whose primary lock was met, and rolls it back when its time is over.
-// When it lives, its commit timestamp is pushed beyond the caller's snapshot, which then need not wait for it.
+// CheckTxnStatus returns the status of the transaction whose primary lock was met, and rolls it back if it
+// has expired. If it is running, its commit timestamp is pushed beyond the caller's snapshot, which then
+// need not wait for it.
 func (s *Store) CheckTxnStatus(request *kvrpcpb.CheckTxnStatusRequest) (*kvrpcpb.CheckTxnStatusResponse, KeyError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +57,8 @@ func (s *Store) statusOfLocked(e *entry, request *kvrpcpb.CheckTxnStatusRequest)
 		s.rollBackLock(e)
 		return &kvrpcpb.CheckTxnStatusResponse{Action: kvrpcpb.Action_TTLExpireRollback}, nil
 	}
-	// A minCommitTS of 0 is a client that does not expect it to move. A caller at MaxVersion is a point read, which passes
-	// the lock by without moving anything.
+	// A client with a minCommitTS of 0 does not expect it to move. A caller at MaxVersion is a point read,
+	// which ignores the lock without moving anything.
 	caller := request.CallerStartTs
 	if l.minCommitTS != 0 && caller != MaxVersion && caller >= l.minCommitTS {
 		l.minCommitTS = max(caller+1, request.CurrentTs)
@@ -82,9 +83,10 @@ func (s *Store) statusOfUnlocked(e *entry, request *kvrpcpb.CheckTxnStatusReques
 	return &kvrpcpb.CheckTxnStatusResponse{Action: kvrpcpb.Action_LockNotExistRollback}, nil
 }
 
-// CheckSecondaryLocks tells whether an asynchronously committing transaction is prewritten at all keys. If it is, their
-// locks come back. If a key is committed, so is the transaction, at the timestamp returned. If a key is neither, it is rolled
-// back, and with it the transaction: then both results are empty.
+// CheckSecondaryLocks reports whether an asynchronously committing transaction is prewritten at all keys.
+// If it is, it returns their locks. If a key is committed, so is the transaction, at the returned
+// timestamp. If a key is neither, it is rolled back, and with it the transaction: then both results are
+// empty.
 func (s *Store) CheckSecondaryLocks(keys [][]byte, startTS uint64) (locks []*kvrpcpb.LockInfo, committedAt uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

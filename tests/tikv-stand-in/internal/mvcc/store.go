@@ -68,12 +68,12 @@ type Range struct {
 	Start, End []byte
 }
 
-// Contains tells whether key lies in the range.
+// Contains reports whether key lies in the range.
 func (r Range) Contains(key []byte) bool {
 	return bytes.Compare(key, r.Start) >= 0 && (len(r.End) == 0 || bytes.Compare(key, r.End) < 0)
 }
 
-// entry is all that is known of one key.
+// entry is the state of one key.
 type entry struct {
 	key     []byte
 	lock    *lock
@@ -127,7 +127,7 @@ func descend(tree *btree.BTreeG[*entry], r Range, visit func(*entry) bool) {
 	}
 }
 
-// raiseMaxTS notes that something was read at ts.
+// raiseMaxTS records a read at ts.
 func (s *Store) raiseMaxTS(ts uint64) {
 	if ts == MaxVersion {
 		return // says "newest", not a time; taking it for one would push every later commit there
@@ -143,7 +143,7 @@ func (s *Store) raiseMaxTS(ts uint64) {
 // MaxTS is the newest timestamp anything was read at.
 func (s *Store) MaxTS() uint64 { return s.maxTS.Load() }
 
-// expired tells whether a lock of startTS that lives ttl milliseconds is over at current.
+// expired reports whether a lock of startTS that lives ttl milliseconds has expired at current.
 func expired(startTS, ttl, current uint64) bool {
 	return startTS>>physicalShift+ttl < current>>physicalShift
 }

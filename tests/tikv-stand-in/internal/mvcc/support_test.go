@@ -8,14 +8,14 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
 
-// bed is a store with a clock of its own and short ways to say what the tests are about.
+// bed is a store with a clock of its own and short helpers for tests.
 type bed struct {
 	*testing.T
 	*Store
 	last uint64
 }
 
-// patience is longer than any test waits for something that does happen, however busy the machine.
+// patience is longer than any step of a test takes, however busy the machine is.
 const patience = 30 * time.Second
 
 func newBed(t *testing.T) *bed {
@@ -73,7 +73,7 @@ func (b *bed) mustPrewrite(r *kvrpcpb.PrewriteRequest) Prewritten {
 	return done
 }
 
-// prewriteError prewrites what has to fail and returns the first error.
+// prewriteError runs a prewrite that must fail and returns the first error.
 func (b *bed) prewriteError(r *kvrpcpb.PrewriteRequest) KeyError {
 	b.Helper()
 	_, errs := b.Prewrite(r)
@@ -104,7 +104,7 @@ func (b *bed) run(mutations ...*kvrpcpb.Mutation) uint64 {
 	return commitTS
 }
 
-// lockRequest asks for pessimistic locks; the first key is the primary.
+// lockRequest makes a request for pessimistic locks; the first key is the primary.
 func lockRequest(startTS, forUpdateTS uint64, wait int64, keys ...string) *kvrpcpb.PessimisticLockRequest {
 	r := &kvrpcpb.PessimisticLockRequest{
 		PrimaryLock: []byte(keys[0]), StartVersion: startTS, ForUpdateTs: forUpdateTS, LockTtl: undecidedTTL, WaitTimeout: wait,
@@ -125,7 +125,7 @@ func (b *bed) mustLock(startTS, forUpdateTS uint64, keys ...string) []LockedKey 
 	return found
 }
 
-// lockError asks for locks that have to be refused and returns the error.
+// lockError sends a lock request that must be refused and returns the error.
 func (b *bed) lockError(r *kvrpcpb.PessimisticLockRequest) KeyError {
 	b.Helper()
 	_, errs := b.AcquirePessimisticLocks(context.Background(), r)
@@ -135,7 +135,7 @@ func (b *bed) lockError(r *kvrpcpb.PessimisticLockRequest) KeyError {
 	return errs[0]
 }
 
-// lockLater asks for locks in the background and returns once the request waits.
+// lockLater sends a lock request in the background and returns once it waits.
 func (b *bed) lockLater(r *kvrpcpb.PessimisticLockRequest, waitingFor string) <-chan []KeyError {
 	b.Helper()
 	before := b.Waiting([]byte(waitingFor))

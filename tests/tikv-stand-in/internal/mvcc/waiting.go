@@ -13,16 +13,16 @@ type waiter struct {
 	startTS uint64
 	key     []byte
 	primary []byte
-	// woken receives once, when the lock was released. It has room for that, so that whoever wakes need not wait.
+	// woken receives one value, when the lock was released. It is buffered, so the sender never waits.
 	woken chan released
 }
 
-// released tells whose lock went away and how; commitTS is 0 unless it was committed.
+// released describes a released lock; commitTS is 0 unless it was committed.
 type released struct {
 	startTS, commitTS uint64
 }
 
-// patience is how long a request waits for locks in all.
+// patience is how long a request waits for all its locks together.
 func (s *Store) patience(request *kvrpcpb.PessimisticLockRequest) time.Duration {
 	if asked := request.WaitTimeout; asked > 0 && asked < s.limits.LockWait.Milliseconds() { // some ask for 2^63 - 1
 		return time.Duration(asked) * time.Millisecond
@@ -39,7 +39,7 @@ func (s *Store) waitForLock(ctx context.Context, request *kvrpcpb.PessimisticLoc
 		primary: request.PrimaryLock,
 		woken:   make(chan released, 1),
 	}
-	// A transaction's first lock cannot close a circle: nobody waits for a transaction that holds nothing.
+	// A transaction's first lock cannot close a cycle: no request waits for a transaction without locks.
 	if !request.IsFirstLock {
 		if err := s.detectDeadlock(w, cause.Locked.LockVersion); err != nil {
 			s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *Store) leaveQueue(w *waiter) {
 	}
 }
 
-// wake lets the oldest transaction that waits for key go on at once, and the others a little later: by then it usually
-// has the lock, and they queue behind it rather than race it.
+// wake lets the oldest transaction that waits for key continue at once, and the others a little later. By
+// then the first usually has the lock, and they queue behind it instead of competing.
 func (s *Store) wake(key []byte, startTS, commitTS uint64) {
 	queue := s.queues[string(key)]
 	if len(queue) == 0 {

@@ -10,8 +10,8 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/mvcc"
 )
 
-// Check decides whether the store may serve a request with this context, in TiKV's order. It returns the region's range of
-// plain keys, or the error the client is to correct its idea of the regions with.
+// Check decides whether the store may serve a request with this context, in TiKV's order. It returns the
+// region's range of plain keys, or the error with which the client corrects its region cache.
 func (c *Cluster) Check(storeID uint64, request *kvrpcpb.Context) (mvcc.Range, *errorpb.Error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -57,7 +57,8 @@ func notLeader(r *region) *errorpb.Error {
 	}
 }
 
-// epochNotMatch tells about r and the region before it, which a split would have made of its left part.
+// epochNotMatch returns the error with r and the region before it, which a split would have made from its
+// left part.
 func (c *Cluster) epochNotMatch(r *region) *errorpb.Error {
 	current := []*metapb.Region{r.meta()}
 	if i := c.at(r.start); i > 0 {
@@ -79,7 +80,7 @@ func KeyNotInRegion(key []byte, regionID uint64, keys mvcc.Range) *errorpb.Error
 	}
 }
 
-// InjectedError makes the region error a test asks for by name, about the region a request named.
+// InjectedError makes the region error that a test requests by name, for the region that a request named.
 func (c *Cluster) InjectedError(kind string, regionID uint64) (*errorpb.Error, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

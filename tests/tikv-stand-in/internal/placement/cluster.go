@@ -39,7 +39,7 @@ type store struct {
 	up      bool
 }
 
-// region is a stretch of keys; its bounds are plain keys, not encoded.
+// region is a range of keys. Its bounds are plain keys, not encoded.
 type region struct {
 	id         uint64
 	start, end []byte
@@ -50,7 +50,7 @@ type region struct {
 	term       uint64
 }
 
-// Region is a copy of what is known about a region, with its bounds encoded as on the wire.
+// Region is a copy of a region's description, with its bounds encoded as on the wire.
 type Region struct {
 	Meta   *metapb.Region
 	Leader *metapb.Peer // nil while there is none
@@ -78,7 +78,7 @@ func (c *Cluster) newID() uint64 {
 	return c.lastID
 }
 
-// NewID hands out an id no store, region or peer has.
+// NewID returns an id that no store, region or peer has.
 func (c *Cluster) NewID() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,24 +115,26 @@ func (c *Cluster) Store(id uint64) *metapb.Store {
 	return nil
 }
 
-// meta is the store as PD tells of it. PD calls a store that stopped "Up" for a long time, so the state says nothing.
+// meta is the store as PD describes it. PD calls a stopped store "Up" for a long time, so the state says
+// nothing.
 func (s *store) meta() *metapb.Store {
 	return &metapb.Store{Id: s.id, Address: s.address, State: metapb.StoreState_Up, NodeState: metapb.NodeState_Serving, Version: "8.5.0"}
 }
 
-// Aftermath is what becomes of the regions a stopped store leads.
+// Aftermath is what happens to the regions that a stopped store leads.
 type Aftermath int
 
 const (
 	// Elect: another peer leads at once.
 	Elect Aftermath = iota
-	// Stay: nobody has noticed yet, everyone still names the unreachable leader.
+	// Stay: no peer has noticed yet, and all still name the unreachable leader.
 	Stay
-	// Leaderless: the peers have noticed, and have not chosen another yet.
+	// Leaderless: the peers have noticed, and have not elected another leader yet.
 	Leaderless
 )
 
-// SetUp notes that a store stopped or came back. A store that comes back takes part in elections where there is no leader.
+// SetUp records that a store stopped or came back. A store that comes back takes part in elections of
+// regions without a leader.
 func (c *Cluster) SetUp(storeID uint64, up bool, aftermath Aftermath) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +154,7 @@ func (c *Cluster) SetUp(storeID uint64, up bool, aftermath Aftermath) error {
 	return nil
 }
 
-// Elect ends what [Stay] and [Leaderless] left: regions whose leader is not up choose another.
+// Elect ends [Stay] and [Leaderless]: regions whose leader is not up elect another.
 func (c *Cluster) Elect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +163,7 @@ func (c *Cluster) Elect() {
 	}
 }
 
-// Up tells whether the store runs.
+// Up reports whether the store runs.
 func (c *Cluster) Up(storeID uint64) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -2,8 +2,8 @@ package placement
 
 import "errors"
 
-// Region bounds are stored and sent in TiKV's memory-comparable form, while requests name plain keys: groups of eight bytes,
-// each followed by 0xFF less the number of zero bytes that fill it up.
+// Region bounds are stored and sent in TiKV's memory-comparable form, while requests name plain keys. The
+// form has groups of eight bytes, each followed by 0xFF minus the number of zero bytes that fill it up.
 const (
 	groupSize = 8
 	marker    = 0xFF
@@ -11,7 +11,8 @@ const (
 
 var errNotEncoded = errors.New("not a memory-comparable key")
 
-// Encode returns key in memory-comparable form. No key stays none: as a bound, both mean "unbounded".
+// Encode returns key in memory-comparable form. An empty key stays empty: as a bound, both mean
+// "unbounded".
 func Encode(key []byte) []byte {
 	if len(key) == 0 {
 		return nil

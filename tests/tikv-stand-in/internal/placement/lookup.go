@@ -2,7 +2,7 @@ package placement
 
 import "bytes"
 
-// What PD answers. Keys here are encoded, as PD's are.
+// PD's lookups. Keys here are encoded, as PD's are.
 
 // RegionAt returns the region that holds the encoded key.
 func (c *Cluster) RegionAt(encoded []byte) Region {
@@ -47,7 +47,8 @@ func (c *Cluster) Regions(start, end []byte, limit int) []Region {
 	return found
 }
 
-// atEncoded is [Cluster.at] for an encoded key. It takes any bytes: clients may ask for what lies between two keys.
+// atEncoded is [Cluster.at] for an encoded key. It accepts any bytes: clients may ask for a position
+// between two keys.
 func (c *Cluster) atEncoded(encoded []byte) int {
 	i := 0
 	for i+1 < len(c.regions) && bytes.Compare(Encode(c.regions[i+1].start), encoded) <= 0 {

@@ -1,4 +1,5 @@
-// Package protocol has a test only: that what crates/kv-tikv defines of the protocol by hand is what kvproto and etcd define.
+// Package protocol only has a test: the messages that crates/kv-tikv defines by hand match those of kvproto
+// and etcd.
 package protocol
 
 import (
@@ -21,7 +22,7 @@ import (
 
 const source = "../../../../crates/kv-tikv/src"
 
-// constants are the values of enumerations that the client names. A new one has to be put here.
+// constants are the enumeration values that the client names. New ones must be added here.
 var constants = map[string]string{
 	"kvrpcpb/op::PUT":                                  "kvrpcpb.Put",
 	"kvrpcpb/op::DELETE":                               "kvrpcpb.Del",
@@ -71,7 +72,7 @@ func read(t *testing.T, path string) string {
 	return regexp.MustCompile(`(?m)^\s*//.*\n`).ReplaceAllString(string(text), "")
 }
 
-// modulesOf are our files of definitions by the name of the package they are of.
+// modulesOf returns our files of definitions by the name of their package.
 func modulesOf(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(source + "/proto/*.rs")
@@ -87,7 +88,7 @@ func modulesOf(t *testing.T) map[string]string {
 	return texts
 }
 
-// publicName is how a message is called where Rust has another way to write abbreviations.
+// publicName returns the public name of a message, where Rust spells abbreviations differently.
 func publicName(name string) protoreflect.Name {
 	return protoreflect.Name(strings.Replace(name, "GcSafePoint", "GCSafePoint", 1))
 }
@@ -213,7 +214,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// A command's number in the batch stream says what it is.
+// A command's number in the batch stream identifies it.
 func TestCommandsOfTheBatchStream(t *testing.T) {
 	found := commands.FindAllStringSubmatch(read(t, source+"/command.rs"), -1)
 	if len(found) < 10 {

@@ -9,10 +9,10 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/mvcc"
 )
 
-// Requests of API version 2 name keys of a keyspace, which begin with x and the keyspace's id. TiKV refuses others, and so
-// do we: it is how a client's forgotten prefix shows.
+// Requests of API version 2 name keys of a keyspace, which begin with x and the keyspace's id. TiKV refuses
+// other keys, and so does this store, which detects a client that forgets the prefix.
 //
-// A store of TiKV is of one API version; this one serves both.
+// A store of TiKV has one API version; this one serves both.
 const (
 	keyspacePrefix    = 'x'
 	keyspacePrefixEnd = 'y'

@@ -21,9 +21,11 @@ type answer struct {
 	response *tikvpb.BatchCommandsResponse_Response
 }
 
-// BatchCommands carries many calls over one stream. Answers come in any order, as many in a message as are ready.
+// BatchCommands carries many calls over one stream. Responses come in any order; a message carries all that
+// are ready.
 //
-// Calls that cannot wait are done where they are read, which needs no hand-over between threads; the others get their own.
+// Calls that cannot wait run on the goroutine that reads them, which saves a hand-over. The others get
+// their own.
 func (t *TiKV) BatchCommands(stream tikvpb.Tikv_BatchCommandsServer) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	answers := make(chan []answer, answersMax)
@@ -112,7 +114,7 @@ func sendAnswers(ctx context.Context, stream tikvpb.Tikv_BatchCommandsServer, an
 	}
 }
 
-// mayWait tells whether a call may take long for other reasons than its work.
+// mayWait reports whether a call may take long for other reasons than its work.
 func (t *TiKV) mayWait(request *tikvpb.BatchCommandsRequest_Request) bool {
 	if t.options.Faults.Active() {
 		return true
@@ -124,7 +126,7 @@ func (t *TiKV) mayWait(request *tikvpb.BatchCommandsRequest_Request) bool {
 	return false
 }
 
-// guarded answers one call; nil when the connection is gone, or was broken because the call panicked.
+// guarded serves one call; nil if the connection is gone, or was broken because the call panicked.
 func (t *TiKV) guarded(ctx context.Context, request *tikvpb.BatchCommandsRequest_Request) *tikvpb.BatchCommandsResponse_Response {
 	response, err := func() (response *tikvpb.BatchCommandsResponse_Response, err error) {
 		defer t.recover("BatchCommands", &err)
@@ -140,7 +142,8 @@ func (t *TiKV) guarded(ctx context.Context, request *tikvpb.BatchCommandsRequest
 	return response
 }
 
-// command does one call of a batch as if it had come alone. A call TiKV does not know gets an empty answer, as there.
+// command serves one call of a batch like a call of its own. A call that TiKV does not know gets an empty
+// response, as there.
 func (t *TiKV) command(ctx context.Context, request *tikvpb.BatchCommandsRequest_Request) (*tikvpb.BatchCommandsResponse_Response, error) {
 	out := &tikvpb.BatchCommandsResponse_Response{}
 	var err error

@@ -9,7 +9,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/pdpb"
 )
 
-// keyspaces are the names under which parts of a cluster's keys are kept apart. DEFAULT is always there.
+// keyspaces are named parts of a cluster's keys. DEFAULT always exists.
 type keyspaces struct {
 	mu  sync.Mutex
 	all []*keyspacepb.KeyspaceMeta // by id

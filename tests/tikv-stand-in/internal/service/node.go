@@ -38,8 +38,8 @@ type Options struct {
 	OldPD bool
 }
 
-// node is one address on which services are offered. Stopping it is what killing the process looks like from outside:
-// connections break, new ones are refused.
+// node is one address on which services are offered. Stopping it looks from outside like killing the
+// process: connections break, and new ones are refused.
 type node struct {
 	options  Options
 	store    uint64 // or faults.PD
@@ -52,7 +52,7 @@ type node struct {
 	spare       net.Listener        // bound already, not served yet
 }
 
-// newNode takes an address, so that it is known before anything is served on it.
+// newNode reserves an address, so that it is known before anything is served on it.
 func newNode(options Options, store uint64, address string) (*node, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -127,7 +127,7 @@ func (n *node) cutOff(ctx context.Context) {
 // errCutOff is for gRPC only: its connection is gone when it is returned.
 var errCutOff = status.Error(codes.Unavailable, "connection broken on request")
 
-// around does a call's work with the faults that are due. An error means that the connection is gone.
+// around does a call's work with its faults. An error means that the connection is gone.
 func (n *node) around(ctx context.Context, call string, work func(faults.Rule)) error {
 	n.options.Faults.Count(call, 1)
 	fault := n.options.Faults.Take(call, n.store)
@@ -158,7 +158,8 @@ func (n *node) interceptStream(server any, stream grpc.ServerStream, info *grpc.
 	return handle(server, stream)
 }
 
-// recover turns a panic, which is a broken promise of the client's or a mistake here, into that call's failure.
+// recover turns a panic, which a client's broken promise or a defect here may cause, into that call's
+// failure.
 func (n *node) recover(method string, err *error) {
 	if r := recover(); r != nil {
 		log.Printf("%s %s: %v\n%s", n.address, method, r, debug.Stack())

@@ -23,7 +23,7 @@ type PD struct {
 	index int
 }
 
-// admit is how every call but the first two of a client is let in: faults, then leadership, then the cluster's identity.
+// admit checks every call but a client's first two: faults, then leadership, then the cluster's identity.
 func (p *PD) admit(ctx context.Context, call string, header *pdpb.RequestHeader) error {
 	var refused error
 	err := p.around(ctx, call, func(faults.Rule) {
@@ -37,7 +37,7 @@ func (p *PD) admit(ctx context.Context, call string, header *pdpb.RequestHeader)
 	return errors.Join(err, refused)
 }
 
-// GetMembers is answered by every member, with the leader it knows.
+// GetMembers is served by every member, with the leader it knows.
 func (p *PD) GetMembers(ctx context.Context, _ *pdpb.GetMembersRequest) (*pdpb.GetMembersResponse, error) {
 	err := p.around(ctx, "GetMembers", func(faults.Rule) {})
 	response := &pdpb.GetMembersResponse{Header: p.header()}

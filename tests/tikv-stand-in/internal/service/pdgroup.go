@@ -15,7 +15,7 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/placement"
 )
 
-// noLeader is in place of a member's index while too few members are up.
+// noLeader replaces a member's index while too few members are up.
 const noLeader = -1
 
 // PDGroup is PD's members and what they share. While most of them are up, one leads.
@@ -91,7 +91,7 @@ func (g *PDGroup) Stop(index int) error {
 	return nil
 }
 
-// Lead makes a member the leader. Its connections stay; the former leader's are answered "not leader".
+// Lead makes a member the leader. Its connections stay open; the former leader's calls get "not leader".
 func (g *PDGroup) Lead(index int) error {
 	if err := g.known(index); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (g *PDGroup) failed(kind pdpb.ErrorType, message string) *pdpb.ResponseHead
 	return &pdpb.ResponseHeader{ClusterId: g.cluster.ID, Error: &pdpb.Error{Type: kind, Message: message}}
 }
 
-// describe tells of a member as members tell of each other.
+// describe describes a member as members do.
 func (g *PDGroup) describe(index int) *pdpb.Member {
 	n := g.members[index].node
 	scheme := "http://"

@@ -9,7 +9,8 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/placement"
 )
 
-// PD's calls about regions. Keys are encoded here, and requests may name bytes that are no encoded key.
+// PD's calls about regions. Keys are encoded here, and requests may contain bytes that are not an encoded
+// key.
 
 func (p *PD) found(region placement.Region) *pdpb.GetRegionResponse {
 	return &pdpb.GetRegionResponse{Header: p.header(), Region: region.Meta, Leader: region.Leader, DownPeers: down(region)}
@@ -120,7 +121,7 @@ func (p *PD) ScatterRegion(ctx context.Context, r *pdpb.ScatterRegionRequest) (*
 	return &pdpb.ScatterRegionResponse{Header: p.header(), FinishedPercentage: 100}, err
 }
 
-// GetOperator finds no operator ever: what PD was asked to do was done at once.
+// GetOperator never finds an operator: PD does everything at once here.
 func (p *PD) GetOperator(ctx context.Context, r *pdpb.GetOperatorRequest) (*pdpb.GetOperatorResponse, error) {
 	err := p.admit(ctx, "GetOperator", r.Header)
 	return &pdpb.GetOperatorResponse{Header: p.failed(pdpb.ErrorType_REGION_NOT_FOUND, "Not Found"), RegionId: r.RegionId}, err

@@ -67,7 +67,7 @@ func (t *TiKV) KvScan(ctx context.Context, r *kvrpcpb.ScanRequest) (*kvrpcpb.Sca
 	})
 }
 
-// covers tells whether keys lie within region.
+// covers reports whether keys lie within region.
 func covers(region, keys mvcc.Range) bool {
 	if bytes.Compare(keys.Start, region.Start) < 0 {
 		return false

@@ -13,13 +13,13 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/faults"
 )
 
-// registry is PD's etcd as far as servers of other databases announce themselves in it.
+// registry is PD's etcd, as far as servers of other databases register in it.
 type registry struct {
 	mu   sync.Mutex
 	keys map[string]bool
 }
 
-// SetRegistered puts a key into the registry, or takes it away, as a server does that comes and goes.
+// SetRegistered adds or removes a key of the registry, as a server does that starts or ends.
 func (g *PDGroup) SetRegistered(key string, there bool) {
 	r := &g.registry
 	r.mu.Lock()
@@ -34,7 +34,7 @@ func (g *PDGroup) SetRegistered(key string, there bool) {
 	}
 }
 
-// registryService is etcd's service on one member's port. It is answered by all, not only by PD's leader.
+// registryService is etcd's service on one member's port. Every member serves it, not only PD's leader.
 type registryService struct {
 	etcdserverpb.UnimplementedKVServer
 	pd *PD

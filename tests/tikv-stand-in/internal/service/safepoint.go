@@ -13,7 +13,7 @@ import (
 	"stemdb/tests/tikv-stand-in/internal/mvcc"
 )
 
-// gcWorker is the service whose safe point is the transactions' own: whoever would read below it is refused.
+// gcWorker is the service whose safe point is also the transactions': reads below it are refused.
 const gcWorker = "gc_worker"
 
 // safePoints are the timestamps garbage is collected up to, up to which it may be, and those at which services hold it back.
@@ -34,7 +34,7 @@ func newSafePoints(old bool) *safePoints {
 	return &safePoints{old: old, services: map[string]serviceSafePoint{gcWorker: {0, math.MaxInt64}}}
 }
 
-// lowest returns the service that holds garbage collection back most.
+// lowest returns the service with the lowest safe point.
 func (s *safePoints) lowest(now int64) (id string, least serviceSafePoint) {
 	least = serviceSafePoint{safePoint: math.MaxUint64}
 	for name, service := range s.services {
@@ -52,7 +52,8 @@ func refused(name, format string, values ...any) error {
 	return status.Errorf(codes.Unknown, "[PD:gc:"+name+"]"+format, values...)
 }
 
-// ask is UpdateServiceGCSafePoint of PD up to 8.5: the answer is the lowest of all, and who asks for less is not heard.
+// ask is UpdateServiceGCSafePoint of PD up to 8.5: it returns the lowest safe point of all, and ignores a
+// request for a lower one.
 func (s *safePoints) ask(name string, safePoint uint64, expires, now int64) (string, serviceSafePoint) {
 	id, least := s.lowest(now)
 	if expires > now && safePoint >= least.safePoint {
@@ -62,7 +63,7 @@ func (s *safePoints) ask(name string, safePoint uint64, expires, now int64) (str
 	return id, least
 }
 
-// advance is what PD 9 does for the collector: as far as services allow, and never back.
+// advance is PD 9's reply to the collector: as far as the services allow, and never back.
 func (s *safePoints) advance(wanted uint64, now int64) (string, serviceSafePoint, error) {
 	reached := s.services[gcWorker].safePoint
 	if wanted < reached {
@@ -76,7 +77,8 @@ func (s *safePoints) advance(wanted uint64, now int64) (string, serviceSafePoint
 	return id, least, nil
 }
 
-// hold is what PD 9 does for the others: the answer is the collector's safe point, and who asks for less is not heard.
+// hold is PD 9's reply to the other services: it returns the collector's safe point, and ignores a request
+// for a lower one.
 func (s *safePoints) hold(name string, safePoint uint64, expires, now int64) (string, serviceSafePoint) {
 	reached := s.services[gcWorker]
 	if expires > now && safePoint >= reached.safePoint {

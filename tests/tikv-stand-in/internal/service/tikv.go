@@ -47,14 +47,15 @@ func (t *TiKV) Address() string { return t.address }
 // Start offers the store's service; it does nothing when that runs.
 func (t *TiKV) Start() error { return t.start() }
 
-// Stop breaks all connections and refuses new ones, as when the process is killed. Telling the cluster is the caller's.
+// Stop breaks all connections and refuses new ones, as when the process is killed. The caller must tell the
+// cluster.
 func (t *TiKV) Stop() { t.stop() }
 
 // keyed is a request to one region.
 type keyed interface{ GetContext() *kvrpcpb.Context }
 
-// call is how a request to a region is served: faults first, then the region's checks, then the work. The work gets either
-// the region's range or the error to answer with.
+// call serves a request to a region: faults first, then the region's checks, then the work. The work gets
+// either the region's range or the error to return.
 func call[Q keyed, R any](ctx context.Context, t *TiKV, name string, request Q, keys [][]byte, work func(mvcc.Range, *errorpb.Error) *R) (response *R, err error) {
 	err = t.around(ctx, name, func(fault faults.Rule) {
 		region, problem := t.admit(request.GetContext(), keys, fault)
@@ -266,8 +267,8 @@ func (t *TiKV) KvResolveLock(ctx context.Context, r *kvrpcpb.ResolveLockRequest)
 	})
 }
 
-// KvGC collects one region's garbage at once. Stores of TiKV 5 and later do it by themselves when PD's safe point moves, and
-// so does this one; it answers the call all the same, as their predecessors did.
+// KvGC collects one region's garbage at once. Stores of TiKV 5 and later do it by themselves when PD's safe
+// point moves, and so does this one. It serves the call all the same, as older stores did.
 func (t *TiKV) KvGC(ctx context.Context, r *kvrpcpb.GCRequest) (*kvrpcpb.GCResponse, error) {
 	return call(ctx, t, "GC", r, nil, func(region mvcc.Range, problem *errorpb.Error) *kvrpcpb.GCResponse {
 		if problem != nil {

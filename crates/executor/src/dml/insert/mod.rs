@@ -216,7 +216,8 @@ impl Insert<'_> {
             Handle::Hidden if !rows.is_empty() => {
                 let first = self
                     .ctx
-                    .catalog
+                    .cluster
+                    .ids()
                     .allocate_row_ids(self.table.id, rows.len() as u64)?;
                 let (layout, start_ts) = (self.table.row_id_layout(), writer.txn.start_ts());
                 Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64))
@@ -305,7 +306,7 @@ impl Insert<'_> {
                 .get(index)
                 .map_or_else(Vec::new, |index| index.parts.clone()),
         };
-        self.ctx.catalog.node().is_some() && self.rows.has_made_key(row, &parts)
+        self.ctx.cluster.node().is_some() && self.rows.has_made_key(row, &parts)
     }
 
     fn give_another_id(

@@ -20,9 +20,9 @@ pub fn create_table(session: &Session, name: &TableName) -> Result<Listing> {
     let table = session.table(name)?;
     session
         .table_locks
-        .check_table(&table, catalog::metadata_lock::Use::Read)?;
+        .check_table(&table, cluster::metadata_lock::Use::Read)?;
     let next_id = if table.id_column().is_some() {
-        Some(session.shared.engine.catalog.next_auto_increment(&table)?)
+        Some(session.shared.engine.cluster.ids().next(&table)?)
     } else {
         None
     };
@@ -34,7 +34,7 @@ pub fn create_table(session: &Session, name: &TableName) -> Result<Listing> {
 
 pub fn create_database(session: &Session, name: &str, if_not_exists: bool) -> Result<Listing> {
     session.client.account.check_database(name)?;
-    let schema = session.shared.engine.catalog.schema();
+    let schema = session.shared.engine.cluster.schema();
     let database = schema
         .database(name)
         .ok_or_else(|| errors::unknown_database(name))?;

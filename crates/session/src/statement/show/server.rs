@@ -1,6 +1,6 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
 
-use catalog::information_schema::server::charset_description;
+use system::charsets::charset_description;
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
@@ -106,7 +106,7 @@ pub fn grants(session: &Session, user: Option<&(String, String)>) -> Result<List
         // The grants of others are in the `mysql` database, which is for administrators.
         session.client.account.check_database("mysql")?;
     }
-    let accounts = session.shared.engine.catalog.accounts();
+    let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
         types::Error::new(
             1141,
@@ -126,7 +126,7 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     if !session.client.is_own(&name, &host) {
         session.client.account.check_database("mysql")?;
     }
-    let accounts = session.shared.engine.catalog.accounts();
+    let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
         types::Error::new(
             errno::ER_CANNOT_USER,
@@ -213,7 +213,7 @@ pub fn charsets() -> Listing {
 /// Some columns of `information_schema.PLUGINS`, under names of their own.
 pub fn plugins() -> Listing {
     let mut listing = Listing::texts(&["Name", "Status", "Type", "Library", "License"]);
-    for row in catalog::information_schema::server::plugins() {
+    for row in system::plugins::plugins() {
         listing.push(
             [0, 2, 3, 5, 9]
                 .iter()

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use catalog::information_schema::{columns, keys};
 use schema::definition::TableName;
 use schema::model::{Database, Index, Table};
 use syntax::ast::ShowFilter;
+use system::{columns, keys};
 use types::{Result, SqlType, Value};
 
 use crate::errors;
@@ -14,7 +14,7 @@ use crate::session::Session;
 
 fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
     session.client.account.check_database(name)?;
-    let schema = session.shared.engine.catalog.schema();
+    let schema = session.shared.engine.cluster.schema();
     schema
         .database(name)
         .cloned()
@@ -27,7 +27,7 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
         _ => "Database".to_owned(),
     };
     let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
-    let schema = session.shared.engine.catalog.schema();
+    let schema = session.shared.engine.cluster.schema();
     for name in schema
         .databases
         .keys()
@@ -96,7 +96,7 @@ pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
 
 fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
     let auto_increment = if table.columns.iter().any(|c| c.auto_increment) {
-        Value::UInt(session.shared.engine.catalog.next_auto_increment(table)?)
+        Value::UInt(session.shared.engine.cluster.ids().next(table)?)
     } else {
         Value::Null
     };

@@ -1,0 +1,144 @@
+//! Names of what is stored under `m`. The bytes are codec's: strings and hashes, as TiDB lays them out.
+//!
+//! | key | field | value |
+//! |---|---|---|
+//! | `SchemaVersionKey` | | counter |
+//! | `NextGlobalID` | | counter: the last id given |
+//! | `DBs` | `DB:{id}` | [`super::record::DatabaseRecord`] |
+//! | `DB:{id}` | `Table:{id}` | [`schema::model::Table`] |
+//! | `AutoIncrement` | `Table:{id}` | counter: ids below it may be in use |
+//! | `RowId` | `Table:{id}` | the same for hidden row ids |
+//! | `Garbage` | id | key ranges to destroy (`ddl`) |
+//! | `Jobs` | id | a schema change that runs (`ddl`) |
+//! | `JobProgress:{id}` | | how far it has come (`ddl`) |
+//! | `JobHistory` | schema version modulo a number | a definition statement that is done (`ddl`) |
+//! | `Nodes` | id | [`crate::node::NodeRecord`] |
+//! | `LastNodeNumber` | | counter: the last number given to a node |
+//! | `AccountsVersion` | | counter: changes with every change of accounts |
+//! | `GlobalVariables` | name | [`super::record::SettingRecord`] |
+//! | `GlobalVariablesVersion` | | a timestamp, which changes with each change of a variable |
+//! | `Mail:{node}` | sender, number | a message to a node ([`crate::message`]) |
+//! | `MailVersion:{node}` | | a timestamp, which changes with each message; it exists as long as the node |
+//! | `Accounts` | user, 0, host | an account (`accounts`) |
+
+use codec::meta::{hash_key, hash_prefix, string_key};
+use kv::KeyRange;
+
+pub fn schema_version() -> Vec<u8> {
+    string_key(b"SchemaVersionKey")
+}
+
+pub fn next_id() -> Vec<u8> {
+    string_key(b"NextGlobalID")
+}
+
+pub fn databases() -> KeyRange {
+    range(b"DBs")
+}
+
+pub fn database(id: i64) -> Vec<u8> {
+    hash_key(b"DBs", format!("DB:{id}").as_bytes())
+}
+
+pub fn tables(database: i64) -> KeyRange {
+    range(format!("DB:{database}").as_bytes())
+}
+
+pub fn table(database: i64, table: i64) -> Vec<u8> {
+    hash_key(
+        format!("DB:{database}").as_bytes(),
+        format!("Table:{table}").as_bytes(),
+    )
+}
+
+/// By table only, not by database, since RENAME TABLE moves tables between databases.
+pub fn auto_increment(table: i64) -> Vec<u8> {
+    hash_key(b"AutoIncrement", format!("Table:{table}").as_bytes())
+}
+
+pub fn row_id(table: i64) -> Vec<u8> {
+    hash_key(b"RowId", format!("Table:{table}").as_bytes())
+}
+
+pub fn garbage_queue() -> KeyRange {
+    range(b"Garbage")
+}
+
+pub fn garbage(id: i64) -> Vec<u8> {
+    hash_key(b"Garbage", id.to_string().as_bytes())
+}
+
+pub fn jobs() -> KeyRange {
+    range(b"Jobs")
+}
+
+pub fn job(id: i64) -> Vec<u8> {
+    hash_key(b"Jobs", id.to_string().as_bytes())
+}
+
+pub fn job_progress(id: i64) -> Vec<u8> {
+    string_key(format!("JobProgress:{id}").as_bytes())
+}
+
+pub fn past_jobs() -> KeyRange {
+    range(b"JobHistory")
+}
+
+pub fn past_job(position: u64) -> Vec<u8> {
+    hash_key(b"JobHistory", position.to_string().as_bytes())
+}
+
+pub fn nodes() -> KeyRange {
+    range(b"Nodes")
+}
+
+pub fn node(id: i64) -> Vec<u8> {
+    hash_key(b"Nodes", id.to_string().as_bytes())
+}
+
+pub fn last_node_number() -> Vec<u8> {
+    string_key(b"LastNodeNumber")
+}
+
+pub fn accounts_version() -> Vec<u8> {
+    string_key(b"AccountsVersion")
+}
+
+pub fn accounts() -> KeyRange {
+    range(b"Accounts")
+}
+
+pub fn account(user: &str, host: &str) -> Vec<u8> {
+    hash_key(b"Accounts", format!("{user}\0{host}").as_bytes())
+}
+
+pub fn global_variables() -> KeyRange {
+    range(b"GlobalVariables")
+}
+
+pub fn global_variable(name: &str) -> Vec<u8> {
+    hash_key(b"GlobalVariables", name.as_bytes())
+}
+
+pub fn global_variables_version() -> Vec<u8> {
+    string_key(b"GlobalVariablesVersion")
+}
+
+pub fn messages(node: i64) -> KeyRange {
+    range(format!("Mail:{node}").as_bytes())
+}
+
+pub fn message(to: i64, from: i64, number: u64) -> Vec<u8> {
+    hash_key(
+        format!("Mail:{to}").as_bytes(),
+        format!("{from}:{number}").as_bytes(),
+    )
+}
+
+pub fn message_version(node: i64) -> Vec<u8> {
+    string_key(format!("MailVersion:{node}").as_bytes())
+}
+
+fn range(key: &[u8]) -> KeyRange {
+    KeyRange::prefix(hash_prefix(key))
+}

@@ -1,0 +1,82 @@
+//! The locks of a schema change: one change at a time per table, exclusive while a definition is published.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use types::Result;
+
+use super::table_lock::TableLock;
+use super::{MetadataLocks, ROUND};
+use crate::wait::{Deadline, WaitLimit};
+
+/// The pause between two rounds, in which the transactions that waited can enter. It doubles with each round, so that a
+/// change that waits for a very long transaction leaves most of the time to others.
+pub const PAUSE_MIN: Duration = Duration::from_millis(50);
+pub const PAUSE_MAX: Duration = Duration::from_secs(4);
+
+/// The right to change some tables. Transactions go on using them.
+pub struct ChangeLocks {
+    tables: Vec<Arc<TableLock>>,
+}
+
+/// The tables of a [`ChangeLocks`] while no transaction uses them and none can enter, until this is dropped.
+pub struct Exclusive<'a> {
+    tables: &'a [Arc<TableLock>],
+}
+
+impl ChangeLocks {
+    pub(super) fn acquire(locks: &MetadataLocks, ids: &[i64], limit: &WaitLimit) -> Result<Self> {
+        let mut ids = ids.to_vec();
+        // One order for all, so that two changes cannot wait for each other.
+        ids.sort_unstable();
+        ids.dedup();
+        let deadline = Deadline::new(limit);
+        let mut taken = Self { tables: Vec::new() };
+        for id in ids {
+            let table = locks.table(id);
+            table.begin_change(&deadline)?;
+            taken.tables.push(table);
+        }
+        Ok(taken)
+    }
+
+    /// Waits until no transaction uses the tables, and lets none enter.
+    ///
+    /// # Errors
+    /// 1205 after the timeout, 1317 when interrupted.
+    pub fn exclusive(&self, limit: &WaitLimit) -> Result<Exclusive<'_>> {
+        let deadline = Deadline::new(limit);
+        let mut pause = PAUSE_MIN;
+        loop {
+            if let Some(exclusive) = self.try_round(&deadline)? {
+                return Ok(exclusive);
+            }
+            deadline.sleep(pause)?;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    fn try_round(&self, deadline: &Deadline) -> Result<Option<Exclusive<'_>>> {
+        self.tables.iter().for_each(|t| t.close());
+        let exclusive = Exclusive { tables: &self.tables };
+        let until = Instant::now() + ROUND;
+        for table in &self.tables {
+            if !table.drained(until, deadline)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(exclusive))
+    }
+}
+
+impl Drop for ChangeLocks {
+    fn drop(&mut self) {
+        self.tables.iter().for_each(|t| t.end_change());
+    }
+}
+
+impl Drop for Exclusive<'_> {
+    fn drop(&mut self) {
+        self.tables.iter().for_each(|t| t.open());
+    }
+}

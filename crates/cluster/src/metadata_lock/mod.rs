@@ -1,0 +1,114 @@
+//! Metadata locks: a table's definition does not change while a transaction uses the table.
+//!
+//! A transaction takes a table's lock *shared* at its first statement on the table and holds it to its end
+//! ([`crate::TransactionLocks`]). A schema change takes it *for change* ([`ChangeLocks`]): one change at a time per table,
+//! beside transactions; and *exclusive* for the moment in which the new definition is published.
+//!
+//! An exclusive request closes the table to new transactions while it waits for the ones inside to end. It never holds some
+//! of its tables while it waits long for others: it tries all of them for [`ROUND`], then opens them again, lets waiting
+//! transactions enter, and tries again until its timeout. So a schema change that waits for a long transaction delays others
+//! for moments only, and no transaction can deadlock with a schema change: a lock that a transaction waits for is available
+//! within a round. (In MySQL, all later statements wait behind a waiting ALTER TABLE, and a deadlock kills a transaction.)
+//!
+//! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it, transactions that write
+//! a table are counted apart from those that read it.
+//!
+//! These locks are of one process. Where several share a store, each closes tables as the schema versions of the others ask
+//! for it ([`ClosedTable`]).
+
+mod change;
+mod closed;
+mod session;
+mod table_lock;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
+use types::Result;
+
+use crate::wait::WaitLimit;
+
+pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
+
+pub(crate) use closed::ClosedTable;
+use session::Revocable;
+pub use session::SessionLocks;
+pub(crate) use table_lock::TableLock;
+pub use table_lock::Use;
+
+/// How long an exclusive request keeps its tables closed before it lets other transactions enter.
+pub const ROUND: Duration = Duration::from_secs(1);
+const SHARDS: usize = 64;
+
+/// All metadata locks of a process.
+pub struct MetadataLocks {
+    shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,
+    /// Those of LOCK TABLES.
+    sessions: Mutex<Vec<Weak<Revocable>>>,
+}
+
+impl Default for MetadataLocks {
+    fn default() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            sessions: Mutex::default(),
+        }
+    }
+}
+
+impl MetadataLocks {
+    pub(crate) fn table(&self, id: i64) -> Arc<TableLock> {
+        let shard = &self.shards[id.unsigned_abs() as usize % SHARDS];
+        if let Some(lock) = shard.read().get(&id) {
+            return lock.clone();
+        }
+        shard
+            .write()
+            .entry(id)
+            .or_insert_with(|| Arc::new(TableLock::new(id)))
+            .clone()
+    }
+
+    /// Drops the lock of a table that has been dropped. Ids are never used twice, so a transaction that still waits for the
+    /// lock may get it: it then finds that the table does not exist.
+    pub fn forget(&self, id: i64) {
+        self.shards[id.unsigned_abs() as usize % SHARDS]
+            .write()
+            .remove(&id);
+    }
+
+    fn register_session(&self, session: &Arc<Revocable>) {
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|other| other.strong_count() > 0);
+        sessions.push(Arc::downgrade(session));
+    }
+
+    /// Releases what sessions have locked by LOCK TABLES, and ends their waits for more.
+    pub(crate) fn revoke_session_locks(&self) {
+        let sessions = std::mem::take(&mut *self.sessions.lock());
+        for session in sessions.iter().filter_map(Weak::upgrade) {
+            session.revoke();
+        }
+    }
+
+    /// LOCK TABLES: the ids of the tables, each once, and whether it is WRITE. The session must not use any of them.
+    ///
+    /// # Errors
+    /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile.
+    pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
+        SessionLocks::acquire(self, tables, limit)
+    }
+
+    /// Reserves the schema change of these tables. Waits for other schema changes, not for transactions.
+    ///
+    /// # Errors
+    /// 1205 after the timeout, 1317 when interrupted.
+    pub fn lock_for_change(&self, ids: &[i64], limit: &WaitLimit) -> Result<ChangeLocks> {
+        ChangeLocks::acquire(self, ids, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! LOCK TABLES: tables that a session holds until UNLOCK TABLES, across its transactions.
+//!
+//! READ permits all sessions to read and none to write; it waits for the transactions that have written. WRITE excludes all
+//! other sessions, as a schema change does; it waits for all transactions that use the table, and is the table's only schema
+//! change meanwhile. Like a schema change, and for the same reason, it does not hold some of its tables while it waits long
+//! for others.
+//!
+//! A node that has lost its lease releases its sessions' locks: the other nodes no longer wait for them, and this node must
+//! close the tables that their schema versions change.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use types::Result;
+
+use super::change::{PAUSE_MAX, PAUSE_MIN};
+use super::table_lock::{TableLock, Use};
+use super::{MetadataLocks, ROUND};
+use crate::lease::lease_is_over;
+use crate::wait::{Deadline, WaitLimit};
+
+/// Tables locked by LOCK TABLES. Dropping it unlocks them.
+pub struct SessionLocks {
+    shared: Arc<Revocable>,
+}
+
+/// The locks of a session, which a lost lease releases.
+#[derive(Default)]
+pub(super) struct Revocable {
+    /// Checked during the wait and, with the mutex of `tables`, when the tables are locked.
+    revoked: AtomicBool,
+    tables: Mutex<Tables>,
+}
+
+/// Unlocked when dropped.
+#[derive(Default)]
+struct Tables(Vec<Locked>);
+
+struct Locked {
+    table: Arc<TableLock>,
+    write: bool,
+    /// Whether it is closed (to writers) now.
+    closed: bool,
+    /// For READ: whether the session is inside, as a reader.
+    inside: bool,
+}
+
+impl Locked {
+    fn close(&mut self) {
+        if self.write {
+            self.table.close();
+        } else {
+            self.table.close_to_writers();
+        }
+        self.closed = true;
+    }
+
+    /// Waits for the transactions that must end; false when they have not by `until`.
+    fn take(&mut self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        if self.write {
+            return self.table.drained(until, deadline);
+        }
+        self.inside = self.table.enter_without_writers(until, deadline)?;
+        Ok(self.inside)
+    }
+
+    fn open(&mut self) {
+        if std::mem::take(&mut self.inside) {
+            self.table.leave(Use::Read);
+        }
+        if std::mem::take(&mut self.closed) {
+            if self.write {
+                self.table.open();
+            } else {
+                self.table.open_to_writers();
+            }
+        }
+    }
+}
+
+impl SessionLocks {
+    /// `tables`: ids, each once, and whether they are to be written.
+    pub(super) fn acquire(locks: &MetadataLocks, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<Self> {
+        let mut tables = tables.to_vec();
+        // One order for all, so that two sessions cannot wait for each other.
+        tables.sort_unstable();
+        let deadline = Deadline::new(limit);
+        let shared = Arc::<Revocable>::default();
+        locks.register_session(&shared);
+        let mut taken = Tables::default();
+        for (id, write) in tables {
+            let table = locks.table(id);
+            if write {
+                table.begin_change(&deadline)?;
+            }
+            taken.0.push(Locked {
+                table,
+                write,
+                closed: false,
+                inside: false,
+            });
+        }
+        let mut pause = PAUSE_MIN;
+        while !taken.try_round(&deadline)? {
+            let until = Instant::now() + pause;
+            while Instant::now() < until {
+                shared.check()?;
+                std::thread::sleep(deadline.next_sleep()?);
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        {
+            let mut held = shared.tables.lock();
+            shared.check()?;
+            *held = taken;
+        }
+        Ok(Self { shared })
+    }
+}
+
+impl Drop for SessionLocks {
+    fn drop(&mut self) {
+        self.shared.unlock();
+    }
+}
+
+impl Revocable {
+    /// Unlocks the tables, or ends the wait for them soon.
+    pub(super) fn revoke(&self) {
+        self.revoked.store(true, Ordering::SeqCst);
+        self.unlock();
+    }
+
+    fn unlock(&self) {
+        let tables = std::mem::take(&mut *self.tables.lock());
+        drop(tables);
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.revoked.load(Ordering::SeqCst) {
+            true => Err(lease_is_over()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Tables {
+    fn try_round(&mut self, deadline: &Deadline) -> Result<bool> {
+        self.0.iter_mut().for_each(Locked::close);
+        let until = Instant::now() + ROUND;
+        let mut all = true;
+        for table in &mut self.0 {
+            all = all && table.take(until, deadline)?;
+        }
+        if !all {
+            self.0.iter_mut().for_each(Locked::open);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        for locked in &mut self.0 {
+            locked.open();
+            if locked.write {
+                locked.table.end_change();
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One table's lock: how many transactions read and write the table, and which requests must wait.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+use types::Result;
+
+use crate::wait::Deadline;
+
+/// Set while an exclusive request waits or is granted: no transaction can enter.
+const CLOSED: u64 = 1 << 63;
+/// Set while a session has, or waits for, the table by LOCK TABLES ... READ: no writer can enter.
+const READ_ONLY: u64 = 1 << 62;
+const FLAGS: u64 = CLOSED | READ_ONLY;
+/// The other bits count the transactions inside: those that read in the lower half, those that write in the upper.
+const READER: u64 = 1;
+const WRITER: u64 = 1 << 31;
+const WRITERS: u64 = !FLAGS & !(WRITER - 1);
+
+/// What a transaction does with a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    Read,
+    Write,
+}
+
+impl Use {
+    fn one(self) -> u64 {
+        match self {
+            Self::Read => READER,
+            Self::Write => WRITER,
+        }
+    }
+
+    /// The flags that keep it out.
+    fn barrier(self) -> u64 {
+        match self {
+            Self::Read => CLOSED,
+            Self::Write => FLAGS,
+        }
+    }
+}
+
+pub(crate) struct TableLock {
+    pub(crate) id: i64,
+    state: AtomicU64,
+    /// Also guards the waits on `changed`.
+    claims: Mutex<Claims>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Claims {
+    /// Whether a schema change, or a session by LOCK TABLES ... WRITE, has the table.
+    changing: bool,
+    /// How many sessions have [`READ_ONLY`] set.
+    read_locks: usize,
+}
+
+impl TableLock {
+    pub(crate) fn new(id: i64) -> Self {
+        Self {
+            id,
+            state: AtomicU64::new(0),
+            claims: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The fast path of every statement: one atomic addition.
+    pub(crate) fn try_enter(&self, what: Use) -> bool {
+        self.try_pass(what, what.barrier())
+    }
+
+    fn try_pass(&self, what: Use, barrier: u64) -> bool {
+        if self.state.fetch_add(what.one(), Ordering::Acquire) & barrier == 0 {
+            return true;
+        }
+        self.leave(what);
+        false
+    }
+
+    /// Enters as soon as the table is open.
+    pub(crate) fn enter(&self, what: Use, deadline: &Deadline) -> Result<()> {
+        self.pass(what, what.barrier(), deadline)
+    }
+
+    /// Enters to write, for a transaction that is inside as a reader. It does not wait for an exclusive request, since that
+    /// request waits for this transaction.
+    pub(crate) fn enter_further(&self, deadline: &Deadline) -> Result<()> {
+        self.pass(Use::Write, READ_ONLY, deadline)
+    }
+
+    fn pass(&self, what: Use, barrier: u64, deadline: &Deadline) -> Result<()> {
+        loop {
+            if self.try_pass(what, barrier) {
+                return Ok(());
+            }
+            let sleep = deadline.next_sleep()?;
+            let mut claims = self.claims.lock();
+            if self.state.load(Ordering::Acquire) & barrier != 0 {
+                self.changed.wait_for(&mut claims, sleep);
+            }
+        }
+    }
+
+    pub(crate) fn leave(&self, what: Use) {
+        let before = self.state.fetch_sub(what.one(), Ordering::Release);
+        let after = before - what.one();
+        if after & FLAGS != 0 && (after & !FLAGS == 0 || after & WRITERS == 0) {
+            self.wake();
+        }
+    }
+
+    /// Closes the table to transactions that are not inside yet.
+    pub(crate) fn close(&self) {
+        self.state.fetch_or(CLOSED, Ordering::AcqRel);
+    }
+
+    pub(crate) fn open(&self) {
+        self.state.fetch_and(!CLOSED, Ordering::AcqRel);
+        self.wake();
+    }
+
+    /// Closes the table to transactions that would write and are not inside as writers yet.
+    pub(crate) fn close_to_writers(&self) {
+        let mut claims = self.claims.lock();
+        claims.read_locks += 1;
+        self.state.fetch_or(READ_ONLY, Ordering::AcqRel);
+    }
+
+    pub(crate) fn open_to_writers(&self) {
+        let mut claims = self.claims.lock();
+        claims.read_locks -= 1;
+        if claims.read_locks == 0 {
+            self.state.fetch_and(!READ_ONLY, Ordering::AcqRel);
+        }
+        drop(claims);
+        self.changed.notify_all();
+    }
+
+    /// Waits until no transaction is inside; false when that did not happen by `until`.
+    pub(crate) fn drained(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        self.wait_until(|state| state & !FLAGS == 0, until, deadline)
+    }
+
+    /// Waits until no transaction writes, and enters as a reader; false when that did not happen by `until`.
+    pub(crate) fn enter_without_writers(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        loop {
+            // A closed table can be open again within the round.
+            if !self.wait_until(|state| state & (WRITERS | CLOSED) == 0, until, deadline)? {
+                return Ok(false);
+            }
+            if self.try_enter(Use::Read) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn wait_until(&self, is_so: impl Fn(u64) -> bool, until: Instant, deadline: &Deadline) -> Result<bool> {
+        while !is_so(self.state.load(Ordering::Acquire)) {
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            let sleep = deadline.next_sleep()?;
+            let mut claims = self.claims.lock();
+            if !is_so(self.state.load(Ordering::Acquire)) {
+                self.changed.wait_for(&mut claims, sleep);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Becomes the table's only schema change.
+    pub(crate) fn begin_change(&self, deadline: &Deadline) -> Result<()> {
+        let mut claims = self.claims.lock();
+        while claims.changing {
+            let sleep = deadline.next_sleep()?;
+            self.changed.wait_for(&mut claims, sleep);
+        }
+        claims.changing = true;
+        Ok(())
+    }
+
+    /// [`TableLock::begin_change`], if that needs no wait.
+    pub(crate) fn try_begin_change(&self) -> bool {
+        !std::mem::replace(&mut self.claims.lock().changing, true)
+    }
+
+    /// Whether no transaction is inside.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.load(Ordering::Acquire) & !FLAGS == 0
+    }
+
+    pub(crate) fn end_change(&self) {
+        self.claims.lock().changing = false;
+        self.changed.notify_all();
+    }
+
+    fn wake(&self) {
+        // With the mutex, so that a thread that has read the state and is about to sleep does not miss it.
+        drop(self.claims.lock());
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,322 @@
+//! Metadata locks, transactions and LOCK TABLES against each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use kv::Interrupt;
+
+use super::*;
+use crate::TransactionLocks;
+
+fn limit(interrupt: &Interrupt, ms: u64) -> WaitLimit<'_> {
+    WaitLimit {
+        timeout: Duration::from_millis(ms),
+        interrupt,
+    }
+}
+
+#[test]
+fn sharers_do_not_wait_for_each_other_and_may_ask_again() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let (mut a, mut b) = (TransactionLocks::new(locks.clone()), TransactionLocks::new(locks));
+    for _ in 0..3 {
+        a.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+        b.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+        b.acquire(2, Use::Read, &limit(&never, 0)).unwrap();
+    }
+    assert!(a.holds(1) && !a.holds(2) && b.holds(2));
+    b.release_all();
+    assert!(b.is_empty() && a.holds(1));
+}
+
+#[test]
+fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut holder = TransactionLocks::new(locks.clone());
+    holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
+    let change = locks.lock_for_change(&[7], &limit(&never, 0)).unwrap();
+    assert_eq!(change.exclusive(&limit(&never, 50)).err().unwrap().code, 1205);
+
+    let granted = Arc::new(AtomicBool::new(false));
+    let ddl = {
+        let granted = granted.clone();
+        thread::spawn(move || {
+            let never = Interrupt::new();
+            let exclusive = change.exclusive(&limit(&never, 10_000)).unwrap();
+            granted.store(true, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(100));
+            granted.store(false, Ordering::SeqCst);
+            drop(exclusive);
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(!granted.load(Ordering::SeqCst));
+    // A transaction that has the lock can take it again; another one must wait.
+    holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
+    let mut newcomer = TransactionLocks::new(locks);
+    assert_eq!(
+        newcomer
+            .acquire(7, Use::Read, &limit(&never, 30))
+            .unwrap_err()
+            .code,
+        1205
+    );
+    assert!(newcomer.is_empty());
+    holder.release_all();
+    newcomer.acquire(7, Use::Read, &limit(&never, 10_000)).unwrap();
+    assert!(
+        !granted.load(Ordering::SeqCst),
+        "let in while the change was at work"
+    );
+    ddl.join().unwrap();
+}
+
+#[test]
+fn one_change_at_a_time_without_disturbing_sharers() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let first = locks.lock_for_change(&[1, 2], &limit(&never, 0)).unwrap();
+    assert_eq!(
+        locks
+            .lock_for_change(&[3, 2], &limit(&never, 30))
+            .err()
+            .unwrap()
+            .code,
+        1205
+    );
+    // What the failed request had got is free again.
+    drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
+    TransactionLocks::new(locks.clone())
+        .acquire(2, Use::Read, &limit(&never, 0))
+        .unwrap();
+    drop(first);
+    drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
+}
+
+#[test]
+fn an_interrupt_ends_a_wait() {
+    let locks = Arc::new(MetadataLocks::default());
+    let kill = Interrupt::new();
+    let mut holder = TransactionLocks::new(locks.clone());
+    holder.acquire(1, Use::Read, &limit(&kill, 0)).unwrap();
+    let change = locks.lock_for_change(&[1], &limit(&kill, 0)).unwrap();
+    let killer = {
+        let kill = kill.clone();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            kill.raise();
+        })
+    };
+    assert_eq!(change.exclusive(&limit(&kill, 60_000)).err().unwrap().code, 1317);
+    killer.join().unwrap();
+    // The table is open again.
+    let never = Interrupt::new();
+    TransactionLocks::new(locks)
+        .acquire(1, Use::Read, &limit(&never, 0))
+        .unwrap();
+}
+
+/// A schema change that waits behind a long transaction lets others pass between its rounds.
+#[test]
+fn a_waiting_change_lets_others_pass() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut long = TransactionLocks::new(locks.clone());
+    long.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    let ddl = {
+        let locks = locks.clone();
+        thread::spawn(move || {
+            let never = Interrupt::new();
+            let change = locks.lock_for_change(&[1], &limit(&never, 0)).unwrap();
+            change.exclusive(&limit(&never, 60_000)).map(drop)
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    let mut other = TransactionLocks::new(locks);
+    other
+        .acquire(1, Use::Read, &limit(&never, 2 * ROUND.as_millis() as u64))
+        .unwrap();
+    other.release_all();
+    long.release_all();
+    ddl.join().unwrap().unwrap();
+}
+
+/// No transaction is ever inside together with a schema change.
+#[test]
+fn users_and_changes_never_meet() {
+    let locks = Arc::new(MetadataLocks::default());
+    let (inside, changing, stop) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let users: Vec<_> = (0..3)
+        .map(|_| {
+            let (locks, inside) = (locks.clone(), inside.clone());
+            let (changing, stop) = (changing.clone(), stop.clone());
+            thread::spawn(move || {
+                let never = Interrupt::new();
+                let mut mine = TransactionLocks::new(locks);
+                while !stop.load(Ordering::SeqCst) {
+                    mine.acquire(1, Use::Read, &limit(&never, 60_000)).unwrap();
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    assert!(!changing.load(Ordering::SeqCst));
+                    thread::yield_now();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    mine.release_all();
+                }
+            })
+        })
+        .collect();
+    let never = Interrupt::new();
+    for _ in 0..50 {
+        let change = locks.lock_for_change(&[1], &limit(&never, 60_000)).unwrap();
+        let exclusive = change.exclusive(&limit(&never, 60_000)).unwrap();
+        changing.store(true, Ordering::SeqCst);
+        assert_eq!(inside.load(Ordering::SeqCst), 0);
+        thread::yield_now();
+        changing.store(false, Ordering::SeqCst);
+        drop(exclusive);
+    }
+    stop.store(true, Ordering::SeqCst);
+    for user in users {
+        user.join().unwrap();
+    }
+}
+
+#[test]
+fn a_transaction_waiting_on_a_forgotten_table_gets_through() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let change = locks.lock_for_change(&[1], &limit(&never, 0)).unwrap();
+    let exclusive = change.exclusive(&limit(&never, 0)).unwrap();
+    let waiter = {
+        let locks = locks.clone();
+        thread::spawn(move || {
+            let never = Interrupt::new();
+            TransactionLocks::new(locks).acquire(1, Use::Read, &limit(&never, 10_000))
+        })
+    };
+    thread::sleep(Duration::from_millis(30));
+    locks.forget(1);
+    drop(exclusive);
+    waiter.join().unwrap().unwrap();
+}
+
+fn code<T>(result: types::Result<T>) -> u16 {
+    result.err().map_or(0, |error| error.code)
+}
+
+#[test]
+fn a_read_lock_keeps_writers_out_and_lets_readers_in() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut other = TransactionLocks::new(locks.clone());
+    let first = locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap();
+    let second = locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap();
+    other.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    // Neither from outside nor from inside.
+    assert_eq!(code(other.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    let mut writer = TransactionLocks::new(locks.clone());
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(first);
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(second);
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    other.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    // It waits for those that have written, and leaves nothing behind when it gives up.
+    assert_eq!(
+        code(locks.lock_for_session(&[(1, false)], &limit(&never, 30))),
+        1205
+    );
+    writer.release_all();
+    other.release_all();
+    drop(locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap());
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+}
+
+#[test]
+fn a_write_lock_keeps_everybody_out() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut reader = TransactionLocks::new(locks.clone());
+    reader.acquire(2, Use::Read, &limit(&never, 0)).unwrap();
+    let wanted = [(1, false), (2, true)];
+    assert_eq!(code(locks.lock_for_session(&wanted, &limit(&never, 30))), 1205);
+    reader.release_all();
+    let held = locks.lock_for_session(&wanted, &limit(&never, 0)).unwrap();
+    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    assert_eq!(code(reader.acquire(2, Use::Read, &limit(&never, 30))), 1205);
+    assert_eq!(code(locks.lock_for_change(&[2], &limit(&never, 30))), 1205);
+    assert_eq!(
+        code(locks.lock_for_session(&[(2, false)], &limit(&never, 30))),
+        1205
+    );
+    drop(held);
+    reader.acquire(2, Use::Write, &limit(&never, 0)).unwrap();
+}
+
+/// Sessions that lock tables, and transactions that use them in the opposite order, all get on.
+#[test]
+fn sessions_and_transactions_do_not_block_each_other_for_ever() {
+    let locks = Arc::new(MetadataLocks::default());
+    let writing = Arc::new(AtomicU64::new(0));
+    let threads: Vec<_> = (0..4)
+        .map(|n| {
+            let (locks, writing) = (locks.clone(), writing.clone());
+            thread::spawn(move || {
+                let never = Interrupt::new();
+                let mut mine = TransactionLocks::new(locks.clone());
+                for round in 0..4 {
+                    if n % 2 == 0 {
+                        let write = round % 2 == 0;
+                        let held = locks
+                            .lock_for_session(&[(2, write), (1, false)], &limit(&never, 60_000))
+                            .unwrap();
+                        assert_eq!(writing.load(Ordering::SeqCst), 0);
+                        drop(held);
+                    } else {
+                        mine.acquire(2, Use::Read, &limit(&never, 60_000)).unwrap();
+                        mine.acquire(1, Use::Write, &limit(&never, 60_000)).unwrap();
+                        writing.fetch_add(1, Ordering::SeqCst);
+                        thread::yield_now();
+                        writing.fetch_sub(1, Ordering::SeqCst);
+                        mine.release_all();
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_wait_of_lock_tables_ends_when_locks_are_revoked() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut reader = TransactionLocks::new(locks.clone());
+    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    let held = locks
+        .lock_for_session(&[(2, true), (3, false)], &limit(&never, 0))
+        .unwrap();
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| locks.lock_for_session(&[(1, true)], &limit(&never, 60_000)).err());
+        while !waiter.is_finished() {
+            locks.revoke_session_locks();
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(waiter.join().unwrap().unwrap().code, 8027);
+    });
+    assert!((1..=3).all(|id| {
+        locks
+            .try_close(id)
+            .is_some_and(|closed| id == 1 || closed.is_empty())
+    }));
+    drop(held);
+    drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
+}

@@ -1,0 +1,515 @@
+//! The definition after an ALTER TABLE, computed without the store, locks or rows.
+//!
+//! As in MySQL, the changes of one statement are made together, not one after the other. Names refer to columns and indexes
+//! before the statement, except in new indexes and AFTER, where they refer to those after it. So
+//! `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k` replaces an index.
+
+use schema::default_value;
+use schema::definition::{AlterChange, IndexColumn, Position, TableName};
+use schema::indexes;
+use schema::limits::check_table;
+use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use schema::sharded_id;
+use types::{Error, Result, TypeKind, Warning, errno};
+
+use crate::context::DdlContext;
+use crate::modify::{self, INSTEAD, RowCheck, compatible};
+
+const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
+
+/// The result of an ALTER TABLE.
+#[derive(Debug)]
+pub(crate) struct Altered {
+    /// The table afterwards, except for its new name. Indexes that must be built are in it, as public ones.
+    pub table: Table,
+    /// Ids of the indexes that must be built, and of those that are removed.
+    pub new_indexes: Vec<i64>,
+    pub dropped_indexes: Vec<i64>,
+    /// What must be true for all rows, with the offset of the column before the change.
+    pub row_checks: Vec<(usize, RowCheck)>,
+    /// The error if the table has a row.
+    pub only_if_empty: Option<Error>,
+    /// Whether the new definition would read values of older snapshots wrongly.
+    pub forgets_past: bool,
+    pub rename: Option<TableName>,
+    /// `AUTO_INCREMENT = n`.
+    pub auto_increment: Option<u64>,
+    /// `AUTO_RANDOM_BASE = n`.
+    pub auto_random_base: Option<u64>,
+    pub warnings: Vec<Warning>,
+}
+
+struct DraftColumn {
+    column: Column,
+    /// Offset before the change; `None` for a new column.
+    before: Option<usize>,
+}
+
+struct DraftIndex {
+    index: Index,
+    /// Column ids, since offsets change, and the parts before the change.
+    parts: Vec<(i64, IndexPart)>,
+}
+
+struct Draft<'a> {
+    base: &'a Table,
+    ctx: &'a DdlContext,
+    columns: Vec<DraftColumn>,
+    indexes: Vec<DraftIndex>,
+    max_column_id: i64,
+    max_index_id: i64,
+    row_checks: Vec<(usize, RowCheck)>,
+    only_if_empty: Option<Error>,
+    forgets_past: bool,
+}
+
+/// Computes the result of an ALTER TABLE.
+///
+/// # Errors
+/// MySQL's; 1235 for what would rewrite stored values.
+pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
+    let mut draft = Draft::new(base, ctx);
+    draft.drop_columns(changes)?;
+    draft.change_columns(changes)?;
+    draft.place_columns(changes)?;
+    if draft.columns.is_empty() {
+        return Err(Error::new(
+            errno::ER_CANT_REMOVE_ALL_FIELDS,
+            "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+        ));
+    }
+    draft.change_indexes(changes)?;
+    draft.shrink_indexes();
+    draft.add_indexes(changes)?;
+    let mut altered = draft.finish()?;
+    for change in changes {
+        match change {
+            AlterChange::Comment(comment) => altered.table.comment.clone_from(comment),
+            AlterChange::DefaultCollation(collation) => altered.table.collation = *collation,
+            AlterChange::AutoIncrement(next) if altered.table.auto_increment_column().is_some() => {
+                altered.auto_increment = Some((*next).max(1));
+            }
+            AlterChange::AutoRandomBase(next) => {
+                altered.auto_random_base = Some(check_base(&altered.table, *next)?)
+            }
+            AlterChange::ShardRowIdBits(bits) => {
+                altered.table.shard_row_id_bits = sharded_id::limited_shard_bits(*bits)
+            }
+            AlterChange::RenameTable { to } => altered.rename = Some(to.clone()),
+            _ => {}
+        }
+    }
+    let mut warnings = check_table(&altered.table)?;
+    // Not those that the table had before.
+    let before = check_table(base).unwrap_or_default();
+    warnings.retain(|w| !before.contains(w));
+    altered.warnings = warnings;
+    Ok(altered)
+}
+
+/// `AUTO_RANDOM_BASE = next`.
+fn check_base(table: &Table, next: u64) -> Result<u64> {
+    let Some(layout) = table.auto_random_layout() else {
+        return Err(sharded_id::invalid(
+            "alter auto_random_base of a non auto_random table",
+        ));
+    };
+    if next > layout.last() {
+        return Err(sharded_id::invalid(format!(
+            "alter auto_random_base to {next} overflows the incremental bits, max allowed base is {}",
+            layout.last()
+        )));
+    }
+    Ok(next.max(1))
+}
+
+fn cannot_drop(name: &str) -> Error {
+    Error::new(
+        errno::ER_CANT_DROP_FIELD_OR_KEY,
+        format!("Can't DROP '{name}'; check that column/key exists"),
+    )
+}
+
+impl<'a> Draft<'a> {
+    fn new(base: &'a Table, ctx: &'a DdlContext) -> Self {
+        let columns = base
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| DraftColumn {
+                column: column.clone(),
+                before: Some(at),
+            })
+            .collect();
+        let indexes = base
+            .public_indexes()
+            .map(|index| DraftIndex {
+                parts: index
+                    .parts
+                    .iter()
+                    .filter_map(|p| Some((base.columns.get(p.column)?.id, *p)))
+                    .collect(),
+                index: index.clone(),
+            })
+            .collect();
+        Self {
+            base,
+            ctx,
+            columns,
+            indexes,
+            max_column_id: base.max_column_id,
+            max_index_id: base.max_index_id,
+            row_checks: Vec::new(),
+            only_if_empty: None,
+            forgets_past: false,
+        }
+    }
+
+    /// The current position of a column, by its name before the change.
+    fn find_before(&self, name: &str) -> Option<usize> {
+        let before = self.base.column_offset(name)?;
+        self.columns.iter().position(|c| c.before == Some(before))
+    }
+
+    fn require_before(&self, name: &str) -> Result<usize> {
+        self.find_before(name).ok_or_else(|| self.unknown_column(name))
+    }
+
+    fn find_after(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|c| c.column.name.eq_ignore_ascii_case(name))
+    }
+
+    fn unknown_column(&self, name: &str) -> Error {
+        Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{name}' in '{}'", self.base.name),
+        )
+    }
+
+    fn in_primary_key(&self, before: usize) -> bool {
+        self.base.primary_parts().iter().any(|p| p.column == before)
+    }
+
+    fn drop_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
+        for change in changes {
+            let AlterChange::DropColumn { name } = change else {
+                continue;
+            };
+            let at = self.find_before(name).ok_or_else(|| cannot_drop(name))?;
+            if self.columns[at].before.is_some_and(|b| self.in_primary_key(b)) {
+                return Err(Error::not_supported(
+                    format!("DROP COLUMN `{name}` of the primary key"),
+                    INSTEAD,
+                ));
+            }
+            self.columns.remove(at);
+        }
+        Ok(())
+    }
+
+    fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
+        for change in changes {
+            match change {
+                AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
+                AlterChange::RenameColumn { from, to } => {
+                    let at = self.require_before(from)?;
+                    self.columns[at].column.name.clone_from(to);
+                }
+                AlterChange::SetDefault { column, default } => {
+                    let at = self.require_before(column)?;
+                    let column = &mut self.columns[at].column;
+                    column.default = match default {
+                        Some(default) => default.clone(),
+                        None if column.nullable => Default::Dropped,
+                        None => Default::None,
+                    };
+                    column.default = column.effective_default();
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn modify_column(&mut self, name: &str, new: &Column) -> Result<()> {
+        let at = self.require_before(name)?;
+        let Some(before) = self.columns[at].before else {
+            return Err(self.unknown_column(name));
+        };
+        let old = &self.base.columns[before];
+        let primary = self.in_primary_key(before);
+        let indexed = primary
+            || self
+                .indexes
+                .iter()
+                .any(|i| i.parts.iter().any(|(id, _)| *id == old.id));
+        let new = Column {
+            id: old.id,
+            state: old.state,
+            original_default: old.original_default.clone(),
+            default: new.effective_default(),
+            nullable: new.nullable && !primary,
+            ..new.clone()
+        };
+        modify::check_auto_random(self.base, before, &new)?;
+        let is_handle = self.base.handle == Handle::Integer { column: before };
+        if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
+            // The keys of rows hold signed integers.
+            return Err(Error::not_supported(
+                format!("MODIFY COLUMN `{name}` of the primary key to BIGINT UNSIGNED"),
+                INSTEAD,
+            ));
+        }
+        match compatible(old, &new, indexed) {
+            Ok(checks) => self
+                .row_checks
+                .extend(checks.into_iter().map(|check| (before, check))),
+            Err(refused) if primary => return Err(refused),
+            // An empty table has no values to rewrite.
+            Err(refused) => {
+                self.only_if_empty = Some(refused);
+                self.forgets_past = true;
+            }
+        }
+        self.columns[at].column = new;
+        Ok(())
+    }
+
+    /// Adds columns, and moves those for which MODIFY has a position, from left to right.
+    fn place_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
+        for change in changes {
+            let (column, position) = match change {
+                AlterChange::AddColumn { column, position } => (self.new_column(column)?, position),
+                AlterChange::ModifyColumn {
+                    name,
+                    position: Some(position),
+                    ..
+                } => {
+                    let at = self.require_before(name)?;
+                    (self.columns.remove(at), position)
+                }
+                _ => continue,
+            };
+            let at = match position {
+                Position::Last => self.columns.len(),
+                Position::First => 0,
+                Position::After(name) => {
+                    let before = self.find_after(name).ok_or_else(|| self.unknown_column(name))?;
+                    before + 1
+                }
+            };
+            self.columns.insert(at, column);
+        }
+        Ok(())
+    }
+
+    fn new_column(&mut self, column: &Column) -> Result<DraftColumn> {
+        if column.auto_random.is_some() {
+            return Err(sharded_id::invalid(format!(
+                "unsupported add column '{}' constraint AUTO_RANDOM when altering '{}.{}'",
+                column.name, self.base.database, self.base.name
+            )));
+        }
+        self.max_column_id += 1;
+        let original_default = default_value::for_existing_rows(column, self.ctx.now_us, &self.ctx.time_zone);
+        self.require_empty_for(column);
+        Ok(DraftColumn {
+            column: Column {
+                id: self.max_column_id,
+                state: SchemaState::Public,
+                default: column.effective_default(),
+                original_default,
+                ..column.clone()
+            },
+            before: None,
+        })
+    }
+
+    /// Some new columns are possible only in an empty table.
+    fn require_empty_for(&mut self, column: &Column) {
+        if column.auto_increment {
+            self.only_if_empty = Some(Error::not_supported(
+                format!(
+                    "ADD COLUMN `{}` AUTO_INCREMENT to a table that has rows",
+                    column.name
+                ),
+                INSTEAD,
+            ));
+        }
+        let mode = &self.ctx.sql_mode;
+        let is_implicit = matches!(column.default, Default::None) && !column.nullable;
+        if is_implicit && column.ty.is_datetime() && mode.strict && mode.no_zero_date {
+            let what = if column.ty.kind == TypeKind::Date {
+                "date"
+            } else {
+                "datetime"
+            };
+            self.only_if_empty = Some(Error::new(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!(
+                    "Incorrect {what} value: '{}' for column '{}' at row 1",
+                    default_value::implicit(&column.ty),
+                    column.name
+                ),
+            ));
+        }
+    }
+
+    fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
+        let position = |indexes: &[DraftIndex], base: &Table, name: &str| {
+            let id = base
+                .public_indexes()
+                .find(|i| i.name.eq_ignore_ascii_case(name))?
+                .id;
+            indexes.iter().position(|i| i.index.id == id)
+        };
+        for change in changes {
+            match change {
+                AlterChange::DropIndex { name } => {
+                    let is_primary = name.eq_ignore_ascii_case("PRIMARY");
+                    if is_primary && self.base.handle != Handle::Hidden {
+                        return Err(Error::not_supported("DROP PRIMARY KEY", INSTEAD));
+                    }
+                    let at = position(&self.indexes, self.base, name).ok_or_else(|| cannot_drop(name))?;
+                    self.indexes.remove(at);
+                }
+                AlterChange::RenameIndex { from, to } => {
+                    let at = position(&self.indexes, self.base, from)
+                        .filter(|&at| !self.indexes[at].index.primary)
+                        .ok_or_else(|| {
+                            Error::new(
+                                ER_KEY_DOES_NOT_EXIST,
+                                format!("Key '{from}' doesn't exist in table '{}'", self.base.name),
+                            )
+                        })?;
+                    self.indexes[at].index.name.clone_from(to);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes dropped columns from indexes. The rest of such an index is a new one, which must be built.
+    fn shrink_indexes(&mut self) {
+        let ids: Vec<i64> = self.columns.iter().map(|c| c.column.id).collect();
+        for index in &mut self.indexes {
+            let before = index.parts.len();
+            index.parts.retain(|(id, _)| ids.contains(id));
+            if index.parts.len() < before && !index.parts.is_empty() {
+                self.max_index_id += 1;
+                index.index.id = self.max_index_id;
+            }
+        }
+        self.indexes.retain(|i| !i.parts.is_empty());
+    }
+
+    fn add_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
+        for change in changes {
+            let AlterChange::AddIndex {
+                name,
+                columns,
+                unique,
+                comment,
+            } = change
+            else {
+                continue;
+            };
+            let parts = columns
+                .iter()
+                .map(|c| self.new_part(c))
+                .collect::<Result<Vec<_>>>()?;
+            self.max_index_id += 1;
+            self.indexes.push(DraftIndex {
+                index: Index {
+                    id: self.max_index_id,
+                    name: name.clone().unwrap_or_default(),
+                    parts: Vec::new(),
+                    unique: *unique,
+                    primary: false,
+                    comment: comment.clone(),
+                    state: SchemaState::Public,
+                },
+                parts,
+            });
+        }
+        Ok(())
+    }
+
+    fn new_part(&self, part: &IndexColumn) -> Result<(i64, IndexPart)> {
+        let at = self.find_after(&part.name).ok_or_else(|| {
+            Error::new(
+                errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
+                format!("Key column '{}' doesn't exist in table", part.name),
+            )
+        })?;
+        let made = IndexPart {
+            column: at,
+            prefix: part.prefix,
+            descending: part.descending,
+        };
+        Ok((self.columns[at].column.id, made))
+    }
+
+    fn finish(self) -> Result<Altered> {
+        let offset = |id: i64| {
+            self.columns
+                .iter()
+                .position(|c| c.column.id == id)
+                .ok_or_else(|| Error::internal(format!("column {id} is gone")))
+        };
+        let mut new_indexes = Vec::new();
+        let mut table = self.base.clone();
+        table.indexes.clear();
+        for draft in &self.indexes {
+            let parts = draft
+                .parts
+                .iter()
+                .map(|&(id, part)| {
+                    Ok(IndexPart {
+                        column: offset(id)?,
+                        ..part
+                    })
+                })
+                .collect::<Result<Vec<_>>>()?;
+            if draft.index.id > self.base.max_index_id {
+                new_indexes.push(draft.index.id);
+            }
+            table.indexes.push(Index {
+                parts,
+                ..draft.index.clone()
+            });
+        }
+        if let Handle::Integer { column } = self.base.handle {
+            table.handle = Handle::Integer {
+                column: offset(self.base.columns[column].id)?,
+            };
+        }
+        let dropped_indexes = self
+            .base
+            .indexes
+            .iter()
+            .map(|i| i.id)
+            .filter(|id| !self.indexes.iter().any(|i| i.index.id == *id))
+            .collect();
+        table.columns = self.columns.into_iter().map(|c| c.column).collect();
+        table.max_column_id = self.max_column_id;
+        table.max_index_id = self.max_index_id;
+        // The position of a clustered primary index is found again with the order.
+        indexes::normalize(&mut table)?;
+        Ok(Altered {
+            table,
+            new_indexes,
+            dropped_indexes,
+            row_checks: self.row_checks,
+            only_if_empty: self.only_if_empty,
+            forgets_past: self.forgets_past,
+            rename: None,
+            auto_increment: None,
+            auto_random_base: None,
+            warnings: Vec::new(),
+        })
+    }
+}

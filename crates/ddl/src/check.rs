@@ -1,0 +1,247 @@
+//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, every entry has its row, and what the store
+//! caches of them in memory is equal to what it has on disk.
+//!
+//! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for byte. Different
+//! rows make different entries, so an index with as many entries as there are rows has no others. An index with more entries
+//! is read too, to name the entry without a row. Memory is bounded by a page.
+
+use std::ops::ControlFlow;
+
+use functions::TimeZone;
+use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
+use schema::layout::{
+    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
+};
+use schema::model::{SchemaState, Table};
+use types::{Error, Result, Value, errno};
+
+const PAGE_ROWS: usize = 256;
+
+/// How much was checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    pub rows: u64,
+    /// Entries of all indexes.
+    pub entries: u64,
+}
+
+struct Checker<'a> {
+    store: &'a Store,
+    table: &'a Table,
+    snapshot: Snapshot,
+    layout: TableLayout,
+    encoder: RowEncoder,
+    /// Positions of the indexes to check; those that are being built are not complete yet.
+    indexes: Vec<usize>,
+    interrupt: &'a Interrupt,
+}
+
+/// Checks a table as it is now.
+///
+/// # Errors
+/// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference between memory and
+/// disk; 1317 when interrupted; those of the store.
+pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let encoder = RowEncoder::new(table)?;
+    let checker = Checker {
+        store,
+        table,
+        snapshot: store.snapshot_now()?,
+        layout: TableLayout::new(table, &all)?,
+        indexes: encoder
+            .entry_indexes()
+            .filter(|&at| table.indexes[at].state == SchemaState::Public)
+            .collect(),
+        encoder,
+        interrupt,
+    };
+    checker.check_memory()?;
+    checker.run()
+}
+
+impl Checker<'_> {
+    fn check_memory(&self) -> Result<()> {
+        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index).into());
+        for range in std::iter::once(table_range(self.table).into()).chain(indexes) {
+            let found = self.store.verify_cached(&range, Some(self.interrupt))?;
+            let Some(first) = found.first() else { continue };
+            let more = match found.len() {
+                1 => String::new(),
+                count => format!(" (and {} more keys)", count - 1),
+            };
+            return Err(Error::new(
+                errno::ER_ADMIN_CHECK_TABLE,
+                format!("data inconsistency in table: {}, {first}{more}", self.name()),
+            ));
+        }
+        Ok(())
+    }
+
+    fn run(&self) -> Result<CheckReport> {
+        let mut report = CheckReport {
+            rows: self.check_rows()?,
+            entries: 0,
+        };
+        for &index in &self.indexes {
+            let entries = self.count(&index_range(self.table, index).into())?;
+            if entries != report.rows {
+                self.find_extra(index)?;
+                return Err(self.inconsistent(
+                    index,
+                    "all",
+                    &format!("{entries} index entries, {} rows", report.rows),
+                ));
+            }
+            report.entries += entries;
+        }
+        Ok(report)
+    }
+
+    fn check_rows(&self) -> Result<u64> {
+        let mut rows = 0;
+        self.pages(&table_range(self.table).into(), |page| {
+            let decoded = page
+                .iter()
+                .map(|(key, value)| self.read(key, value))
+                .collect::<Result<Vec<_>>>()?;
+            for &index in &self.indexes {
+                self.check_entries(index, &decoded)?;
+            }
+            rows += page.len() as u64;
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn check_entries(&self, index: usize, rows: &[(Vec<Value>, RowHandle)]) -> Result<()> {
+        let expected = rows
+            .iter()
+            .map(|(row, handle)| self.encoder.index_entry(index, row, handle, TimeZone::UTC))
+            .collect::<Result<Vec<_>>>()?;
+        let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
+        let stored = self.snapshot.batch_get(&keys)?;
+        for ((entry, (_, handle)), stored) in expected.iter().zip(rows).zip(stored) {
+            match stored {
+                Some(value) if value == entry.value => {}
+                Some(value) => {
+                    let found = format!("index value {} != {}", hex(&value), hex(&entry.value));
+                    return Err(self.inconsistent(index, &show(handle), &found));
+                }
+                None => return Err(self.inconsistent(index, &show(handle), "the row has no index entry")),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, key: &[u8], value: &[u8]) -> Result<(Vec<Value>, RowHandle)> {
+        let row = self.layout.decode_row_values(key, value, TimeZone::UTC);
+        match (row, self.layout.handle_of_row_key(key)) {
+            (Ok(row), Ok(handle)) => Ok((row, handle)),
+            (Err(problem), _) | (_, Err(problem)) => Err(Error::new(
+                errno::ER_ADMIN_CHECK_TABLE,
+                format!(
+                    "data inconsistency in table: {}, a row cannot be read ({}), key {}",
+                    self.name(),
+                    problem.message,
+                    hex(key)
+                ),
+            )),
+        }
+    }
+
+    /// Fails with an entry that belongs to no row.
+    fn find_extra(&self, index: usize) -> Result<()> {
+        let layout = IndexLayout::new(self.table, index, &[])?;
+        self.pages(&index_range(self.table, index).into(), |page| {
+            let mut handles = Vec::with_capacity(page.len());
+            for (key, value) in page {
+                let handle = layout.handle(key, value).map_err(|e| {
+                    let found = format!("an index entry cannot be read ({}), key {}", e.message, hex(key));
+                    self.inconsistent(index, "unknown", &found)
+                })?;
+                handles.push(handle);
+            }
+            let row_keys: Vec<Vec<u8>> = handles.iter().map(|h| row_key(self.table, h)).collect();
+            let rows = self.snapshot.batch_get(&row_keys)?;
+            for (((key, _), handle), (row_key, row)) in
+                page.iter().zip(&handles).zip(row_keys.iter().zip(rows))
+            {
+                let entry: Option<IndexEntry> = match row {
+                    None => None,
+                    Some(value) => {
+                        let (row, handle) = self.read(row_key, &value)?;
+                        Some(self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?)
+                    }
+                };
+                if entry.is_none_or(|e| e.key != *key) {
+                    return Err(self.inconsistent(index, &show(handle), "the index entry has no row"));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn count(&self, range: &KeyRange) -> Result<u64> {
+        let mut count = 0u64;
+        self.snapshot.scan(range, false, &mut |_, _| {
+            count += 1;
+            if count.is_multiple_of(PAGE_ROWS as u64) && self.interrupt.is_raised() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        self.interrupt.check()?;
+        Ok(count)
+    }
+
+    /// Calls `each` with all pairs of a range, a page at a time.
+    fn pages(
+        &self,
+        range: &KeyRange,
+        mut each: impl FnMut(&[(Vec<u8>, Vec<u8>)]) -> Result<()>,
+    ) -> Result<()> {
+        let mut range = range.clone();
+        loop {
+            self.interrupt.check()?;
+            let page = self.snapshot.scan_page(&range, PAGE_ROWS, false)?;
+            let Some((last, _)) = page.last() else {
+                return Ok(());
+            };
+            range.start.clone_from(last);
+            range.start.push(0);
+            each(&page)?;
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}.{}", self.table.database, self.table.name)
+    }
+
+    fn inconsistent(&self, index: usize, handle: &str, what: &str) -> Error {
+        let index = self.table.indexes.get(index).map_or("", |i| i.name.as_str());
+        Error::new(
+            errno::ER_ADMIN_CHECK_TABLE,
+            format!(
+                "data inconsistency in table: {}, index: {index}, handle: {handle}, {what}",
+                self.name()
+            ),
+        )
+    }
+}
+
+fn show(handle: &RowHandle) -> String {
+    match handle {
+        RowHandle::Int(id) => id.to_string(),
+        RowHandle::Common(bytes) => hex(bytes),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold("0x".to_owned(), |text, b| format!("{text}{b:02x}"))
+}
+
+#[cfg(test)]
+mod tests;

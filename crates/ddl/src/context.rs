@@ -1,0 +1,90 @@
+//! What a definition statement needs of the session that runs it, and checks that all of them make.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::wait::WaitLimit;
+use functions::TimeZone;
+use schema::definition::TableName;
+use schema::model::{Schema, Table};
+use types::{Collation, Error, Result, SqlMode, errno};
+
+use crate::about::About;
+
+/// What a definition statement needs of the session that runs it.
+pub struct DdlContext {
+    /// Ends waits and backfills.
+    pub interrupt: Arc<kv::Interrupt>,
+    /// `lock_wait_timeout`.
+    pub lock_wait: Duration,
+    /// When the statement began, in microseconds since 1970.
+    pub now_us: i64,
+    pub time_zone: TimeZone,
+    pub sql_mode: SqlMode,
+    /// `collation_server`: for databases created without one.
+    pub server_collation: Collation,
+    /// `'user'@'host'`, for error messages.
+    pub user: String,
+}
+
+impl DdlContext {
+    pub(crate) fn limit(&self) -> WaitLimit<'_> {
+        WaitLimit {
+            timeout: self.lock_wait,
+            interrupt: &self.interrupt,
+        }
+    }
+}
+
+/// A definition statement that runs.
+pub(crate) struct Statement<'a> {
+    pub(crate) ctx: &'a DdlContext,
+    pub(crate) about: About,
+}
+
+impl Deref for Statement<'_> {
+    type Target = DdlContext;
+
+    fn deref(&self) -> &DdlContext {
+        self.ctx
+    }
+}
+
+/// A table that the statement may change.
+///
+/// # Errors
+/// 1049 or 1146 when it does not exist; those of [`check_not_system`].
+pub(crate) fn changeable_table(schema: &Schema, name: &TableName, ctx: &DdlContext) -> Result<Arc<Table>> {
+    check_not_system(schema, &name.database, ctx)?;
+    schema.require_table(&name.database, &name.name).cloned()
+}
+
+/// Refuses to define anything in the databases that the server itself provides.
+pub(crate) fn check_not_system(schema: &Schema, database: &str, ctx: &DdlContext) -> Result<()> {
+    const ER_NO_SYSTEM_SCHEMA_ACCESS: u16 = 3552;
+    let Some(found) = schema.database(database).filter(|d| d.is_system()) else {
+        return Ok(());
+    };
+    if matches!(found.name.as_str(), "information_schema" | "performance_schema") {
+        return Err(Error::new(
+            errno::ER_DBACCESS_DENIED_ERROR,
+            format!("Access denied for user {} to database '{}'", ctx.user, found.name),
+        ));
+    }
+    Err(Error::new(
+        ER_NO_SYSTEM_SCHEMA_ACCESS,
+        format!("Access to system schema '{}' is rejected.", found.name),
+    ))
+}
+
+pub(crate) fn unknown_database(name: &str) -> Error {
+    Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
+}
+
+pub(crate) fn table_exists(name: &str) -> Error {
+    Error::new(
+        errno::ER_TABLE_EXISTS_ERROR,
+        format!("Table '{name}' already exists"),
+    )
+}

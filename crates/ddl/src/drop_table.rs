@@ -1,0 +1,83 @@
+//! DROP TABLE and TRUNCATE TABLE.
+
+use schema::definition::TableName;
+use schema::model::{Schema, Table};
+use types::{Error, Result, Warning, errno};
+
+use crate::change::Outcome;
+use crate::changer::SchemaChanger;
+use crate::context::{Statement, changeable_table, check_not_system};
+use crate::split;
+
+/// Drops all of the tables. If one does not exist, and the statement has no IF EXISTS, drops none.
+pub(crate) fn drop_tables(
+    changer: &SchemaChanger,
+    names: &[TableName],
+    if_exists: bool,
+    ctx: &Statement,
+) -> Result<Vec<Warning>> {
+    for (at, name) in names.iter().enumerate() {
+        check_not_system(&changer.cluster().schema(), &name.database, ctx)?;
+        if names[..at].contains(name) {
+            return Err(Error::new(
+                errno::ER_NONUNIQ_TABLE,
+                format!("Not unique table/alias: '{}'", name.name),
+            ));
+        }
+    }
+    let tables = |schema: &Schema| {
+        Ok(names
+            .iter()
+            .filter_map(|n| schema.table(&n.database, &n.name).map(|t| t.id))
+            .collect())
+    };
+    changer.change_tables(ctx, &tables, &mut |change| {
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
+        for name in names {
+            match change.schema.table(&name.database, &name.name) {
+                Some(table) => found.push(table.clone()),
+                None => unknown.push(format!("{}.{}", name.database, name.name)),
+            }
+        }
+        if !unknown.is_empty() && !if_exists {
+            return Err(Error::new(
+                errno::ER_BAD_TABLE_ERROR,
+                format!("Unknown table '{}'", unknown.join(",")),
+            ));
+        }
+        let notes = unknown
+            .iter()
+            .map(|n| Warning::note(errno::ER_BAD_TABLE_ERROR, format!("Unknown table '{n}'")))
+            .collect();
+        if found.is_empty() {
+            return Ok(Outcome::Nothing(notes));
+        }
+        for table in found {
+            change.drop_table(&table)?;
+        }
+        Ok(Outcome::Done(notes))
+    })
+}
+
+/// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, whatever CREATE TABLE said.
+pub(crate) fn truncate_table(
+    changer: &SchemaChanger,
+    name: &TableName,
+    ctx: &Statement,
+) -> Result<Vec<Warning>> {
+    let table = |schema: &Schema| Ok(vec![changeable_table(schema, name, ctx)?.id]);
+    let mut warnings = changer.change_tables(ctx, &table, &mut |change| {
+        let old = change.table(&name.database, &name.name)?;
+        let new = Table {
+            id: change.meta.next_id()?,
+            auto_increment_start: 1,
+            readable_from_ts: change.ts,
+            ..Table::clone(&old)
+        };
+        change.drop_table(&old)?;
+        change.put_table(new)?;
+        Ok(Outcome::Done(Vec::new()))
+    })?;
+    warnings.extend(split::pre_split(changer.cluster(), name, ctx));
+    Ok(warnings)
+}

@@ -1,0 +1,113 @@
+//! The last step of a schema change: its result is published, or the table is as it was before.
+
+use cluster::lease::lease_is_over;
+use schema::definition::TableName;
+use schema::model::{Index, Table};
+use types::Result;
+
+use crate::alter_plan::Altered;
+use crate::change::{Change, Outcome};
+use crate::job::{Job, Progress, check_not_cancelled, index_ranges, no_such_job};
+use crate::new_name::rename_within;
+
+/// The job as it is now, locked until the end of this transaction, for the node that works on it; `None` after it has ended.
+///
+/// # Errors
+/// 8027 when another node has taken it over.
+pub(crate) fn own(change: &mut Change<'_>, job: &Job) -> Result<Option<Job>> {
+    match Job::lock(&mut change.meta, job.id)? {
+        Some(stored) if stored.owner != job.owner => Err(lease_is_over()),
+        stored => Ok(stored),
+    }
+}
+
+/// Publishes the target definition and ends the job.
+pub(crate) fn end_with_target(change: &mut Change<'_>, job: &Job) -> Result<Outcome<()>> {
+    let Some(job) = own(change, job)? else {
+        return Ok(Outcome::Nothing(()));
+    };
+    check_not_cancelled(&job)?;
+    end(change, &job)?;
+    if let Some(made) = &job.change {
+        let rename = made.rename.as_ref();
+        put_target(change, &made.target, rename, &made.dropped_indexes, true)?;
+    }
+    Ok(Outcome::Done(()))
+}
+
+/// Ends a job within a change.
+pub(crate) fn end(change: &mut Change<'_>, job: &Job) -> Result<()> {
+    change.ends = Some((job.id, Progress::read(&change.meta.reader(), job.id)?.rows));
+    job.delete(&mut change.meta)
+}
+
+/// Ends a job with the table as it was before.
+pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<()>> {
+    let Some(job) = own(change, job)? else {
+        return Ok(Outcome::Nothing(()));
+    };
+    job.delete(&mut change.meta)?;
+    if let Some(made) = &job.change
+        && let Some(table) = change.schema.table_by_id(made.table)
+    {
+        let is_new = |index: &Index| made.new_indexes.contains(&index.id);
+        let is_published = table.indexes.iter().any(is_new);
+        if is_published {
+            let mut table = Table::clone(table);
+            table.indexes.retain(|index| !is_new(index));
+            schema::indexes::normalize(&mut table)?;
+            change.put_table(table)?;
+        }
+        if is_published || !made.online {
+            change.discard(index_ranges(made.table, &made.new_indexes))?;
+        }
+    }
+    Ok(Outcome::Done(()))
+}
+
+/// Publishes the result of an ALTER TABLE that held its table's exclusive lock, and ends its job if it has one. `counter`: the
+/// next AUTO_INCREMENT value, if that changes.
+pub(crate) fn end_with_altered(
+    change: &mut Change<'_>,
+    job: Option<&Job>,
+    altered: &Altered,
+    counter: Option<u64>,
+) -> Result<Outcome<()>> {
+    if let Some(job) = job {
+        let job = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
+        check_not_cancelled(&job)?;
+        end(change, &job)?;
+    }
+    let restarts = !altered.new_indexes.is_empty() || altered.forgets_past;
+    put_target(
+        change,
+        &altered.table,
+        altered.rename.as_ref(),
+        &altered.dropped_indexes,
+        restarts,
+    )?;
+    if let Some(next) = counter {
+        change.set_auto_increment(altered.table.id, next)?;
+    }
+    Ok(Outcome::Done(()))
+}
+
+/// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they do not have the
+/// entries of a new index, or have values of another type.
+pub(crate) fn put_target(
+    change: &mut Change<'_>,
+    target: &Table,
+    rename: Option<&TableName>,
+    dropped_indexes: &[i64],
+    restarts: bool,
+) -> Result<()> {
+    let mut table = target.clone();
+    if restarts {
+        table.readable_from_ts = change.ts;
+    }
+    if let Some(to) = rename {
+        rename_within(change, &mut table, to)?;
+    }
+    change.discard(index_ranges(table.id, dropped_indexes))?;
+    change.put_table(table)
+}

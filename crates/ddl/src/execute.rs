@@ -1,0 +1,78 @@
+//! The entry of every definition statement.
+
+use cluster::meta::{keys, read_counter};
+use cluster::wait::{Deadline, WaitLimit};
+use schema::definition::Ddl;
+use types::{Result, Warning};
+
+use crate::about::About;
+use crate::alter::alter_table;
+use crate::changer::SchemaChanger;
+use crate::context::{DdlContext, Statement};
+use crate::create_table::{create_table, create_table_like};
+use crate::database::{alter_database, create_database, drop_database};
+use crate::drop_table::{drop_tables, truncate_table};
+use crate::rename::rename_tables;
+
+impl SchemaChanger {
+    /// Carries out a definition statement. The session has committed its transaction and released its metadata locks.
+    ///
+    /// # Errors
+    /// MySQL's; 1235 for what is not supported; 1205 when a transaction uses a table for too long.
+    pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Vec<Warning>> {
+        let statement = Statement {
+            ctx,
+            about: About::of(ddl, ctx.now_us),
+        };
+        // The statement's names refer to the newest definitions.
+        self.cluster().follow()?;
+        let warnings = self.dispatch(ddl, &statement)?;
+        if !self.cluster().is_shared() {
+            // What has been dropped is destroyed when its statement ends, unless a snapshot still reads it.
+            self.collect_garbage();
+        }
+        self.wait_for_all_nodes(&ctx.limit());
+        Ok(warnings)
+    }
+
+    fn dispatch(&self, ddl: &Ddl, statement: &Statement) -> Result<Vec<Warning>> {
+        match ddl {
+            Ddl::CreateDatabase {
+                name,
+                if_not_exists,
+                collation,
+            } => create_database(self, name, *if_not_exists, *collation, statement),
+            Ddl::AlterDatabase { name, collation } => alter_database(self, name, *collation, statement),
+            Ddl::DropDatabase { name, if_exists } => drop_database(self, name, *if_exists, statement),
+            Ddl::CreateTable {
+                name,
+                definition,
+                if_not_exists,
+            } => create_table(self, name, definition, *if_not_exists, statement),
+            Ddl::CreateTableLike {
+                name,
+                source,
+                if_not_exists,
+            } => create_table_like(self, name, source, *if_not_exists, statement),
+            Ddl::DropTable { names, if_exists } => drop_tables(self, names, *if_exists, statement),
+            Ddl::TruncateTable { name } => truncate_table(self, name, statement),
+            Ddl::RenameTable { renames } => rename_tables(self, renames, statement),
+            Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
+        }
+    }
+
+    /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes too long.
+    fn wait_for_all_nodes(&self, limit: &WaitLimit) {
+        let cluster = self.cluster();
+        if !cluster.is_shared() {
+            return;
+        }
+        let waited = read_counter(&cluster.store().latest(), &keys::schema_version()).and_then(|stored| {
+            let deadline = Deadline::new(limit);
+            cluster.wait_for_nodes(stored.unwrap_or(0), &|| Ok(()), &deadline, None)
+        });
+        if let Err(error) = waited {
+            tracing::info!(%error, "a definition statement is done, but not seen on all servers yet");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Schema changes that take more than one transaction, as the store has them.
+//!
+//! A job is stored with the first step of the change and deleted with the last. A job that no process works on is finished (an
+//! index that was being built while statements ran: the backfill continues where it stopped) or undone (a change that held
+//! the exclusive lock of its table, or that has failed or been cancelled). See [`crate::local`] and [`crate::shared`].
+
+use std::time::Duration;
+
+use cluster::meta::record::decode;
+use cluster::meta::{Meta, keys, read_all};
+use kv::{KeyRange, Reader};
+use schema::definition::TableName;
+use schema::model::{SchemaState, Table};
+use serde::{Deserialize, Serialize};
+use types::{Error, Result, errno};
+
+use crate::about::About;
+use crate::alter_plan::Altered;
+
+/// How long undoing or resuming a job waits for transactions before other jobs have their turn.
+pub(crate) const RESUME_WAIT: Duration = Duration::from_secs(10);
+
+const ER_CANCELLED_DDL_JOB: u16 = 8214;
+const ER_DDL_JOB_NOT_FOUND: u16 = 8224;
+
+/// A change in progress.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub id: i64,
+    #[serde(default)]
+    pub about: About,
+    /// The id of the node that works on it; 0 where one process has the store to itself.
+    #[serde(default)]
+    pub owner: i64,
+    /// Whether it must stop and be undone.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// Tables that no other job may change meanwhile.
+    #[serde(default)]
+    pub tables: Vec<i64>,
+    /// Those of them that no transaction may use now, on any node.
+    #[serde(default)]
+    pub frozen: Vec<i64>,
+    /// How it changes a table; `None` where the job has one step only.
+    #[serde(flatten, default)]
+    pub change: Option<TableChange>,
+}
+
+/// How a job changes a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TableChange {
+    pub table: i64,
+    /// The definition afterwards, except for a new name.
+    pub target: Table,
+    pub rename: Option<TableName>,
+    /// Ids of the indexes of `target` that are being built, and of the indexes that the job removes.
+    pub new_indexes: Vec<i64>,
+    pub dropped_indexes: Vec<i64>,
+    /// Whether other statements use the table meanwhile and maintain the new indexes.
+    pub online: bool,
+    /// The state in which the new indexes are published; `None`: they are not.
+    #[serde(default)]
+    pub state: Option<SchemaState>,
+}
+
+/// How far a job's backfill has come.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// The last row key that has been processed; empty before the first.
+    pub done: Vec<u8>,
+    pub rows: u64,
+}
+
+impl Progress {
+    pub(crate) fn read(reader: &dyn Reader, job: i64) -> Result<Self> {
+        match reader.get(&keys::job_progress(job))? {
+            None => Ok(Self::default()),
+            Some(bytes) => decode(&bytes, "progress of a job"),
+        }
+    }
+}
+
+impl TableChange {
+    pub(crate) fn of(base: &Table, altered: &Altered, online: bool) -> Self {
+        Self {
+            table: base.id,
+            target: altered.table.clone(),
+            rename: altered.rename.clone(),
+            new_indexes: altered.new_indexes.clone(),
+            dropped_indexes: altered.dropped_indexes.clone(),
+            online,
+            state: None,
+        }
+    }
+}
+
+impl Job {
+    /// A job as it is now, locked until the end of the transaction; `None` after it has ended.
+    pub(crate) fn lock(meta: &mut Meta<'_>, id: i64) -> Result<Option<Self>> {
+        meta.lock_value(&keys::job(id), "job")
+    }
+
+    pub(crate) fn read(reader: &dyn Reader, id: i64) -> Result<Option<Self>> {
+        let stored = reader.get(&keys::job(id))?;
+        stored.map(|bytes| decode(&bytes, "job")).transpose()
+    }
+
+    pub(crate) fn read_all(reader: &dyn Reader) -> Result<Vec<Self>> {
+        read_all(reader, &keys::jobs(), "job")
+    }
+
+    pub(crate) fn put(&self, meta: &mut Meta<'_>) -> Result<()> {
+        meta.put(keys::job(self.id), self)
+    }
+
+    pub(crate) fn delete(&self, meta: &mut Meta<'_>) -> Result<()> {
+        meta.delete(keys::job(self.id))?;
+        meta.delete(keys::job_progress(self.id))
+    }
+
+    /// A job of a statement, without tables yet.
+    pub(crate) fn of(about: &About) -> Self {
+        Self {
+            about: about.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The tables that it changes.
+    pub(crate) fn tables(&self) -> Vec<i64> {
+        match &self.change {
+            // The job was stored by a release without nodes.
+            Some(change) if self.tables.is_empty() => vec![change.table],
+            _ => self.tables.clone(),
+        }
+    }
+
+    /// Whether a job that no process works on is continued; otherwise it is undone.
+    pub(crate) fn can_go_on(&self) -> bool {
+        !self.cancelled && self.change.as_ref().is_some_and(|change| change.online)
+    }
+}
+
+/// # Errors
+/// 8214 once it is cancelled.
+pub(crate) fn check_not_cancelled(job: &Job) -> Result<()> {
+    if job.cancelled {
+        return Err(Error::new(ER_CANCELLED_DDL_JOB, "Cancelled DDL job"));
+    }
+    Ok(())
+}
+
+pub(crate) fn no_such_job(id: i64) -> Error {
+    Error::new(ER_DDL_JOB_NOT_FOUND, format!("DDL Job:{id} not found"))
+}
+
+/// Errors that a repetition of a backfill cannot avoid.
+pub(crate) fn is_final(code: u16) -> bool {
+    matches!(
+        code,
+        errno::ER_DUP_ENTRY
+            | errno::ER_TOO_LONG_KEY
+            | errno::ER_TABLE_EXISTS_ERROR
+            | errno::ER_BAD_DB_ERROR
+            | ER_CANCELLED_DDL_JOB
+    )
+}
+
+/// The key ranges of index entries.
+pub(crate) fn index_ranges(table: i64, indexes: &[i64]) -> Vec<KeyRange> {
+    indexes
+        .iter()
+        .map(|&index| KeyRange::prefix(codec::key::index_prefix(table, index)))
+        .collect()
+}

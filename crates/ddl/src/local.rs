@@ -1,0 +1,286 @@
+//! Schema changes where one process has the store to itself: metadata locks keep statements away while a definition changes.
+//!
+//! When the process starts, it finds the jobs that a crash has left. A job whose undoing has failed waits for the background
+//! thread.
+
+use std::sync::Arc;
+
+use cluster::metadata_lock::ChangeLocks;
+use cluster::wait::WaitLimit;
+use kv::Interrupt;
+use parking_lot::Mutex;
+use schema::definition::{AlterChange, AlterWay, TableName};
+use schema::model::{Schema, SchemaState, Table};
+use types::{Error, Result};
+
+use crate::alter_check::altered;
+use crate::alter_plan::Altered;
+use crate::backfill::backfill;
+use crate::between::{reserve_ids, with_new_indexes};
+use crate::change::{Change, Outcome};
+use crate::context::{DdlContext, Statement, changeable_table};
+use crate::end::{end_undone, end_with_altered, end_with_target};
+use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
+use crate::publish::{Publisher, Requires};
+use crate::{rows, way};
+
+/// A job that no statement works on, with the locks to do so.
+struct PendingJob {
+    job: Job,
+    locks: ChangeLocks,
+    /// It has failed: it can only be undone.
+    undo: bool,
+}
+
+pub(crate) struct LocalJobs {
+    publisher: Arc<Publisher>,
+    /// Jobs that a crash or a failure has left unfinished.
+    pending: Mutex<Vec<PendingJob>>,
+}
+
+impl LocalJobs {
+    /// Reserves the tables of the jobs that are left in the store, before any statement can use them.
+    pub(crate) fn open(publisher: Arc<Publisher>) -> Result<Self> {
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: RESUME_WAIT,
+            interrupt: &interrupt,
+        };
+        let cluster = &publisher.cluster;
+        let mut pending = Vec::new();
+        for job in Job::read_all(&cluster.store().latest())? {
+            let locks = cluster.metadata_locks().lock_for_change(&job.tables(), &limit)?;
+            let undo = !job.can_go_on();
+            pending.push(PendingJob { job, locks, undo });
+        }
+        Ok(Self {
+            publisher,
+            pending: Mutex::new(pending),
+        })
+    }
+
+    /// How many jobs wait for the background thread.
+    #[cfg(test)]
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.lock().len()
+    }
+
+    /// DROP, TRUNCATE, RENAME: takes the exclusive locks of the tables that `resolve` finds, and publishes `make`. Starts again
+    /// if `resolve` finds other tables then.
+    pub(crate) fn change_tables<T>(
+        &self,
+        statement: &Statement,
+        resolve: &dyn Fn(&Schema) -> Result<Vec<i64>>,
+        make: &mut dyn FnMut(&mut Change<'_>) -> Result<Outcome<T>>,
+    ) -> Result<T> {
+        let limit = statement.limit();
+        let cluster = &self.publisher.cluster;
+        loop {
+            let ids = resolve(&cluster.schema())?;
+            let locks = cluster.metadata_locks().lock_for_change(&ids, &limit)?;
+            let _exclusive = locks.exclusive(&limit)?;
+            let about = Some(&statement.about);
+            let answer = self
+                .publisher
+                .publish(&limit, Requires::AllNodes, about, |change| {
+                    if resolve(&change.schema)? != ids {
+                        return Ok(Outcome::Nothing(None));
+                    }
+                    Ok(make(change)?.map(Some))
+                })?;
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// ALTER TABLE: at once, while other statements use the table, or with its exclusive lock.
+    pub(crate) fn alter(
+        &self,
+        name: &TableName,
+        changes: &[AlterChange],
+        way: AlterWay,
+        statement: &Statement,
+    ) -> Result<Altered> {
+        let cluster = &self.publisher.cluster;
+        loop {
+            let id = changeable_table(&cluster.schema(), name, statement)?.id;
+            let locks = cluster
+                .metadata_locks()
+                .lock_for_change(&[id], &statement.limit())?;
+            // The name may belong to another table after the wait.
+            let schema = cluster.schema();
+            let base = changeable_table(&schema, name, statement)?;
+            if base.id != id {
+                continue;
+            }
+            let mut altered = altered(cluster, &schema, &base, changes, statement)?;
+            if way::check(way, &base, changes, &mut altered)? {
+                self.alter_online(&base, &altered, statement, locks)?;
+            } else {
+                self.alter_exclusively(&base, &altered, statement, locks)?;
+            }
+            return Ok(altered);
+        }
+    }
+
+    /// No other statement uses the table meanwhile.
+    fn alter_exclusively(
+        &self,
+        base: &Table,
+        altered: &Altered,
+        statement: &Statement,
+        locks: ChangeLocks,
+    ) -> Result<()> {
+        let exclusive = locks.exclusive(&statement.limit())?;
+        let store = self.publisher.cluster.store();
+        let counter = rows::inspect(store, base, altered)?;
+        let job = if altered.new_indexes.is_empty() {
+            None
+        } else {
+            Some(self.start(base, reserve_ids(base, altered), altered, statement, None)?)
+        };
+        let built = match &job {
+            Some(job) => backfill(store, &altered.table, job, &statement.interrupt),
+            None => Ok(()),
+        };
+        let done = built.and_then(|()| {
+            let (limit, about) = (statement.limit(), Some(&statement.about));
+            self.publisher
+                .publish(&limit, Requires::AllNodes, about, |change| {
+                    end_with_altered(change, job.as_ref(), altered, counter)
+                })
+        });
+        drop(exclusive);
+        if let (Err(_), Some(job)) = (&done, job) {
+            self.undo_or_leave(job, locks, statement);
+        }
+        done
+    }
+
+    /// New indexes are built while other statements use the table.
+    fn alter_online(
+        &self,
+        base: &Table,
+        altered: &Altered,
+        statement: &Statement,
+        locks: ChangeLocks,
+    ) -> Result<()> {
+        let state = Some(SchemaState::WriteOnly);
+        let between = with_new_indexes(base, &altered.table, &altered.new_indexes, state)
+            .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
+        let job = {
+            let _exclusive = locks.exclusive(&statement.limit())?;
+            self.start(base, between.clone(), altered, statement, state)?
+        };
+        let cluster = &self.publisher.cluster;
+        let done = backfill(cluster.store(), &between, &job, &statement.interrupt)
+            .and_then(|()| self.finish(&job, &locks, &statement.limit()));
+        if let Err(error) = done {
+            self.undo_or_leave(job, locks, statement);
+            return Err(error);
+        }
+        // Other statements may be allocating ids now, so the counter can only be raised.
+        match altered.auto_increment {
+            Some(next) => cluster.ids().raise_to(&altered.table, next - 1),
+            None => Ok(()),
+        }
+    }
+
+    /// The first step of a job: publishes the definition for the time of the change. `state`: the state of its new indexes.
+    pub(crate) fn start(
+        &self,
+        base: &Table,
+        between: Table,
+        altered: &Altered,
+        statement: &Statement,
+        state: Option<SchemaState>,
+    ) -> Result<Job> {
+        self.publisher
+            .publish(&statement.limit(), Requires::AllNodes, None, |change| {
+                let job = Job {
+                    id: change.meta.next_id()?,
+                    tables: vec![base.id],
+                    change: Some(TableChange {
+                        state,
+                        ..TableChange::of(base, altered, state.is_some())
+                    }),
+                    ..Job::of(&statement.about)
+                };
+                job.put(&mut change.meta)?;
+                change.put_table(between.clone())?;
+                Ok(Outcome::Done(job))
+            })
+    }
+
+    /// The last step: publishes the target and deletes the job.
+    fn finish(&self, job: &Job, locks: &ChangeLocks, limit: &WaitLimit) -> Result<()> {
+        let _exclusive = locks.exclusive(limit)?;
+        self.publisher
+            .publish(limit, Requires::AllNodes, Some(&job.about), |change| {
+                end_with_target(change, job)
+            })
+    }
+
+    /// Removes the new indexes and the job.
+    fn undo(&self, job: &Job, locks: &ChangeLocks, limit: &WaitLimit) -> Result<()> {
+        let _exclusive = locks.exclusive(limit)?;
+        self.publisher
+            .publish(limit, Requires::AllNodes, None, |change| end_undone(change, job))
+    }
+
+    /// Undoes a failed change now or, if a transaction holds the table for too long, later.
+    fn undo_or_leave(&self, job: Job, locks: ChangeLocks, ctx: &DdlContext) {
+        // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: ctx.lock_wait.min(RESUME_WAIT),
+            interrupt: &interrupt,
+        };
+        if let Err(error) = self.undo(&job, &locks, &limit) {
+            tracing::warn!(%error, job = job.id, "a failed schema change is undone later");
+            let undo = true;
+            self.pending.lock().push(PendingJob { job, locks, undo });
+        }
+    }
+
+    /// Finishes or undoes the pending jobs. A job that cannot be ended now stays pending.
+    pub(crate) fn resume(&self, interrupt: &Arc<Interrupt>) {
+        let pending = std::mem::take(&mut *self.pending.lock());
+        for mut pending in pending {
+            if interrupt.is_raised() {
+                self.pending.lock().push(pending);
+                continue;
+            }
+            if let Err(error) = self.resume_one(&mut pending, interrupt) {
+                let job = pending.job.id;
+                tracing::warn!(%error, job, "a schema change could not be ended; it is tried again");
+                self.pending.lock().push(pending);
+            }
+        }
+    }
+
+    fn resume_one(&self, pending: &mut PendingJob, interrupt: &Arc<Interrupt>) -> Result<()> {
+        let limit = WaitLimit {
+            timeout: RESUME_WAIT,
+            interrupt,
+        };
+        let cluster = &self.publisher.cluster;
+        if let (false, Some(change)) = (pending.undo, &pending.job.change) {
+            let schema = cluster.schema();
+            let finished = match schema.table_by_id(change.table) {
+                Some(table) => backfill(cluster.store(), table, &pending.job, interrupt)
+                    .and_then(|()| self.finish(&pending.job, &pending.locks, &limit)),
+                None => Ok(()),
+            };
+            match finished {
+                Err(error) if is_final(error.code) => {
+                    tracing::warn!(%error, job = pending.job.id, "a resumed schema change failed and is undone");
+                    pending.undo = true;
+                }
+                other => return other,
+            }
+        }
+        self.undo(&pending.job, &pending.locks, &limit)
+    }
+}

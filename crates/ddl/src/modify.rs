@@ -1,0 +1,129 @@
+//! MODIFY and CHANGE COLUMN: which of them leave all stored values and index entries unchanged.
+//!
+//! Those change only metadata and are done at once. The others would rewrite the table: they are done if it is empty, and
+//! otherwise refused with an alternative.
+
+use schema::model::{Column, Table};
+use schema::sharded_id;
+use types::{Charset, Error, Result, TypeKind};
+
+/// What must be true for all rows before a change that does not rewrite them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowCheck {
+    /// NULL to NOT NULL.
+    NotNull,
+    /// To AUTO_INCREMENT, where MySQL would replace a 0 by the next value.
+    NotZero,
+}
+
+/// The alternative to a change that is refused.
+pub(crate) const INSTEAD: &str = "create a new table with the definition you want, copy the rows with INSERT ... SELECT, \
+                                  and swap the two with RENAME TABLE";
+
+/// What to check before `old` becomes `new` without changing stored values. `indexed`: whether an index or the primary key
+/// has the column.
+///
+/// # Errors
+/// 1235 if values would have to be rewritten.
+pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Vec<RowCheck>> {
+    if !type_is_compatible(old, new, indexed) {
+        return Err(Error::not_supported(
+            format!(
+                "MODIFY COLUMN `{}` to a type that changes stored values",
+                old.name
+            ),
+            INSTEAD,
+        ));
+    }
+    let mut checks = Vec::new();
+    if old.nullable && !new.nullable {
+        checks.push(RowCheck::NotNull);
+    }
+    if new.auto_increment && !old.auto_increment {
+        checks.push(RowCheck::NotZero);
+    }
+    Ok(checks)
+}
+
+/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary key. The counter
+/// continues, so that no id is allocated twice.
+///
+/// # Errors
+/// 8216, with TiDB's texts.
+pub(crate) fn check_auto_random(table: &Table, before: usize, new: &Column) -> Result<()> {
+    let Some(old) = table.columns.get(before) else {
+        return Ok(());
+    };
+    let refused = match (old.auto_random, new.auto_random) {
+        (None, None) => return Ok(()),
+        (Some(_), None) => "adding/dropping/modifying auto_random is not supported",
+        (Some(old), Some(new)) if new.range_bits != old.range_bits => {
+            "alter the range bits of auto_random column is not supported"
+        }
+        (Some(old), Some(new)) if new.shard_bits < old.shard_bits => {
+            "decreasing auto_random shard bits is not supported"
+        }
+        (Some(_), Some(_)) if new.ty != old.ty => "modifying the auto_random column type is not supported",
+        (Some(_), Some(_)) => return Ok(()),
+        (None, Some(_)) if old.auto_increment && leads_primary_key(table, before) => return Ok(()),
+        (None, Some(_)) => "auto_random can only be converted from auto_increment clustered primary key",
+    };
+    Err(sharded_id::invalid(refused))
+}
+
+fn leads_primary_key(table: &Table, column: usize) -> bool {
+    table
+        .primary_parts()
+        .first()
+        .is_some_and(|part| part.column == column)
+}
+
+fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
+    let (from, to) = (&old.ty, &new.ty);
+    // Text of all character sets is stored as UTF-8, and utf8mb4 contains utf8mb3.
+    let charsets = (from.collation.charset(), to.collation.charset());
+    let text_stays = charsets.0 == charsets.1 || charsets == (Charset::Utf8mb3, Charset::Utf8mb4);
+    if from.unsigned != to.unsigned || !text_stays {
+        return false;
+    }
+    // Index entries are sort keys.
+    if indexed && from.collation != to.collation {
+        return false;
+    }
+    if let (Some(from), Some(to)) = (integer_rank(from.kind), integer_rank(to.kind)) {
+        return from <= to;
+    }
+    if let (Some(from), Some(to)) = (text_rank(from.kind), text_rank(to.kind)) {
+        return from <= to;
+    }
+    match (from.kind, to.kind) {
+        (TypeKind::VarChar, TypeKind::VarChar) => from.length <= to.length,
+        // BINARY is padded with zeros to its length; CHAR is stored without its padding.
+        (TypeKind::Char, TypeKind::Char | TypeKind::VarChar) if !from.is_binary() => from.length <= to.length,
+        (TypeKind::DateTime, TypeKind::DateTime)
+        | (TypeKind::Timestamp, TypeKind::Timestamp)
+        | (TypeKind::Time, TypeKind::Time) => from.decimals <= to.decimals,
+        (a, b) => a == b && from.length == to.length && from.decimals == to.decimals,
+    }
+}
+
+fn integer_rank(kind: TypeKind) -> Option<u8> {
+    match kind {
+        TypeKind::TinyInt => Some(1),
+        TypeKind::SmallInt => Some(2),
+        TypeKind::MediumInt => Some(3),
+        TypeKind::Int => Some(4),
+        TypeKind::BigInt => Some(5),
+        _ => None,
+    }
+}
+
+fn text_rank(kind: TypeKind) -> Option<u8> {
+    match kind {
+        TypeKind::TinyText => Some(1),
+        TypeKind::Text => Some(2),
+        TypeKind::MediumText => Some(3),
+        TypeKind::LongText => Some(4),
+        _ => None,
+    }
+}

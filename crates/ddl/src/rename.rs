@@ -1,0 +1,70 @@
+//! RENAME TABLE: several at once, from left to right, across databases; all or none.
+
+use std::sync::Arc;
+
+use schema::definition::TableName;
+use schema::model::{Schema, Table};
+use types::{Error, Result, Warning, errno};
+
+use crate::change::Outcome;
+use crate::changer::SchemaChanger;
+use crate::context::{DdlContext, Statement, changeable_table, table_exists};
+use crate::new_name::check_target;
+
+pub(crate) fn rename_tables(
+    changer: &SchemaChanger,
+    renames: &[(TableName, TableName)],
+    statement: &Statement,
+) -> Result<Vec<Warning>> {
+    let tables = |schema: &Schema| {
+        let moved = simulate(schema, renames, statement)?;
+        Ok(moved.iter().map(|(old, _)| old.id).collect())
+    };
+    changer.change_tables(statement, &tables, &mut |change| {
+        let moved = simulate(&change.schema, renames, statement)?;
+        for (old, _) in &moved {
+            change.detach_table(old)?;
+        }
+        for (old, name) in moved {
+            change.put_table(Table {
+                database: name.database,
+                name: name.name,
+                ..Table::clone(&old)
+            })?;
+        }
+        Ok(Outcome::Done(Vec::new()))
+    })
+}
+
+/// The tables that get another name, each with its final name.
+///
+/// # Errors
+/// Those of a rename that is not possible.
+fn simulate(
+    schema: &Schema,
+    renames: &[(TableName, TableName)],
+    ctx: &DdlContext,
+) -> Result<Vec<(Arc<Table>, TableName)>> {
+    let mut moved: Vec<(Arc<Table>, TableName)> = Vec::new();
+    for (from, to) in renames {
+        check_target(schema, to, ctx)?;
+        let is_moved = |table: &Table| moved.iter().any(|(old, _)| old.id == table.id);
+        let stays = |name: &TableName| schema.table(&name.database, &name.name).filter(|t| !is_moved(t));
+        if stays(to).is_some() || moved.iter().any(|(_, name)| name == to) {
+            return Err(table_exists(&to.name));
+        }
+        if let Some(earlier) = moved.iter().position(|(_, name)| name == from) {
+            moved[earlier].1 = to.clone();
+            continue;
+        }
+        let table = changeable_table(schema, from, ctx)?;
+        if is_moved(&table) {
+            return Err(Error::new(
+                errno::ER_NO_SUCH_TABLE,
+                format!("Table '{}.{}' doesn't exist", from.database, from.name),
+            ));
+        }
+        moved.push((table, to.clone()));
+    }
+    Ok(moved)
+}

@@ -1,0 +1,149 @@
+//! What an ALTER TABLE must know about the existing rows. It holds the table's exclusive lock meanwhile.
+
+use std::ops::ControlFlow;
+
+use functions::TimeZone;
+use kv::{Reader, Snapshot, Store};
+use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
+use schema::model::{Handle, SchemaState, Table};
+use types::{Error, Result, Value, errno};
+
+use crate::alter_plan::Altered;
+use crate::modify::{INSTEAD, RowCheck};
+
+/// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
+pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<Option<u64>> {
+    let snapshot = store.snapshot_now()?;
+    if let Some(error) = &altered.only_if_empty
+        && !snapshot
+            .scan_page(&table_range(base).into(), 1, false)?
+            .is_empty()
+    {
+        return Err(error.clone());
+    }
+    if !altered.row_checks.is_empty() {
+        check_rows(&snapshot, base, &altered.row_checks)?;
+    }
+    let Some(at) = altered.table.auto_increment_column() else {
+        return Ok(None);
+    };
+    let id = altered.table.columns[at].id;
+    let before = base.columns.iter().position(|c| c.id == id);
+    let is_new = before.is_none_or(|b| !base.columns[b].makes_ids());
+    if altered.auto_increment.is_none() && !is_new {
+        return Ok(None);
+    }
+    let stored = match before {
+        Some(column) => largest_stored(&snapshot, base, column)?,
+        None => 0,
+    };
+    // As in InnoDB, not below an existing value.
+    Ok(Some(
+        altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
+    ))
+}
+
+fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) -> Result<()> {
+    let columns: Vec<usize> = checks.iter().map(|(column, _)| *column).collect();
+    let layout = TableLayout::new(table, &columns)?;
+    let mut failure = None;
+    snapshot.scan(&table_range(table).into(), false, &mut |key, value| {
+        let checked = layout
+            .decode_row_values(key, value, TimeZone::UTC)
+            .and_then(|values| check_row(table, checks, &values));
+        match checked {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
+fn check_row(table: &Table, checks: &[(usize, RowCheck)], values: &[Value]) -> Result<()> {
+    for ((column, check), value) in checks.iter().zip(values) {
+        match check {
+            RowCheck::NotNull if value.is_null() => {
+                return Err(Error::new(
+                    errno::ER_INVALID_USE_OF_NULL,
+                    "Invalid use of NULL value",
+                ));
+            }
+            RowCheck::NotZero if as_id(value) == 0 => {
+                let name = &table.columns[*column].name;
+                return Err(Error::not_supported(
+                    format!("making column `{name}` AUTO_INCREMENT where it holds 0 or less"),
+                    INSTEAD,
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A value as an AUTO_INCREMENT counter sees it: a negative value or NULL counts as 0.
+fn as_id(value: &Value) -> u64 {
+    match value {
+        Value::Int(v) => u64::try_from(*v).unwrap_or(0),
+        Value::UInt(v) => *v,
+        // Saturates, as InnoDB does.
+        Value::Double(v) => *v as u64,
+        _ => 0,
+    }
+}
+
+/// The largest value of a column, read from the end of an index that begins with it, if there is one.
+fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u64> {
+    let layout = TableLayout::new(table, &[column])?;
+    let decode = |key: &[u8], value: &[u8]| -> Result<u64> {
+        let values = layout.decode_row_values(key, value, TimeZone::UTC)?;
+        Ok(values.first().map_or(0, as_id))
+    };
+    let leads = |parts: &[schema::model::IndexPart]| parts.first().is_some_and(|p| p.column == column);
+    if table.handle != Handle::Hidden && leads(&table.primary_parts()) {
+        return match snapshot.scan_page(&table_range(table).into(), 1, true)?.first() {
+            Some((key, value)) => decode(key, value),
+            None => Ok(0),
+        };
+    }
+    let index = table
+        .indexes
+        .iter()
+        .position(|i| i.state == SchemaState::Public && !i.primary && leads(&i.parts));
+    if let Some(index) = index {
+        let entries = IndexLayout::new(table, index, &[])?;
+        let Some((key, value)) = snapshot
+            .scan_page(&index_range(table, index).into(), 1, true)?
+            .pop()
+        else {
+            return Ok(0);
+        };
+        let row = row_key(table, &entries.handle(&key, &value)?);
+        return match snapshot.get(&row)? {
+            Some(value) => decode(&row, &value),
+            None => Err(Error::internal(format!(
+                "an index entry of {}.{} has no row",
+                table.database, table.name
+            ))),
+        };
+    }
+    let (mut largest, mut failure) = (0, None);
+    snapshot.scan(
+        &table_range(table).into(),
+        false,
+        &mut |key, value| match decode(key, value) {
+            Ok(id) => {
+                largest = largest.max(id);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        },
+    )?;
+    failure.map_or(Ok(largest), Err)
+}

@@ -1,0 +1,250 @@
+//! Schema changes where several processes share the store.
+//!
+//! What a local schema change does with a metadata lock is done here by schema versions, which every node follows: a job
+//! *freezes* its tables with one version, which closes them on all nodes, and publishes its change with the next, which opens
+//! them. New indexes come in the states of F1's protocol, for which nothing is frozen.
+//!
+//! If not all nodes reach a version soon, because a transaction on one of them is long, the version is taken back and
+//! published again after a pause ([`step`]). So other statements are delayed for moments only, as by a local schema change,
+//! and schema changes of other tables have their turn.
+//!
+//! A job belongs to the node that runs the statement, as long as that node's lease lasts. Then any other node may take it over
+//! ([`resume`]); the lock of the job's record decides which one. Every step of a job checks that the node still owns it.
+
+mod in_work;
+mod resume;
+mod step;
+#[cfg(test)]
+pub(crate) mod test_steps;
+
+use std::sync::Arc;
+
+use cluster::lease::lease_is_over;
+use cluster::wait::{Deadline, WaitLimit};
+use in_work::{JobsInWork, Work};
+use kv::Interrupt;
+use schema::definition::{AlterChange, AlterWay, TableName};
+use schema::model::{Schema, SchemaState, Table};
+use step::{StepOptions, freeze, publish_indexes};
+use types::Result;
+
+use crate::alter_check::altered;
+use crate::alter_plan::Altered;
+use crate::backfill::backfill;
+use crate::between::reserve_ids;
+use crate::change::{Change, Outcome};
+use crate::context::{Statement, changeable_table};
+use crate::end::{end, end_with_altered, end_with_target, own};
+use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
+use crate::publish::{Publisher, Requires};
+use crate::{rows, way};
+
+/// The result of an attempt to reserve tables.
+enum Claim {
+    Made(Box<Job>),
+    /// Another job changes one of them.
+    Busy,
+    /// The definitions have changed: the job must be planned again.
+    Stale,
+}
+
+pub(crate) struct SharedJobs {
+    publisher: Arc<Publisher>,
+    in_work: JobsInWork,
+}
+
+impl SharedJobs {
+    pub(crate) fn new(publisher: Arc<Publisher>) -> Self {
+        Self {
+            publisher,
+            in_work: JobsInWork::default(),
+        }
+    }
+
+    /// Stores a job for tables that no other job changes; `None` when `make` finds that their definitions have changed.
+    fn claim(
+        &self,
+        limit: &WaitLimit,
+        make: &dyn Fn(&Schema) -> Result<Option<Job>>,
+    ) -> Result<Option<(Job, Work<'_>)>> {
+        let deadline = Deadline::new(limit);
+        loop {
+            let mut work = None;
+            let claim = self
+                .publisher
+                .publish(limit, Requires::AllNodes, None, |change| {
+                    let Some(mut job) = make(&change.schema)? else {
+                        return Ok(Outcome::Nothing(Claim::Stale));
+                    };
+                    let overlaps = |other: &Job| other.tables().iter().any(|t| job.tables.contains(t));
+                    if Job::read_all(&change.meta.reader())?.iter().any(overlaps) {
+                        return Ok(Outcome::Nothing(Claim::Busy));
+                    }
+                    job.id = change.meta.next_id()?;
+                    job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
+                    // Before it is stored, so that no other thread of this node takes it for a job that was left unfinished.
+                    work = Some(self.in_work.begin(job.id));
+                    job.put(&mut change.meta)?;
+                    Ok(Outcome::Stored(Claim::Made(Box::new(job))))
+                })?;
+            match claim {
+                Claim::Made(job) => return Ok(work.map(|work| (*job, work))),
+                Claim::Stale => return Ok(None),
+                Claim::Busy => std::thread::sleep(deadline.next_sleep()?),
+            }
+        }
+    }
+
+    /// ALTER TABLE.
+    pub(crate) fn alter(
+        &self,
+        name: &TableName,
+        changes: &[AlterChange],
+        way: AlterWay,
+        statement: &Statement,
+    ) -> Result<Altered> {
+        let limit = statement.limit();
+        let cluster = &self.publisher.cluster;
+        loop {
+            let schema = cluster.schema();
+            let base = changeable_table(&schema, name, statement)?;
+            let mut altered = altered(cluster, &schema, &base, changes, statement)?;
+            let online = way::check(way, &base, changes, &mut altered)?;
+            let claimed = self.claim(&limit, &|schema| {
+                let now = changeable_table(schema, name, statement)?;
+                Ok((now == base).then(|| Job {
+                    tables: vec![base.id],
+                    change: Some(TableChange::of(&base, &altered, online)),
+                    ..Job::of(&statement.about)
+                }))
+            })?;
+            let Some(job) = claimed else { continue };
+            let options = StepOptions::statement(&limit);
+            self.work_on(job, |job| {
+                if online {
+                    self.build_indexes(job, &options, &statement.interrupt)?;
+                    // Other statements may be allocating ids now, so the counter can only be raised.
+                    match altered.auto_increment {
+                        Some(next) => cluster.ids().raise_to(&altered.table, next - 1),
+                        None => Ok(()),
+                    }
+                } else {
+                    self.alter_frozen(job, &options, &base, &altered, &statement.interrupt)
+                }
+            })?;
+            return Ok(altered);
+        }
+    }
+
+    /// New indexes are built while other statements use the table.
+    fn build_indexes(&self, job: &mut Job, options: &StepOptions, interrupt: &Arc<Interrupt>) -> Result<()> {
+        let publisher = &self.publisher;
+        let state = job.change.as_ref().and_then(|made| made.state);
+        if state.is_none() {
+            publish_indexes(publisher, job, options, SchemaState::DeleteOnly, None)?;
+        }
+        // Also for a job that is taken over in this state, since not all nodes may have reached it. If the step fails, such a job
+        // stays write-only: in an earlier state, writers would not maintain the entries that are already written.
+        let before = state.unwrap_or(SchemaState::DeleteOnly);
+        publish_indexes(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
+        let schema = publisher.cluster.read_schema()?;
+        if let Some(table) = job.tables().first().and_then(|id| schema.table_by_id(*id)) {
+            backfill(publisher.cluster.store(), table, job, interrupt)?;
+        }
+        freeze(publisher, job, options, |_| Ok(()))?;
+        publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
+            end_with_target(change, job)
+        })
+    }
+
+    /// No other statement uses the table meanwhile.
+    fn alter_frozen(
+        &self,
+        job: &mut Job,
+        options: &StepOptions,
+        base: &Table,
+        altered: &Altered,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        let publisher = &self.publisher;
+        let store = publisher.cluster.store();
+        let builds = !altered.new_indexes.is_empty();
+        freeze(publisher, job, options, |change| match builds {
+            // The revision stays: the definition that statements see is the same.
+            true => change.put_table_back(&reserve_ids(base, altered)),
+            false => Ok(()),
+        })?;
+        let counter = rows::inspect(store, base, altered)?;
+        if builds {
+            backfill(store, &altered.table, job, interrupt)?;
+        }
+        publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
+            end_with_altered(change, Some(job), altered, counter)
+        })
+    }
+
+    /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if `resolve` finds
+    /// other tables then.
+    pub(crate) fn change_tables<T>(
+        &self,
+        statement: &Statement,
+        resolve: &dyn Fn(&Schema) -> Result<Vec<i64>>,
+        make: &mut dyn FnMut(&mut Change<'_>) -> Result<Outcome<T>>,
+    ) -> Result<T> {
+        let limit = statement.limit();
+        let publisher = &self.publisher;
+        loop {
+            let tables = resolve(&publisher.cluster.schema())?;
+            let claimed = self.claim(&limit, &|schema| {
+                Ok((resolve(schema)? == tables).then(|| Job {
+                    tables: tables.clone(),
+                    ..Job::of(&statement.about)
+                }))
+            })?;
+            let Some(job) = claimed else { continue };
+            let options = StepOptions::statement(&limit);
+            let answer = self.work_on(job, |job| {
+                if !tables.is_empty() {
+                    freeze(publisher, job, &options, |_| Ok(()))?;
+                }
+                let about = Some(&statement.about);
+                publisher.publish(&limit, Requires::AllNodes, about, |change| {
+                    let stored = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
+                    options.check(&stored)?;
+                    // A database may have another table now.
+                    if resolve(&change.schema)? != tables {
+                        return Ok(Outcome::Nothing(None));
+                    }
+                    let made = make(change)?.map(Some);
+                    if matches!(made, Outcome::Done(_)) {
+                        end(change, &stored)?;
+                    }
+                    Ok(made)
+                })
+            })?;
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Runs the work on a job. If it leaves the job unfinished, undoes it: now or, if that takes too long, later.
+    fn work_on<T>(
+        &self,
+        (mut job, work): (Job, Work<'_>),
+        body: impl FnOnce(&mut Job) -> Result<T>,
+    ) -> Result<T> {
+        let outcome = body(&mut job);
+        // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: RESUME_WAIT,
+            interrupt: &interrupt,
+        };
+        match self.undo(&mut job, &StepOptions::undo(&limit)) {
+            Ok(()) => work.done(),
+            Err(error) => tracing::warn!(%error, job = job.id, "a schema change is undone later"),
+        }
+        outcome
+    }
+}

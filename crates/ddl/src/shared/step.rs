@@ -1,0 +1,167 @@
+//! One step of a schema change among nodes: a version that every node must reach.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use cluster::metadata_lock::{PAUSE_MAX, PAUSE_MIN};
+use cluster::wait::{Deadline, WaitLimit};
+use kv::Interrupt;
+use schema::model::{SchemaState, Table};
+use types::{Error, Result};
+
+use crate::between::with_new_indexes;
+use crate::change::{Change, Outcome};
+use crate::end::own;
+use crate::job::{Job, RESUME_WAIT, check_not_cancelled, no_such_job};
+use crate::publish::{Publisher, ROUND, Requires};
+
+/// How long a step may take, and whether it stops when its job is cancelled.
+pub(super) struct StepOptions<'a> {
+    pub(super) limit: &'a WaitLimit<'a>,
+    stops_if_cancelled: bool,
+}
+
+impl<'a> StepOptions<'a> {
+    pub(super) fn statement(limit: &'a WaitLimit<'a>) -> Self {
+        Self {
+            limit,
+            stops_if_cancelled: true,
+        }
+    }
+
+    pub(super) fn undo(limit: &'a WaitLimit<'a>) -> Self {
+        Self {
+            limit,
+            stops_if_cancelled: false,
+        }
+    }
+
+    pub(super) fn check(&self, job: &Job) -> Result<()> {
+        match self.stops_if_cancelled {
+            true => check_not_cancelled(job),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Publishes `forward`, a change of the job and of what it defines, and waits until all nodes use it. If some take long,
+/// publishes `back`, which takes it back, and tries again after a pause. So other statements are delayed for moments only.
+fn step(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    forward: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
+    back: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
+) -> Result<()> {
+    let deadline = Deadline::new(options.limit);
+    let cluster = &publisher.cluster;
+    let mut pause = PAUSE_MIN;
+    loop {
+        let version = publish_step(publisher, job, options, Requires::AllNodes, &forward)?;
+        let id = job.id;
+        let check = || match Job::read(&cluster.store().latest(), id)? {
+            Some(stored) => options.check(&stored),
+            None => Ok(()),
+        };
+        let until = Instant::now() + ROUND;
+        let reached = cluster.wait_for_nodes(version, &check, &deadline, Some(until));
+        if matches!(reached, Ok(true)) {
+            return Ok(());
+        }
+        // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: RESUME_WAIT,
+            interrupt: &interrupt,
+        };
+        let undo = StepOptions::undo(&limit);
+        let taken_back = publish_step(publisher, job, &undo, Requires::NoNode, &back);
+        reached.and(taken_back)?;
+        deadline.sleep(pause)?;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Publishes a step of a job and returns its version.
+fn publish_step(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    requires: Requires,
+    make: &impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
+) -> Result<u64> {
+    let (stored, version) = publisher.publish(options.limit, requires, None, |change| {
+        let mut stored = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
+        options.check(&stored)?;
+        make(change, &mut stored)?;
+        stored.put(&mut change.meta)?;
+        Ok(Outcome::Done((stored, change.schema.version)))
+    })?;
+    *job = stored;
+    Ok(version)
+}
+
+/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: what else this version
+/// changes.
+pub(super) fn freeze(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    also: impl Fn(&mut Change<'_>) -> Result<()>,
+) -> Result<()> {
+    let forward = |change: &mut Change<'_>, job: &mut Job| {
+        job.frozen = job.tables();
+        also(change)
+    };
+    step(publisher, job, options, forward, |_, job| {
+        job.frozen.clear();
+        Ok(())
+    })
+}
+
+/// Publishes the new indexes of a job in a state; `before` is the previous one.
+pub(super) fn publish_indexes(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    state: SchemaState,
+    before: Option<SchemaState>,
+) -> Result<()> {
+    // With its revision: a node that has not followed the step need not follow the step back either.
+    let table_before = RefCell::new(None);
+    let forward = |change: &mut Change<'_>, job: &mut Job| {
+        let table = table_of(change, job)?;
+        table_before.replace(Some(table));
+        put_state(change, job, state)
+    };
+    let back = |change: &mut Change<'_>, job: &mut Job| {
+        if let Some(made) = &mut job.change {
+            made.state = before;
+        }
+        match table_before.borrow().as_ref() {
+            Some(table) => change.put_table_back(table),
+            None => Ok(()),
+        }
+    };
+    step(publisher, job, options, forward, back)
+}
+
+fn table_of(change: &Change<'_>, job: &Job) -> Result<Table> {
+    let id = job.change.as_ref().map(|made| made.table);
+    id.and_then(|id| change.schema.table_by_id(id))
+        .map(|table| Table::clone(table))
+        .ok_or_else(|| Error::internal("the table of a job does not exist"))
+}
+
+/// Stores the table of a job with its new indexes in a state.
+fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Result<()> {
+    let table = table_of(change, job)?;
+    let made = job
+        .change
+        .as_mut()
+        .ok_or_else(|| Error::internal("a job without a table"))?;
+    made.state = Some(state);
+    let table = with_new_indexes(&table, &made.target, &made.new_indexes, made.state)
+        .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
+    change.put_table(table)
+}

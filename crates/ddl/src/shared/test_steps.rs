@@ -1,0 +1,87 @@
+//! Steps of a statement, one by one: for tests of what happens between them.
+
+use schema::definition::{AlterChange, Ddl};
+use schema::model::SchemaState;
+use types::Result;
+
+use super::step::{StepOptions, freeze as freeze_step, publish_indexes};
+use super::{SharedJobs, Work};
+use crate::about::About;
+use crate::alter_plan::alter;
+use crate::changer::{Jobs, SchemaChanger};
+use crate::job::{Job, TableChange};
+use crate::test_support::{context, name, table};
+
+fn jobs(db: &SchemaChanger) -> &SharedJobs {
+    match &db.jobs {
+        Jobs::Shared(jobs) => jobs,
+        Jobs::Local(_) => panic!("not a node"),
+    }
+}
+
+fn started<'a>(db: &'a SchemaChanger, make: impl Fn() -> Job) -> (Job, Work<'a>) {
+    let ctx = context();
+    jobs(db)
+        .claim(&ctx.limit(), &|_| Ok(Some(make())))
+        .unwrap()
+        .unwrap()
+}
+
+/// Closes a table on all nodes.
+pub(crate) fn freeze(db: &SchemaChanger, of: &str) -> Job {
+    let (mut job, work) = started(db, || Job {
+        tables: vec![table(db, of).id],
+        ..Job::of(&About::default())
+    });
+    let ctx = context();
+    let limit = ctx.limit();
+    let options = StepOptions::statement(&limit);
+    freeze_step(&jobs(db).publisher, &mut job, &options, |_| Ok(())).unwrap();
+    std::mem::forget(work);
+    job
+}
+
+/// Begins ALTER TABLE ... ADD INDEX, until the index has a state.
+pub(crate) fn begin_index(db: &SchemaChanger, of: &str, change: AlterChange, state: SchemaState) -> Job {
+    let ctx = context();
+    let base = table(db, of);
+    let altered = alter(&base, std::slice::from_ref(&change), &ctx).unwrap();
+    let ddl = Ddl::AlterTable {
+        name: name(of),
+        changes: vec![change],
+        way: Default::default(),
+    };
+    let (mut job, work) = started(db, || Job {
+        tables: vec![base.id],
+        change: Some(TableChange::of(&base, &altered, true)),
+        ..Job::of(&About::of(&ddl, ctx.now_us))
+    });
+    let limit = ctx.limit();
+    let options = StepOptions::statement(&limit);
+    let publisher = &jobs(db).publisher;
+    publish_indexes(publisher, &mut job, &options, SchemaState::DeleteOnly, None).unwrap();
+    if state == SchemaState::WriteOnly {
+        let before = Some(SchemaState::DeleteOnly);
+        publish_indexes(publisher, &mut job, &options, state, before).unwrap();
+    }
+    std::mem::forget(work);
+    job
+}
+
+/// The process has crashed, and with it its memory of the job is lost.
+pub(crate) fn abandon(db: &SchemaChanger, job: Job) {
+    db.stop();
+    db.cluster().stop();
+    jobs(db).in_work.forget(job.id);
+}
+
+pub(crate) fn take_over(db: &SchemaChanger, job: &Job) -> Job {
+    let own = db.cluster().node().unwrap().id;
+    jobs(db).take_over(job, own).unwrap().unwrap()
+}
+
+pub(crate) fn finish(db: &SchemaChanger, mut job: Job) -> Result<()> {
+    let ctx = context();
+    let limit = ctx.limit();
+    jobs(db).build_indexes(&mut job, &StepOptions::statement(&limit), &ctx.interrupt)
+}

@@ -1,0 +1,72 @@
+//! ALGORITHM and LOCK of an ALTER TABLE: whether it can be carried out so.
+//!
+//! | what the statement does | ALGORITHM | LOCK |
+//! |---|---|---|
+//! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
+//! | builds indexes of existing columns | INPLACE | NONE; EXCLUSIVE on demand |
+//! | reads all rows, or builds indexes of new columns | INPLACE | EXCLUSIVE |
+//!
+//! No rows are ever copied. ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with a warning.
+
+use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
+use schema::model::Table;
+use types::{Error, Result, Warning, errno};
+
+use crate::alter_plan::Altered;
+use crate::between::{is_online, sees_rows};
+
+/// Whether the indexes of a change are built while other statements use the table.
+///
+/// # Errors
+/// 1221, 1845 and 1846 if the change cannot be made as the statement asks.
+pub(crate) fn check(
+    way: AlterWay,
+    base: &Table,
+    changes: &[AlterChange],
+    altered: &mut Altered,
+) -> Result<bool> {
+    let AlterWay { algorithm, lock } = way;
+    if algorithm == AlterAlgorithm::Instant && lock != AlterLock::Default {
+        return Err(Error::new(
+            errno::ER_WRONG_USAGE,
+            "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE",
+        ));
+    }
+    if algorithm == AlterAlgorithm::Copy {
+        if lock == AlterLock::None {
+            return Err(Error::new(
+                errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+                "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
+            ));
+        }
+        let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
+        altered.warnings.push(Warning::warning(code, message));
+    }
+    let builds = !altered.new_indexes.is_empty();
+    let looks = sees_rows(altered);
+    if algorithm == AlterAlgorithm::Instant && (builds || looks) {
+        return Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+    }
+    let online = is_online(base, altered);
+    let is_rename = !changes.is_empty()
+        && changes
+            .iter()
+            .all(|change| matches!(change, AlterChange::RenameTable { .. }));
+    let exclusive = is_rename || looks || (builds && !online);
+    match lock {
+        AlterLock::None | AlterLock::Shared if exclusive => {
+            Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))
+        }
+        // The table lock cannot admit readers and exclude writers.
+        AlterLock::Shared if online => Err(not_supported("LOCK=SHARED", "LOCK=NONE/EXCLUSIVE")),
+        AlterLock::Exclusive => Ok(false),
+        _ => Ok(online),
+    }
+}
+
+fn not_supported(what: &str, instead: &str) -> Error {
+    Error::new(
+        errno::ER_ALTER_OPERATION_NOT_SUPPORTED,
+        format!("{what} is not supported for this operation. Try {instead}."),
+    )
+}

@@ -1,0 +1,64 @@
+//! What all sessions share of a store besides its rows: definitions, accounts, and what changes them.
+
+use std::sync::Arc;
+
+use accounts::AccountStore;
+use cluster::Cluster;
+use cluster::node::NodeOptions;
+use ddl::SchemaChanger;
+use kv::Store;
+use system::TableStatistics;
+use types::Result;
+
+/// One of each, for one store.
+pub struct Catalog {
+    pub cluster: Arc<Cluster>,
+    pub changer: Arc<SchemaChanger>,
+    pub accounts: Arc<AccountStore>,
+    pub statistics: Arc<TableStatistics>,
+}
+
+impl Catalog {
+    /// Opens a store that no other process may use meanwhile. A new store gets the account `root@localhost` without a password.
+    ///
+    /// # Errors
+    /// 1105 with what is damaged when stored metadata make no sense; those of the store.
+    pub fn open(store: Store) -> Result<Self> {
+        Self::with(Cluster::open(store, system::databases()?)?)
+    }
+
+    /// Opens a store as one of several nodes.
+    ///
+    /// # Errors
+    /// As [`Catalog::open`].
+    pub fn join(store: Store, options: NodeOptions) -> Result<Self> {
+        Self::with(Cluster::join(store, system::databases()?, options)?)
+    }
+
+    fn with(cluster: Arc<Cluster>) -> Result<Self> {
+        Ok(Self {
+            changer: SchemaChanger::open(Arc::clone(&cluster))?,
+            accounts: AccountStore::open(&cluster)?,
+            statistics: TableStatistics::new(&cluster),
+            cluster,
+        })
+    }
+
+    /// Starts the background work.
+    ///
+    /// # Errors
+    /// When the operating system has no more threads.
+    pub fn start(&self) -> Result<()> {
+        self.cluster.start()?;
+        self.changer.start()
+    }
+
+    /// Clean shutdown. Sessions must have ended.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::close`].
+    pub fn close(&self) -> Result<()> {
+        self.changer.stop();
+        self.cluster.close()
+    }
+}

@@ -1,0 +1,246 @@
+//! What nodes that share a store do for each other: SET GLOBAL, KILL, and the list of connections.
+//!
+//! A server that has the store to itself is no node, and does none of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use cluster::message::{ProcessRow, Reply, Request, Requester, Responder};
+use cluster::node::NodeRecord;
+use cluster::settings::GlobalValue;
+use functions::EvalContext;
+use kv::Interrupt;
+use types::{Error, Result, Value, Warning, errno};
+
+use crate::errors;
+use crate::process::node_of;
+use crate::shared::Shared;
+use crate::variables::Definition;
+
+/// How long another node may take to reply: many times what a healthy one takes.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// As many bytes of a statement go to other nodes.
+const STATEMENT_BYTES_MAX: usize = 1 << 10;
+
+/// This server, as long as it exists, as the other nodes see it.
+struct ThisNode(Weak<Shared>);
+
+impl Responder for ThisNode {
+    fn answer(&self, request: &Request) -> Reply {
+        match self.0.upgrade() {
+            Some(shared) => shared.answer(request),
+            None => Reply::Unknown,
+        }
+    }
+
+    fn renumbered(&self, number: u32) {
+        let Some(shared) = self.0.upgrade() else { return };
+        // Connections of another node have these ids by now, or will have them. Nothing that these connections did since could
+        // have been committed.
+        for process in shared.processes.all() {
+            if node_of(process.id) != u64::from(number) {
+                process.kill();
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// From here on this server takes part in it.
+    pub(crate) fn join_other_nodes(self: &Arc<Self>) {
+        if self.engine.cluster.node().is_none() {
+            return;
+        }
+        if let Err(error) = self.take_over_stored_globals() {
+            tracing::warn!(%error, "global variables are as configured until the store answers");
+        }
+        let shared = Arc::downgrade(self);
+        self.engine
+            .cluster
+            .watch_settings(move || match shared.upgrade() {
+                Some(shared) => shared.take_over_stored_globals(),
+                None => Ok(()),
+            });
+        self.engine
+            .cluster
+            .answer_requests(Arc::new(ThisNode(Arc::downgrade(self))));
+    }
+
+    /// A number for a new connection.
+    pub fn next_connection_id(&self) -> u64 {
+        let node = self.engine.cluster.node();
+        self.processes.next_id(node.map(|node| node.number))
+    }
+
+    /// SET GLOBAL, on all nodes: on this one at once, on others within a moment. Returns a warning's text when the value was
+    /// adjusted.
+    pub(crate) fn set_global(
+        &self,
+        definition: &'static Definition,
+        value: Option<Value>,
+    ) -> Result<Option<String>> {
+        let (changes, warning) = self.variables.changes(definition, value)?;
+        if self.engine.cluster.node().is_some() && !definition.canonical().is_of_node() {
+            self.engine.cluster.settings().store(&changes)?;
+            self.take_over_stored_globals()?;
+        } else {
+            self.take_over_globals(&changes);
+        }
+        Ok(warning)
+    }
+
+    fn take_over_stored_globals(&self) -> Result<()> {
+        let _turn = self.globals_turn.lock();
+        self.take_over_globals(&self.engine.cluster.settings().read()?);
+        Ok(())
+    }
+
+    fn take_over_globals(&self, values: &[GlobalValue]) {
+        self.variables.take_over(values);
+        self.globals_changed();
+    }
+
+    /// Replies to another node.
+    fn answer(&self, request: &Request) -> Reply {
+        match request {
+            Request::Kill {
+                requester,
+                connection,
+                query_only,
+            } => match self.processes.find(*connection) {
+                None => Reply::Unknown,
+                Some(process) if !requester.administers && process.user() != requester.user => Reply::Denied,
+                Some(process) if *query_only => {
+                    process.kill_query();
+                    Reply::Killed
+                }
+                Some(process) => {
+                    process.kill();
+                    Reply::Killed
+                }
+            },
+            Request::Processes { requester } => {
+                Reply::Processes(self.process_rows(requester, STATEMENT_BYTES_MAX))
+            }
+        }
+    }
+
+    /// The connections of this server that a requester may see, with so many bytes of their statements.
+    pub(crate) fn process_rows(&self, requester: &Requester, text_max: usize) -> Vec<ProcessRow> {
+        let beginning = |text: Arc<str>| text[..text.floor_char_boundary(text_max)].to_owned();
+        let mut rows = Vec::new();
+        for process in self.processes.all() {
+            let activity = process.activity();
+            if !requester.administers && activity.user != requester.user {
+                continue;
+            }
+            rows.push(ProcessRow {
+                id: process.id,
+                user: activity.user,
+                host: activity.host,
+                database: activity.database.as_deref().map(str::to_owned),
+                command: activity.command.to_owned(),
+                time_s: i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX),
+                state: Some(activity.state.to_owned()),
+                info: activity.statement.map(beginning),
+            });
+        }
+        rows
+    }
+
+    /// The address that clients reach this server at, by its configuration.
+    fn address(&self) -> String {
+        let text = |name: &str| {
+            let value = crate::variables::lookup(name).and_then(|d| self.variables.get(d));
+            value.map(|value| value.to_string()).unwrap_or_default()
+        };
+        format!("{}:{}", text("bind_address"), text("port"))
+    }
+}
+
+impl Shared {
+    /// KILL of a connection that is none of this server's.
+    pub(crate) fn kill_elsewhere(
+        &self,
+        requester: Requester,
+        id: u64,
+        query_only: bool,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        let cluster = &self.engine.cluster;
+        let Some(own) = cluster.node() else {
+            return Err(errors::unknown_thread(id));
+        };
+        let nodes = cluster.live_nodes()?;
+        let target = nodes
+            .iter()
+            .find(|node| node.id != own.id && u64::from(node.number) == node_of(id))
+            .ok_or_else(|| errors::unknown_thread(id))?;
+        let request = Request::Kill {
+            requester,
+            connection: id,
+            query_only,
+        };
+        let replies = cluster.request(&[target.id], &request, REPLY_TIMEOUT, interrupt)?;
+        match replies.into_iter().next() {
+            Some((_, Reply::Killed)) => Ok(()),
+            Some((_, Reply::Denied)) => Err(errors::not_owner(id)),
+            Some(_) => Err(errors::unknown_thread(id)),
+            None => Err(Error::new(
+                errno::ER_UNKNOWN_ERROR,
+                format!(
+                    "{}: whether the connection was killed is not known",
+                    no_reply(&target.address)
+                ),
+            )),
+        }
+    }
+
+    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does not reply
+    /// contributes none, and a warning.
+    pub(crate) fn cluster_processes(
+        &self,
+        requester: Requester,
+        interrupt: &Arc<Interrupt>,
+        eval: &EvalContext,
+    ) -> Result<Vec<(String, ProcessRow)>> {
+        let cluster = &self.engine.cluster;
+        let own_rows = self.process_rows(&requester, usize::MAX);
+        let Some(own) = cluster.node() else {
+            let address = self.address();
+            return Ok(own_rows.into_iter().map(|row| (address.clone(), row)).collect());
+        };
+        let nodes = cluster.live_nodes()?;
+        let others: Vec<i64> = nodes
+            .iter()
+            .map(|node| node.id)
+            .filter(|id| *id != own.id)
+            .collect();
+        let request = Request::Processes { requester };
+        let replies = cluster.request(&others, &request, REPLY_TIMEOUT, interrupt)?;
+        let mut replies: HashMap<i64, Reply> = replies.into_iter().collect();
+        replies.insert(own.id, Reply::Processes(own_rows));
+        let mut rows = Vec::new();
+        for NodeRecord { id, address, .. } in nodes {
+            let message = match replies.remove(&id) {
+                Some(Reply::Processes(found)) => {
+                    rows.extend(found.into_iter().map(|row| (address.clone(), row)));
+                    continue;
+                }
+                Some(_) => format!("Node {address} has more connections than fit one message"),
+                None => no_reply(&address),
+            };
+            let warning = Warning::warning(errno::ER_UNKNOWN_ERROR, message);
+            eval.warnings.push(warning);
+        }
+        Ok(rows)
+    }
+}
+
+fn no_reply(address: &str) -> String {
+    format!(
+        "Node {address} has not answered within {} seconds",
+        REPLY_TIMEOUT.as_secs()
+    )
+}

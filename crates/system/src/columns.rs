@@ -1,0 +1,86 @@
+//! What information_schema.COLUMNS, SHOW COLUMNS and COM_FIELD_LIST say about a column.
+
+use functions::TimeZone;
+use schema::default_value::implicit;
+use schema::model::{Column, Default, Handle, Table};
+use schema::show_create::{default_text, hex_bytes};
+
+/// The default as SHOW COLUMNS and COLUMN_DEFAULT show it: without quotes.
+pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
+    match &column.default {
+        Default::None | Default::Null | Default::Dropped => None,
+        Default::Now if column.ty.decimals > 0 => Some(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
+        Default::Now => Some("CURRENT_TIMESTAMP".to_owned()),
+        Default::NowExpression(fsp) => Some(schema::default_value::now_call(*fsp)),
+        Default::Literal(literal) if column.ty.is_binary() => {
+            // MySQL shows hexadecimal digits, as far as the first zero byte.
+            let bytes = hex_bytes(literal).unwrap_or_else(|| literal.clone().into_bytes());
+            let shown = bytes.iter().take_while(|b| **b != 0);
+            Some(shown.fold("0x".to_owned(), |text, byte| format!("{text}{byte:02X}")))
+        }
+        Default::Literal(literal) => Some(default_text(column, literal, zone)),
+    }
+}
+
+/// The value of a column for which a new row gives none, as COM_FIELD_LIST returns it: text, or the bytes of a binary column.
+/// `None` is NULL.
+pub fn initial(column: &Column, zone: &TimeZone) -> Option<Vec<u8>> {
+    let text = match &column.default {
+        Default::Literal(literal) if column.ty.is_binary() => literal.clone(),
+        Default::Literal(literal) => default_text(column, literal, zone),
+        _ if column.nullable => return None,
+        _ => implicit(&column.ty),
+    };
+    let bytes = hex_bytes(&text).filter(|_| column.ty.is_binary());
+    Some(bytes.unwrap_or_else(|| text.into_bytes()))
+}
+
+/// EXTRA.
+pub fn extra(column: &Column) -> String {
+    let now = match column.ty.decimals {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    };
+    let mut words = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".to_owned());
+    }
+    if matches!(column.default, Default::Now | Default::NowExpression(_)) {
+        words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_now {
+        words.push(format!("on update {now}"));
+    }
+    words.join(" ")
+}
+
+/// COLUMN_KEY: `PRI`, `UNI`, `MUL` or nothing. Source: manual 26.3.8 "The INFORMATION_SCHEMA COLUMNS Table".
+pub fn column_key(table: &Table, column: usize) -> &'static str {
+    let in_primary = match table.handle {
+        // Without a primary key, a unique key that cannot be NULL is shown as one.
+        Handle::Hidden => table
+            .public_indexes()
+            .find(|i| {
+                let whole = |p: &schema::model::IndexPart| {
+                    p.prefix.is_none() && table.columns.get(p.column).is_some_and(|c| !c.nullable)
+                };
+                i.unique && i.parts.iter().all(whole)
+            })
+            .is_some_and(|i| i.parts.iter().any(|p| p.column == column)),
+        _ => table.primary_parts().iter().any(|p| p.column == column),
+    };
+    if in_primary {
+        return "PRI";
+    }
+    let mut leading = table
+        .public_indexes()
+        .filter(|i| i.parts.first().is_some_and(|p| p.column == column))
+        .peekable();
+    if leading.peek().is_none() {
+        ""
+    } else if leading.any(|i| i.unique && i.parts.len() == 1) {
+        "UNI"
+    } else {
+        "MUL"
+    }
+}

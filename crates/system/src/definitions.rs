@@ -1,0 +1,170 @@
+//! Definitions of the system databases and their tables. Their ids are negative, and nothing of them is stored.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use schema::model::{Column, Database, Default, SystemTraits, Table};
+use types::{Collation, Error, Result, SqlType, TypeKind};
+
+use crate::table::traits_of_most;
+use crate::tables::TABLES;
+
+const EMPTY_TABLES: &str = include_str!("empty_tables.txt");
+const NAMES: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
+/// The ids of system tables are below this one.
+const FIRST_TABLE_ID: i64 = -1000;
+
+/// All system databases, with their tables.
+///
+/// # Errors
+/// 1105 for a definition that cannot be read, which is a defect.
+pub fn databases() -> Result<Vec<Arc<Database>>> {
+    let mut databases: Vec<Database> = (1..)
+        .zip(NAMES)
+        .map(|(number, name)| Database {
+            id: -number,
+            name: name.to_owned(),
+            collation: if name == "information_schema" {
+                Collation::Utf8mb3GeneralCi
+            } else {
+                Collation::Utf8mb40900AiCi
+            },
+            tables: HashMap::new(),
+        })
+        .collect();
+    let with_rows = TABLES
+        .iter()
+        .map(|table| (table.name(), table.traits(), table.columns()));
+    for (number, (name, traits, columns)) in (1..).zip(with_rows.chain(empty_tables())) {
+        let mut table = table(name, columns, FIRST_TABLE_ID - number)?;
+        table.system = traits;
+        let database = databases
+            .iter_mut()
+            .find(|d| d.name == table.database)
+            .ok_or_else(|| malformed(name))?;
+        database.tables.insert(table.name.clone(), Arc::new(table));
+    }
+    Ok(databases.into_iter().map(Arc::new).collect())
+}
+
+/// The names, traits and columns' lines of [`EMPTY_TABLES`].
+fn empty_tables() -> impl Iterator<Item = (&'static str, SystemTraits, &'static str)> {
+    let texts = EMPTY_TABLES.split("\n[").skip(1);
+    texts
+        .filter_map(|text| text.split_once("]\n"))
+        .map(|(head, columns)| match head.strip_suffix(" filled") {
+            Some(name) => (name, SystemTraits::default(), columns),
+            None => (head, traits_of_most(head), columns),
+        })
+}
+
+fn malformed(text: &str) -> Error {
+    Error::internal(format!("definition of a system table: {text}"))
+}
+
+fn table(name: &str, columns: &str, id: i64) -> Result<Table> {
+    let lines = columns.lines().filter(|line| !line.is_empty());
+    let columns = lines
+        .enumerate()
+        .map(|(offset, line)| column(line, offset).ok_or_else(|| malformed(line)))
+        .collect::<Result<Vec<_>>>()?;
+    let (database, name) = name.split_once('.').ok_or_else(|| malformed(name))?;
+    Ok(Table {
+        collation: Collation::Utf8mb4GeneralCi,
+        revision: 1,
+        max_column_id: columns.len() as i64,
+        ..Table::of_columns(id, database, name, columns)
+    })
+}
+
+/// `NAME type collation NULL|NOT [default]`.
+fn column(line: &str, offset: usize) -> Option<Column> {
+    let mut words = line.split(' ');
+    let (name, ty, collation) = (words.next()?, words.next()?, words.next()?);
+    let nullable = words.next()? == "NULL";
+    let default = match words.next() {
+        None => Default::None,
+        Some("\"\"") => Default::Literal(String::new()),
+        Some(text) => Default::Literal(text.to_owned()),
+    };
+    Some(Column {
+        id: offset as i64 + 1,
+        default,
+        ..Column::plain(name, sql_type(ty, collation)?, nullable)
+    })
+}
+
+fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
+    let (text, unsigned) = match text.strip_suffix("_unsigned") {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let (name, arguments) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
+        Some((name, arguments)) => (name, arguments),
+        None => (text, ""),
+    };
+    let mut numbers = arguments.split(',').filter_map(|n| n.parse::<u32>().ok());
+    let (first, second) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let collation = match collation {
+        "bin" => Collation::Utf8mb3Bin,
+        "ci" => Collation::Utf8mb3GeneralCi,
+        "ai" => Collation::Utf8mb40900AiCi,
+        "ascii" => Collation::Latin1SwedishCi,
+        _ => Collation::Binary,
+    };
+    let integer = |kind, length| SqlType {
+        kind,
+        length,
+        unsigned,
+        ..SqlType::BIGINT
+    };
+    let string = |kind, length| SqlType {
+        kind,
+        ..SqlType::varchar(length, collation)
+    };
+    Some(match name {
+        "tinyint" => integer(TypeKind::TinyInt, if first > 0 { first } else { 4 }),
+        "smallint" => integer(TypeKind::SmallInt, if unsigned { 5 } else { 6 }),
+        "int" => integer(TypeKind::Int, if unsigned { 10 } else { 11 }),
+        "bigint" => integer(TypeKind::BigInt, 20),
+        "decimal" => SqlType::decimal(first, second as u8),
+        "datetime" => SqlType::datetime(first as u8),
+        "timestamp" => SqlType::timestamp(first as u8),
+        "time" => SqlType::time(first as u8),
+        "varchar" => string(TypeKind::VarChar, first),
+        "char" | "binary" => string(TypeKind::Char, first),
+        "text" | "blob" => string(TypeKind::Text, 65_535),
+        "mediumtext" | "mediumblob" => string(TypeKind::MediumText, 16_777_215),
+        "longtext" => string(TypeKind::LongText, u32::MAX),
+        "json" => SqlType::JSON,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_has_columns_and_an_id_of_its_own() {
+        let databases = databases().unwrap();
+        assert!(databases.iter().all(|d| d.is_system()));
+        let tables: Vec<&Arc<Table>> = databases.iter().flat_map(|d| d.tables.values()).collect();
+        assert_eq!(tables.len(), 48);
+        assert!(tables.iter().all(|table| !table.columns.is_empty()));
+        let ids: std::collections::BTreeSet<i64> = tables.iter().map(|table| table.id).collect();
+        assert_eq!(ids.len(), tables.len());
+    }
+
+    #[test]
+    fn types_are_as_written() {
+        let databases = databases().unwrap();
+        let tables = databases.iter().find(|d| d.name == "information_schema").unwrap();
+        let table = &tables.tables["TABLES"];
+        let type_of = |name: &str| table.columns[table.column_offset(name).unwrap()].ty.column_type();
+        assert_eq!(type_of("TABLE_NAME"), "varchar(64)");
+        assert_eq!(type_of("TABLE_ROWS"), "bigint unsigned");
+        assert_eq!(type_of("CREATE_TIME"), "timestamp");
+        assert_eq!(type_of("TABLE_COMMENT"), "text");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a system table is, and what its rows are made from.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use accounts::{Account, AccountStore};
+use cluster::Cluster;
+use cluster::message::ProcessRow;
+use functions::TimeZone;
+use kv::Interrupt;
+use schema::model::{Database, Schema, SystemTraits, Table};
+use types::temporal::DateTime;
+use types::{Result, Value};
+
+use crate::condition::Conditions;
+use crate::statistics::TableStatistics;
+
+/// The value of each column.
+pub type Row = Vec<Value>;
+
+/// A table of the server. Each has a file of its own in [`crate::tables`].
+pub(crate) trait SystemTable: Sync {
+    /// `database.TABLE`.
+    fn name(&self) -> &'static str;
+    /// A line for each column, in the format of `empty_tables.txt`.
+    fn columns(&self) -> &'static str;
+    /// How MySQL treats the table.
+    fn traits(&self) -> SystemTraits {
+        traits_of_most(self.name())
+    }
+    /// All rows that satisfy [`Context::conditions`]; other rows may be among them. What is expensive to compute may be NULL in
+    /// a column that the query does not read ([`Context::wants`]).
+    fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>>;
+}
+
+/// Most tables of `information_schema` are views of the data dictionary.
+pub(crate) fn traits_of_most(name: &str) -> SystemTraits {
+    let is_view = name.starts_with("information_schema.");
+    SystemTraits {
+        is_view,
+        is_transactional: is_view || name.starts_with("mysql."),
+    }
+}
+
+/// What the server knows and the store does not.
+pub trait Server {
+    /// The connections that the session may see.
+    fn processes(&self) -> Vec<ProcessRow>;
+    /// The connections of all nodes that the session may see, each with its node's address.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>>;
+    /// Names and values of the system variables, sorted by name.
+    fn variables(&self, global: bool) -> Vec<(String, String)>;
+    /// Names and values of the status variables, sorted by name.
+    fn status(&self, global: bool) -> Vec<(String, String)>;
+    /// Whether the session's account may use a database.
+    fn may_see(&self, database: &str) -> bool;
+    /// Whether the account may see all accounts, not only itself.
+    fn may_see_accounts(&self) -> bool;
+    fn time_zone(&self) -> TimeZone;
+    /// Ends the statement that reads the table.
+    fn interrupt(&self) -> &Arc<Interrupt>;
+}
+
+/// What the rows of all tables are made from.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    pub cluster: &'a Cluster,
+    pub accounts: &'a AccountStore,
+    pub statistics: &'a TableStatistics,
+    pub server: &'a dyn Server,
+}
+
+/// One read of one table.
+pub(crate) struct Context<'a> {
+    pub(crate) sources: Sources<'a>,
+    pub(crate) schema: &'a Schema,
+    pub(crate) conditions: Conditions<'a>,
+    /// Offsets of the columns that the query reads.
+    pub(crate) wanted: &'a [usize],
+}
+
+impl Context<'_> {
+    /// Whether the query reads any of these columns. On a cluster, a table's size is an estimate for which some of its rows are
+    /// read, so it is computed only for a query that reads it.
+    pub(crate) fn wants(&self, mut offsets: Range<usize>) -> bool {
+        offsets.any(|offset| self.wanted.contains(&offset))
+    }
+
+    /// Microseconds since 1970 as a TIMESTAMP in the session's zone.
+    pub(crate) fn timestamp(&self, us: i64) -> Value {
+        let at = self.sources.server.time_zone().from_unix_us(us);
+        Value::UInt(DateTime { microsecond: 0, ..at }.pack())
+    }
+
+    /// The databases that the session may see and whose names satisfy the conditions on column `name`, in the order of their
+    /// names.
+    ///
+    /// # Errors
+    /// Those of a condition.
+    pub(crate) fn databases(&self, name: usize) -> Result<Vec<&Database>> {
+        let mut found = Vec::new();
+        for database in self.schema.databases.values() {
+            if self.sources.server.may_see(&database.name) && self.conditions.admit(name, &database.name)? {
+                found.push(database.as_ref());
+            }
+        }
+        Ok(found)
+    }
+
+    /// The tables that the session may see and whose names satisfy the conditions on columns `database` and `name`, in the order
+    /// of databases and names.
+    ///
+    /// # Errors
+    /// Those of a condition.
+    pub(crate) fn tables(&self, database: usize, name: usize) -> Result<Vec<&Table>> {
+        let mut found = Vec::new();
+        for database in self.databases(database)? {
+            let first = found.len();
+            for table in database.tables.values() {
+                if self.conditions.admit(name, &table.name)? {
+                    found.push(table.as_ref());
+                }
+            }
+            found[first..].sort_by(|a: &&Table, b: &&Table| a.name.cmp(&b.name));
+        }
+        Ok(found)
+    }
+
+    /// The accounts that the session may see.
+    pub(crate) fn accounts(&self) -> Vec<Arc<Account>> {
+        if !self.sources.server.may_see_accounts() {
+            return Vec::new();
+        }
+        self.sources.accounts.current().iter().cloned().collect()
+    }
+}

@@ -1,0 +1,20 @@
+//! Tables of `information_schema`.
+
+pub(super) mod character_sets;
+pub(super) mod cluster_processlist;
+pub(super) mod collation_character_set_applicability;
+pub(super) mod collations;
+pub(super) mod columns;
+pub(super) mod engines;
+pub(super) mod key_column_usage;
+pub(super) mod keywords;
+pub(super) mod partitions;
+pub(super) mod plugins;
+pub(super) mod processlist;
+pub(super) mod schema_privileges;
+pub(super) mod schemata;
+mod sizes;
+pub(super) mod statistics;
+pub(super) mod table_constraints;
+pub(super) mod tables;
+pub(super) mod user_privileges;

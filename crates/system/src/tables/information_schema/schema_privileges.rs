@@ -1,0 +1,49 @@
+//! The privileges of accounts on databases.
+
+use schema::model::SystemTraits;
+use types::Result;
+
+use crate::privileges::DATABASE;
+use crate::table::{Context, Row, SystemTable};
+use crate::values::{CATALOG, text, yes};
+
+pub(crate) struct SchemaPrivileges;
+
+impl SystemTable for SchemaPrivileges {
+    fn name(&self) -> &'static str {
+        "information_schema.SCHEMA_PRIVILEGES"
+    }
+
+    fn columns(&self) -> &'static str {
+        r#"
+GRANTEE varchar(292) ci NOT ""
+TABLE_CATALOG varchar(512) ci NOT ""
+TABLE_SCHEMA varchar(64) ci NOT ""
+PRIVILEGE_TYPE varchar(64) ci NOT ""
+IS_GRANTABLE varchar(3) ci NOT ""
+"#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
+    }
+
+    fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for account in ctx.accounts() {
+            for database in &account.privileges.databases {
+                rows.extend(DATABASE.iter().map(|privilege| {
+                    vec![
+                        text(account.name()),
+                        text(CATALOG),
+                        text(database),
+                        text(*privilege),
+                        yes(false),
+                    ]
+                }));
+            }
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,43 @@
+//! The registry of system tables: one file for each table that has rows.
+
+mod information_schema;
+mod mysql;
+mod performance_schema;
+mod process;
+mod variable;
+
+use crate::table::SystemTable;
+
+/// All tables that have rows.
+pub(crate) const TABLES: &[&dyn SystemTable] = &[
+    &information_schema::character_sets::CharacterSets,
+    &information_schema::cluster_processlist::ClusterProcesslist,
+    &information_schema::collation_character_set_applicability::CollationCharacterSetApplicability,
+    &information_schema::collations::Collations,
+    &information_schema::columns::Columns,
+    &information_schema::engines::Engines,
+    &information_schema::key_column_usage::KeyColumnUsage,
+    &information_schema::keywords::Keywords,
+    &information_schema::partitions::Partitions,
+    &information_schema::plugins::Plugins,
+    &information_schema::processlist::Processlist,
+    &information_schema::schema_privileges::SchemaPrivileges,
+    &information_schema::schemata::Schemata,
+    &information_schema::statistics::Statistics,
+    &information_schema::table_constraints::TableConstraints,
+    &information_schema::tables::Tables,
+    &information_schema::user_privileges::UserPrivileges,
+    &mysql::db::Db,
+    &mysql::user::User,
+    &performance_schema::global_status::GlobalStatus,
+    &performance_schema::global_variables::GlobalVariables,
+    &performance_schema::processlist::Processlist,
+    &performance_schema::session_status::SessionStatus,
+    &performance_schema::session_variables::SessionVariables,
+];
+
+/// A table by its exact name; `None` for one that is always empty.
+pub(crate) fn find(database: &str, name: &str) -> Option<&'static dyn SystemTable> {
+    let is_named = |table: &&&dyn SystemTable| table.name().split_once('.') == Some((database, name));
+    TABLES.iter().find(is_named).copied()
+}

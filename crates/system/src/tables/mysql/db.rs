@@ -1,0 +1,55 @@
+//! The privileges of accounts on databases.
+
+use types::Result;
+
+use crate::table::{Context, Row, SystemTable};
+use crate::values::{flag, text};
+
+pub(crate) struct Db;
+
+impl SystemTable for Db {
+    fn name(&self) -> &'static str {
+        "mysql.db"
+    }
+
+    fn columns(&self) -> &'static str {
+        r#"
+Host char(255) ascii NOT ""
+Db char(64) bin NOT ""
+User char(32) bin NOT ""
+Select_priv varchar(1) ci NOT N
+Insert_priv varchar(1) ci NOT N
+Update_priv varchar(1) ci NOT N
+Delete_priv varchar(1) ci NOT N
+Create_priv varchar(1) ci NOT N
+Drop_priv varchar(1) ci NOT N
+Grant_priv varchar(1) ci NOT N
+References_priv varchar(1) ci NOT N
+Index_priv varchar(1) ci NOT N
+Alter_priv varchar(1) ci NOT N
+Create_tmp_table_priv varchar(1) ci NOT N
+Lock_tables_priv varchar(1) ci NOT N
+Create_view_priv varchar(1) ci NOT N
+Show_view_priv varchar(1) ci NOT N
+Create_routine_priv varchar(1) ci NOT N
+Alter_routine_priv varchar(1) ci NOT N
+Execute_priv varchar(1) ci NOT N
+Event_priv varchar(1) ci NOT N
+Trigger_priv varchar(1) ci NOT N
+"#
+    }
+
+    fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for account in ctx.accounts() {
+            for database in &account.privileges.databases {
+                let mut row = vec![text(&account.host), text(database), text(&account.user)];
+                row.extend(std::iter::repeat_n(flag(true), 6));
+                row.push(flag(false));
+                row.extend(std::iter::repeat_n(flag(true), 12));
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+}

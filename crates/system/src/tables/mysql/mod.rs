@@ -1,0 +1,4 @@
+//! Tables of `mysql`.
+
+pub(super) mod db;
+pub(super) mod user;

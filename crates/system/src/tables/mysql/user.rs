@@ -1,0 +1,103 @@
+//! The accounts. Authentication strings are shown to users who may see accounts, as in MySQL.
+
+use types::{Result, Value};
+
+use crate::table::{Context, Row, SystemTable};
+use crate::values::{flag, number, text};
+
+pub(crate) struct User;
+
+impl SystemTable for User {
+    fn name(&self) -> &'static str {
+        "mysql.user"
+    }
+
+    fn columns(&self) -> &'static str {
+        r#"
+Host char(255) ascii NOT ""
+User char(32) bin NOT ""
+Select_priv varchar(1) ci NOT N
+Insert_priv varchar(1) ci NOT N
+Update_priv varchar(1) ci NOT N
+Delete_priv varchar(1) ci NOT N
+Create_priv varchar(1) ci NOT N
+Drop_priv varchar(1) ci NOT N
+Reload_priv varchar(1) ci NOT N
+Shutdown_priv varchar(1) ci NOT N
+Process_priv varchar(1) ci NOT N
+File_priv varchar(1) ci NOT N
+Grant_priv varchar(1) ci NOT N
+References_priv varchar(1) ci NOT N
+Index_priv varchar(1) ci NOT N
+Alter_priv varchar(1) ci NOT N
+Show_db_priv varchar(1) ci NOT N
+Super_priv varchar(1) ci NOT N
+Create_tmp_table_priv varchar(1) ci NOT N
+Lock_tables_priv varchar(1) ci NOT N
+Execute_priv varchar(1) ci NOT N
+Repl_slave_priv varchar(1) ci NOT N
+Repl_client_priv varchar(1) ci NOT N
+Create_view_priv varchar(1) ci NOT N
+Show_view_priv varchar(1) ci NOT N
+Create_routine_priv varchar(1) ci NOT N
+Alter_routine_priv varchar(1) ci NOT N
+Create_user_priv varchar(1) ci NOT N
+Event_priv varchar(1) ci NOT N
+Trigger_priv varchar(1) ci NOT N
+Create_tablespace_priv varchar(1) ci NOT N
+ssl_type varchar(9) ci NOT ""
+ssl_cipher blob - NOT
+x509_issuer blob - NOT
+x509_subject blob - NOT
+max_questions int_unsigned - NOT 0
+max_updates int_unsigned - NOT 0
+max_connections int_unsigned - NOT 0
+max_user_connections int_unsigned - NOT 0
+plugin char(64) bin NOT caching_sha2_password
+authentication_string text bin NULL
+password_expired varchar(1) ci NOT N
+password_last_changed timestamp - NULL
+password_lifetime smallint_unsigned - NULL
+account_locked varchar(1) ci NOT N
+Create_role_priv varchar(1) ci NOT N
+Drop_role_priv varchar(1) ci NOT N
+Password_reuse_history smallint_unsigned - NULL
+Password_reuse_time smallint_unsigned - NULL
+Password_require_current varchar(1) ci NULL
+User_attributes json - NULL
+"#
+    }
+
+    fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
+        Ok(ctx
+            .accounts()
+            .iter()
+            .map(|account| {
+                let all = account.privileges.everything;
+                let mut row = vec![text(&account.host), text(&account.user)];
+                // Select_priv to File_priv, Grant_priv, References_priv to Create_tablespace_priv.
+                row.extend(std::iter::repeat_n(flag(all), 10));
+                row.push(flag(account.privileges.grant_option));
+                row.extend(std::iter::repeat_n(flag(all), 18));
+                row.push(text(""));
+                row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
+                row.extend(std::iter::repeat_n(number(0), 4));
+                row.extend([
+                    text(&account.plugin),
+                    text(&account.authentication),
+                    flag(false),
+                    ctx.timestamp(account.password_changed_us),
+                    Value::Null,
+                    flag(account.locked),
+                    flag(all),
+                    flag(all),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ]);
+                row
+            })
+            .collect())
+    }
+}

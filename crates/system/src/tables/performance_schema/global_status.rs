@@ -1,0 +1,25 @@
+//! The status variables of the server.
+
+use types::Result;
+
+use crate::table::{Context, Row, SystemTable};
+use crate::tables::variable::named;
+
+pub(crate) struct GlobalStatus;
+
+impl SystemTable for GlobalStatus {
+    fn name(&self) -> &'static str {
+        "performance_schema.global_status"
+    }
+
+    fn columns(&self) -> &'static str {
+        r#"
+VARIABLE_NAME varchar(64) ai NOT
+VARIABLE_VALUE varchar(1024) ai NULL
+"#
+    }
+
+    fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
+        Ok(named(ctx.sources.server.status(true)))
+    }
+}
