@@ -46,8 +46,13 @@ mod tests {
         let full = resident_bytes();
         assert!(full > before + BYTES / 2, "{before} {full}");
         drop(pieces);
-        purge();
-        let after = resident_bytes();
-        assert!(after < full - BYTES / 2, "{before} {full} {after}");
+        // A purge does nothing while jemalloc's background thread purges the same arena, so one attempt may have no effect.
+        // All attempts together take far less time than the second after which unused memory returns without a purge.
+        let returned = (0..20).any(|_| {
+            purge();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            resident_bytes() < full - BYTES / 2
+        });
+        assert!(returned, "{before} {full} {}", resident_bytes());
     }
 }
