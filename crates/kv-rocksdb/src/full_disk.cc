@@ -16,13 +16,16 @@ using namespace ROCKSDB_NAMESPACE;
 
 class FullDisk : public EventListener {
  public:
+  explicit FullDisk(bool retry_compactions) : retry_compactions_(retry_compactions) {}
+
   const char* Name() const override { return "stemdb.FullDisk"; }
 
   // A compaction that fails has lost nothing: RocksDB runs it again a second later. By default it counts as
-  // an error from which RocksDB recovers in the background until there is space, and while it does,
-  // `OnErrorRecoveryBegin` is not called for a flush.
+  // an error from which RocksDB recovers in the background until there is space. While it does, writes wait
+  // for a flush that finds the disk full, and RocksDB checks the space that a compaction needs before it
+  // begins: `SstFileManagerImpl::EnoughRoomForCompaction` asks for an error of this kind.
   void OnBackgroundError(BackgroundErrorReason reason, Status* error) override {
-    if (reason == BackgroundErrorReason::kCompaction && error->IsNoSpace()) {
+    if (retry_compactions_ && reason == BackgroundErrorReason::kCompaction && error->IsNoSpace()) {
       *error = Status::OK();
     }
   }
@@ -34,10 +37,13 @@ class FullDisk : public EventListener {
       *auto_recovery = false;
     }
   }
+
+ private:
+  const bool retry_compactions_;
 };
 
 }  // namespace
 
-extern "C" void stemdb_fail_on_full_disk(rocksdb_options_t* options) {
-  options->rep.listeners.push_back(std::make_shared<FullDisk>());
+extern "C" void stemdb_fail_on_full_disk(rocksdb_options_t* options, bool retry_compactions) {
+  options->rep.listeners.push_back(std::make_shared<FullDisk>(retry_compactions));
 }

@@ -144,7 +144,7 @@ impl RocksOptions {
         options.set_max_log_file_size(16 << 20);
         options.set_stats_dump_period_sec(0);
         options.set_stats_persist_period_sec(0);
-        crate::full_disk::fails_writes(&mut options);
+        crate::full_disk::fails_writes(&mut options, self.disk_reserve_bytes == Some(0));
         options
     }
 

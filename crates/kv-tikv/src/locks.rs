@@ -110,7 +110,7 @@ impl ClusterLocks {
         self.keys.is_empty()
     }
 
-    /// Whether a lock request outcomes no response.
+    /// Whether the outcome of a lock request is unknown.
     pub fn is_in_doubt(&self) -> bool {
         !self.in_doubt.is_empty()
     }

@@ -36,12 +36,23 @@ impl Catalog {
     }
 
     fn with(cluster: Arc<Cluster>) -> Result<Self> {
-        Ok(Self {
-            changer: SchemaChanger::open(Arc::clone(&cluster))?,
-            accounts: AccountStore::open(&cluster)?,
-            statistics: TableStatistics::new(&cluster),
-            cluster,
-        })
+        let parts = SchemaChanger::open(Arc::clone(&cluster))
+            .and_then(|changer| Ok((changer, AccountStore::open(&cluster)?)));
+        match parts {
+            Ok((changer, accounts)) => Ok(Self {
+                changer,
+                accounts,
+                statistics: TableStatistics::new(&cluster),
+                cluster,
+            }),
+            Err(error) => {
+                // Other nodes need not wait for the lease of a node that does not start.
+                if let Err(also) = cluster.close() {
+                    tracing::warn!(error = %also, "the node's lease stays until it runs out");
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Starts the background work.

@@ -47,6 +47,8 @@ pub(super) fn combine<S: Copy, T: ArrowPrimitiveType>(
 ) -> Option<()> {
     let nulls = values.nulls().filter(|nulls| nulls.null_count() > 0);
     match groups {
+        // There may be no group, either.
+        RowGroups::One(0) => {}
         RowGroups::One(_) => {
             let state = states.first_mut()?;
             *state = match nulls {

@@ -62,9 +62,9 @@ impl Rel {
                 let results = aggregates.iter().map(|call| call.ty);
                 keys.iter().map(Expr::ty).chain(results).collect()
             }
-            Self::Repeat { input, .. } => {
-                std::iter::once(SqlType::BIGINT).chain(input.output_types()).collect()
-            }
+            Self::Repeat { input, .. } => std::iter::once(SqlType::BIGINT)
+                .chain(input.output_types())
+                .collect(),
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }

@@ -130,7 +130,7 @@ impl Session {
         let listing = match command {
             Command::Show(show) => {
                 let eval = self.eval_context(Vec::new(), Strictness::Warn);
-                statement::show::show(self, show, &eval)
+                statement::show::listing(self, show, &eval)
             }
             Command::Explain(explained) => statement::explain::explain(self, explained),
             _ => return Vec::new(),

@@ -17,9 +17,18 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
         Plan::Query(query) => joins_transaction(query),
         _ => true,
     };
+    let listing = listing(session, explained)?;
     if looks_at_tables {
         session.join_transaction(false)?;
     }
+    Ok(listing)
+}
+
+/// The plan, without a transaction.
+///
+/// # Errors
+/// 1235 for a format that is not there.
+pub fn listing(session: &Session, explained: &Explained) -> Result<Listing> {
     let (columns, rows) = planner::explain::explain(explained, &|table| session.row_estimate(table))?;
     Ok(Listing { columns, rows })
 }

@@ -31,7 +31,11 @@ pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Resu
     Ok(listing)
 }
 
-fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+/// The rows of a SHOW statement, without a transaction.
+///
+/// # Errors
+/// As [`show()`].
+pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
     let filtered = |listing, filter: &ShowFilter| filtered(session, listing, filter, eval);
     match show {
         Show::OfServer(show) => of_server(session, show, eval),
