@@ -62,7 +62,7 @@ impl<'a> ResultSetSink<'a> {
     /// # Errors
     /// Outer: the client is gone. Inner: the query's own failure.
     pub fn finish(
-        mut self,
+        self,
         query: Result<()>,
         reply: &ReplyContext,
         changes: &SessionTrack,
@@ -71,7 +71,9 @@ impl<'a> ResultSetSink<'a> {
             return Err(failure);
         }
         if query.is_ok() {
-            self.start()?;
+            if !self.started {
+                reply.send_columns(self.columns, 0, self.out)?;
+            }
             reply.send_rows_end(0, changes, self.out)?;
         }
         Ok(query)

@@ -66,11 +66,18 @@ fn locks_exclusively(query: &Query) -> bool {
 
 fn reads_table(query: &Query) -> bool {
     match &query.body {
-        QueryBody::Select(select) => select
-            .from
-            .iter()
-            .any(|table| !matches!(table, TableRef::Derived(_))),
+        QueryBody::Select(select) => select.from.iter().any(names_table),
         QueryBody::Nested(inner) => reads_table(inner),
         QueryBody::Values(_) | QueryBody::SetOperation { .. } => false,
+    }
+}
+
+/// Whether FROM names a table, other than within a derived table.
+fn names_table(table: &TableRef) -> bool {
+    match table {
+        TableRef::Table(_) => true,
+        TableRef::Derived(_) => false,
+        TableRef::Join(join) => names_table(&join.left) || names_table(&join.right),
+        TableRef::Nested(tables) => tables.iter().any(names_table),
     }
 }
