@@ -51,7 +51,7 @@ struct Program {
 impl Program {
     fn new() -> Self {
         let store = Store::memory();
-        let cluster = Cluster::open(store.clone(), Vec::new()).unwrap();
+        let cluster = Cluster::open(store.clone(), system::databases().unwrap()).unwrap();
         let program = Self {
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             changer: SchemaChanger::open(cluster.clone()).unwrap(),

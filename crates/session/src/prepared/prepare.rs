@@ -132,7 +132,7 @@ impl Session {
                 let eval = self.eval_context(Vec::new(), Strictness::Warn);
                 statement::show::listing(self, show, &eval)
             }
-            Command::Explain(explained) => statement::explain::explain(self, explained),
+            Command::Explain(explained) => statement::explain::listing(self, explained),
             _ => return Vec::new(),
         };
         listing
