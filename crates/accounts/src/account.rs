@@ -39,7 +39,8 @@ pub struct Privileges {
 impl Account {
     /// Whether the account may read and write tables of a database, and change its definitions.
     ///
-    /// Every account may use `information_schema` and `performance_schema`: they show only what the account may see.
+    /// Every account may use `information_schema` and `performance_schema`: they show only what the account
+    /// may see.
     pub fn may_use(&self, database: &str) -> bool {
         self.privileges.everything
             || self.privileges.databases.contains(database)
@@ -47,7 +48,8 @@ impl Account {
             || database == "performance_schema"
     }
 
-    /// Whether the account may do what concerns the whole server: SET GLOBAL, KILL of others, all of SHOW PROCESSLIST.
+    /// Whether the account may do what concerns the whole server: SET GLOBAL, KILL of others, all of SHOW
+    /// PROCESSLIST.
     pub fn may_administer(&self) -> bool {
         self.privileges.everything
     }
@@ -79,8 +81,8 @@ impl Account {
 
     /// What SHOW CREATE USER gives: a statement that makes the same account.
     ///
-    /// A hash of caching_sha2_password holds bytes that no terminal shows; `hex` writes it in hexadecimal digits
-    /// (`@@print_identified_with_as_hex`).
+    /// A hash of caching_sha2_password holds bytes that no terminal shows; `hex` writes it in hexadecimal
+    /// digits (`@@print_identified_with_as_hex`).
     pub fn create_statement(&self, hex: bool) -> String {
         let hash = match self.authentication.as_str() {
             "" => String::new(),

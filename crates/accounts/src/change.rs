@@ -1,4 +1,5 @@
-//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE. Each statement takes effect as a whole or not at all.
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE. Each statement takes effect as a
+//! whole or not at all.
 
 use std::collections::BTreeMap;
 
@@ -216,7 +217,8 @@ impl AccountStore {
         Ok(())
     }
 
-    /// `REVOKE ALL [PRIVILEGES] ON *.* | db.* FROM ...`; `None`: `REVOKE ALL PRIVILEGES, GRANT OPTION FROM ...`.
+    /// `REVOKE ALL [PRIVILEGES] ON *.* | db.* FROM ...`; `None`: `REVOKE ALL PRIVILEGES, GRANT OPTION FROM
+    /// ...`.
     ///
     /// # Errors
     /// 1269 when an account does not exist, 1141 when it has nothing of the kind.
@@ -255,7 +257,8 @@ impl AccountStore {
         let _changing = self.changing.lock();
         let mut txn = Meta::begin(&self.store)?;
         let mut meta = Meta::new(&mut txn);
-        // Read from the store, since another node may have changed the accounts. The lock keeps them as they are.
+        // Read from the store, since another node may have changed the accounts. The lock keeps them as they
+        // are.
         let version = meta.lock_counter(&keys::accounts_version())?.unwrap_or(0);
         let accounts: Vec<Account> = read_all(&meta.reader(), &keys::accounts(), "account")?;
         let before: BTreeMap<_, _> = accounts.into_iter().map(|a| (key(&a.user, &a.host), a)).collect();

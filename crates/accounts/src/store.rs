@@ -52,7 +52,8 @@ pub struct AccountStore {
 }
 
 impl AccountStore {
-    /// Reads the accounts. In a new store, creates `root@localhost` first, which has all privileges and no password.
+    /// Reads the accounts. In a new store, creates `root@localhost` first, which has all privileges and no
+    /// password.
     ///
     /// # Errors
     /// 1105 when a stored account is damaged; those of the store.
@@ -75,7 +76,8 @@ impl AccountStore {
         self.current.load_full()
     }
 
-    /// Whether `seen` is still current. It does not change the reference count, which all statements would share.
+    /// Whether `seen` is still current. It does not change the reference count, which all statements would
+    /// share.
     pub fn is_current(&self, seen: &Arc<Accounts>) -> bool {
         Arc::ptr_eq(&self.current.load(), seen)
     }
@@ -91,7 +93,8 @@ impl AccountStore {
         Ok(())
     }
 
-    /// From now on no statement may leave an account that every client can use: other machines can reach the server.
+    /// From now on no statement may leave an account that every client can use: other machines can reach the
+    /// server.
     pub fn require_passwords(&self) {
         self.passwords_required.store(true, Ordering::Relaxed);
     }

@@ -173,7 +173,8 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Resul
     }))
 }
 
-/// Rows in order, all in one partition. `keys`: each with whether it is descending. `fetch`: how many rows are wanted.
+/// Rows in order, all in one partition. `keys`: each with whether it is descending. `fetch`: how many rows
+/// are wanted.
 pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize>) -> Result<Plan> {
     let key = |(expr, descending)| PhysicalSortExpr::new(expr, sort_options(descending));
     let Some(order) = LexOrdering::new(keys.into_iter().map(key)) else {

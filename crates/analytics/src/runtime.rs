@@ -72,8 +72,8 @@ fn configuration(batch_rows: usize) -> datafusion_common::Result<SessionConfig> 
     let execution = &mut config.options_mut().execution;
     // Memory for merging is reserved by `QueryMemory`.
     execution.sort_spill_reservation_bytes = 0;
-    // One batch a file. A repartitioning whose tasks spill at the same time has two files open, and its reader may wait for
-    // one while the batch is in the other, forever (apache/datafusion#24883).
+    // One batch a file. A repartitioning whose tasks spill at the same time has two files open, and its
+    // reader may wait for one while the batch is in the other, forever (apache/datafusion#24883).
     execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1)?;
     Ok(config)
 }

@@ -95,7 +95,8 @@ impl Translator<'_> {
         Ok(Translated { plan, ..input })
     }
 
-    /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without aggregates.
+    /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without
+    /// aggregates.
     fn distinct(&self, input: &Rel) -> Result<Plan> {
         let column = |(index, ty)| Expr::column(index, ty, true);
         let keys: Vec<Expr> = input.output_types().into_iter().enumerate().map(column).collect();

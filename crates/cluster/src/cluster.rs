@@ -28,8 +28,8 @@ const BUSY_FOR: Duration = Duration::from_secs(2);
 /// How often a statement checks whether the other nodes have followed.
 const FOLLOWED_CHECK: Duration = Duration::from_millis(5);
 
-/// What the sessions of one process share of its store: definitions, metadata locks, ids and, where other processes use the
-/// store too, this node.
+/// What the sessions of one process share of its store: definitions, metadata locks, ids and, where other
+/// processes use the store too, this node.
 pub struct Cluster {
     store: Store,
     schemas: SchemaCache,
@@ -49,7 +49,8 @@ struct Membership {
 }
 
 impl Cluster {
-    /// Opens a store that no other process may use meanwhile. `system`: the databases that the server itself provides.
+    /// Opens a store that no other process may use meanwhile. `system`: the databases that the server itself
+    /// provides.
     ///
     /// # Errors
     /// 1105 with what is damaged when stored metadata make no sense; those of the store.
@@ -152,8 +153,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes a schema visible to all sessions of a process that has the store to itself. The caller has stored it. `dropped`:
-    /// ids of the tables that are gone.
+    /// Makes a schema visible to all sessions of a process that has the store to itself. The caller has
+    /// stored it. `dropped`: ids of the tables that are gone.
     pub fn install_schema(&self, schema: Schema, dropped: &[i64]) {
         self.schemas.install(schema);
         for &table in dropped {
@@ -162,8 +163,8 @@ impl Cluster {
         }
     }
 
-    /// Has `forget` called with the id of each table that has been dropped, or changed by another node, so that nothing stays
-    /// cached about it.
+    /// Has `forget` called with the id of each table that has been dropped, or changed by another node, so
+    /// that nothing stays cached about it.
     pub fn on_table_change(&self, forget: impl Fn(i64) + Send + Sync + 'static) {
         self.schemas.observe(Box::new(forget));
     }
@@ -215,7 +216,8 @@ impl Cluster {
         }
     }
 
-    /// Keeps the locks of a transaction whose commit has an unknown outcome, until the store would refuse that commit.
+    /// Keeps the locks of a transaction whose commit has an unknown outcome, until the store would refuse
+    /// that commit.
     pub fn keep_undetermined(&self, locks: TransactionLocks) {
         if let Some(membership) = &self.membership {
             membership.follower.keep_undetermined(locks);
@@ -244,8 +246,8 @@ impl Cluster {
         }
     }
 
-    /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not reply in time are
-    /// not in the result.
+    /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not
+    /// reply in time are not in the result.
     ///
     /// # Errors
     /// Those of the store, 1317 once `interrupt` is raised.
@@ -285,8 +287,8 @@ impl Cluster {
         self.watch(keys::global_variables_version(), move |_| changed());
     }
 
-    /// Has `on_value` called, on the thread that follows the store, with the value of a key and then whenever the value has
-    /// changed: within a second, and not for each value in between.
+    /// Has `on_value` called, on the thread that follows the store, with the value of a key and then whenever
+    /// the value has changed: within a second, and not for each value in between.
     pub fn watch(
         &self,
         key: Vec<u8>,
@@ -346,7 +348,8 @@ impl Cluster {
     /// Waits until all live nodes use a version; false when they do not by `until`.
     ///
     /// # Errors
-    /// Those of `check`, which is called in each round; 1205 after the deadline, 1317 when interrupted; those of the store.
+    /// Those of `check`, which is called in each round; 1205 after the deadline, 1317 when interrupted; those
+    /// of the store.
     pub fn wait_for_nodes(
         &self,
         version: u64,
@@ -434,8 +437,8 @@ impl Cluster {
         self.workers.stop();
     }
 
-    /// Clean shutdown: ends the background work, returns the ids that were leased and not used, so that none is skipped after
-    /// a restart, and removes this node. Sessions must have ended.
+    /// Clean shutdown: ends the background work, returns the ids that were leased and not used, so that none
+    /// is skipped after a restart, and removes this node. Sessions must have ended.
     ///
     /// # Errors
     /// Those of the store. Then some ids may be skipped, and the other nodes wait for the end of the lease.

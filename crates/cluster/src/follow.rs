@@ -1,11 +1,12 @@
 //! Following the stored schema version.
 //!
-//! A node closes the tables that have changed to new transactions, as a definition statement does in one process, waits for
-//! the transactions that use them, and installs the new definitions. A version is published only when all live nodes have
-//! the one before it (`ddl`), so at most two neighbouring versions are in use.
+//! A node closes the tables that have changed to new transactions, as a definition statement does in one
+//! process, waits for the transactions that use them, and installs the new definitions. A version is
+//! published only when all live nodes have the one before it (`ddl`), so at most two neighbouring versions
+//! are in use.
 //!
-//! Nothing here blocks on a transaction: if tables of the next version are in use, the node tries again at its next look. So
-//! the lease is renewed meanwhile, and the node notices when the version is taken back.
+//! Nothing here blocks on a transaction: if tables of the next version are in use, the node tries again at
+//! its next look. So the lease is renewed meanwhile, and the node notices when the version is taken back.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -65,8 +66,8 @@ impl Follower {
         self.approach.lock().force(here, version)
     }
 
-    /// Brings this node as near to the version `stored` as its transactions permit. If the lease was lost, joins again;
-    /// returns the new node if its number is another.
+    /// Brings this node as near to the version `stored` as its transactions permit. If the lease was lost,
+    /// joins again; returns the new node if its number is another.
     pub(crate) fn follow(&self, here: Installation<'_>, lease: &Lease, stored: u64) -> Result<Option<u32>> {
         // First, because what follows can take long.
         lease.renew_if_due(here.schemas.version())?;
@@ -89,7 +90,8 @@ impl Follower {
         self.approach.lock().busy_since
     }
 
-    /// Keeps the locks of a transaction whose commit has an unknown outcome, until that commit cannot arrive any more.
+    /// Keeps the locks of a transaction whose commit has an unknown outcome, until that commit cannot arrive
+    /// any more.
     pub(crate) fn keep_undetermined(&self, locks: TransactionLocks) {
         if let Some(fence) = locks.fence() {
             let fence = fence.last();
@@ -109,12 +111,14 @@ impl Follower {
     }
 }
 
-/// The lease was lost: this node begins again with the newest version. Transactions of the old lease may go on using tables,
-/// but cannot commit, so nothing waits for them here. Those that continue under the new lease ([`Node::continues`]) use no
-/// table that has changed. Tables that sessions have locked by LOCK TABLES are unlocked.
+/// The lease was lost: this node begins again with the newest version. Transactions of the old lease may go
+/// on using tables, but cannot commit, so nothing waits for them here. Those that continue under the new
+/// lease ([`Node::continues`]) use no table that has changed. Tables that sessions have locked by LOCK TABLES
+/// are unlocked.
 fn join_again(here: Installation<'_>, lease: &Lease, approach: &mut Approach) -> Result<Option<u32>> {
     here.locks.revoke_session_locks();
-    // The version is installed before the lease is visible: a statement under the new lease sees definitions that it covers.
+    // The version is installed before the lease is visible: a statement under the new lease sees definitions
+    // that it covers.
     let (before, now) = lease.join_again(|node: &mut Node| {
         let version = StoredVersion::read(here.schemas, &here.store.snapshot_now()?)?;
         node.changed_tables = changed_tables(&here.schemas.current(), &version.schema);
@@ -244,8 +248,9 @@ fn changed_tables(before: &Schema, after: &Schema) -> BTreeSet<i64> {
         .collect()
 }
 
-/// Uses the objects of `before` for tables that are equal: statements recognise by the address what they have cached. The
-/// comparison is of whole definitions, since a definition can change without a new revision (it takes ids for new indexes).
+/// Uses the objects of `before` for tables that are equal: statements recognise by the address what they have
+/// cached. The comparison is of whole definitions, since a definition can change without a new revision (it
+/// takes ids for new indexes).
 fn share_unchanged(before: &Schema, after: &mut Schema) {
     let old: HashMap<i64, &Arc<Table>> = before.tables().map(|t| (t.id, t)).collect();
     for database in after.databases.values_mut().filter(|d| !d.is_system()) {

@@ -1,15 +1,18 @@
-//! AUTO_INCREMENT values, the sequences of AUTO_RANDOM and hidden row ids: leased from the store in ranges, allocated from
-//! memory.
+//! AUTO_INCREMENT values, the sequences of AUTO_RANDOM and hidden row ids: leased from the store in ranges,
+//! allocated from memory.
 //!
-//! To lease a range is to raise a stored counter: ids below the counter may have been allocated, the others have not. A crash
-//! loses the rest of a lease, so ids may be skipped afterwards, but none is allocated twice; [`IdAllocator::return_leased`]
-//! returns the rest. Nodes lease from the same counter, so they never allocate the same id.
+//! To lease a range is to raise a stored counter: ids below the counter may have been allocated, the others
+//! have not. A crash loses the rest of a lease, so ids may be skipped afterwards, but none is allocated
+//! twice; [`IdAllocator::return_leased`] returns the rest. Nodes lease from the same counter, so they never
+//! allocate the same id.
 //!
-//! The rules for AUTO_INCREMENT are InnoDB's: `auto_increment_increment` and `_offset` select which ids are used, the next
-//! value stops at the column's largest, and the last value, once used, is allocated again (and fails as a duplicate, 1062).
-//! AUTO_RANDOM counts in the same way below its shard bits ([`schema::sharded_id`]), and is used up after its last value.
+//! The rules for AUTO_INCREMENT are InnoDB's: `auto_increment_increment` and `_offset` select which ids are
+//! used, the next value stops at the column's largest, and the last value, once used, is allocated again (and
+//! fails as a duplicate, 1062). AUTO_RANDOM counts in the same way below its shard bits
+//! ([`schema::sharded_id`]), and is used up after its last value.
 //!
-//! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the same log.
+//! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the
+//! same log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,13 +26,15 @@ use types::{Error, Result, SqlType, TypeKind};
 use crate::meta::{Meta, keys, read_counter};
 
 const ER_AUTOINC_READ_FAILED: u16 = 1467;
-/// The size of the first lease and of the largest: after a lease that is used up within [`QUICK`], the next is twice as large.
+/// The size of the first lease and of the largest: after a lease that is used up within [`QUICK`], the next
+/// is twice as large.
 const STEP_MIN: u64 = 1_000;
 const STEP_MAX: u64 = 32_000;
 const QUICK: Duration = Duration::from_secs(10);
 
-/// Hidden row ids stop at the number that the largest SHARD_ROW_ID_BITS leave room for, whatever a table has. So an id is never
-/// equal to one made under another setting. At a million rows a second that lasts nine years.
+/// Hidden row ids stop at the number that the largest SHARD_ROW_ID_BITS leave room for, whatever a table has.
+/// So an id is never equal to one made under another setting. At a million rows a second that lasts nine
+/// years.
 const LAST_ROW_ID: u64 = (1 << 48) - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,11 +103,11 @@ impl IdAllocator {
         counters.remove(&(table, Kind::RowId));
     }
 
-    /// Allocates `count` AUTO_INCREMENT values, or sequence numbers of AUTO_RANDOM, and returns the first. The distance between
-    /// two of them is `increment`.
+    /// Allocates `count` AUTO_INCREMENT values, or sequence numbers of AUTO_RANDOM, and returns the first.
+    /// The distance between two of them is `increment`.
     ///
-    /// The first is at most the column's largest value. Later ones may be beyond it, which is error 1467 of the
-    /// statement that uses them.
+    /// The first is at most the column's largest value. Later ones may be beyond it, which is error 1467 of
+    /// the statement that uses them.
     ///
     /// # Errors
     /// 1467 when there are none left; those of the store.
@@ -128,7 +133,8 @@ impl IdAllocator {
         Ok(first)
     }
 
-    /// A statement has given a value explicitly (of AUTO_RANDOM: its sequence number): allocated values will be greater.
+    /// A statement has given a value explicitly (of AUTO_RANDOM: its sequence number): allocated values will
+    /// be greater.
     ///
     /// # Errors
     /// Those of the store.
@@ -161,8 +167,8 @@ impl IdAllocator {
         self.first_unleased(table)
     }
 
-    /// The first AUTO_INCREMENT value, or sequence number of AUTO_RANDOM, that no node has leased: all values in use are smaller,
-    /// whether they were allocated or given by statements.
+    /// The first AUTO_INCREMENT value, or sequence number of AUTO_RANDOM, that no node has leased: all values
+    /// in use are smaller, whether they were allocated or given by statements.
     ///
     /// # Errors
     /// Those of the store.

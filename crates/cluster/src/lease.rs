@@ -1,16 +1,18 @@
 //! A node's lease: until when it may rely on the definitions that it has.
 //!
-//! A node's record in the store has the schema version that the node uses and the end of its lease, a timestamp of the
-//! store's oracle. The node renews the record long before that end. What a statement writes is committed within the lease
-//! under which the statement began ([`kv::Fence`]): the store refuses a commit with a timestamp after the end, even if the
-//! message arrives much later. So once the oracle has passed the end of a lease, nothing can be committed any more that
-//! relies on what that node had, and no other node has to wait for it. A renewal is a commit within the lease, too: either
-//! it is in time, and other nodes see it, or it is refused, and the node joins again with another lease.
+//! A node's record in the store has the schema version that the node uses and the end of its lease, a
+//! timestamp of the store's oracle. The node renews the record long before that end. What a statement writes
+//! is committed within the lease under which the statement began ([`kv::Fence`]): the store refuses a commit
+//! with a timestamp after the end, even if the message arrives much later. So once the oracle has passed the
+//! end of a lease, nothing can be committed any more that relies on what that node had, and no other node has
+//! to wait for it. A renewal is a commit within the lease, too: either it is in time, and other nodes see it,
+//! or it is refused, and the node joins again with another lease.
 //!
-//! A statement that finds no valid lease waits for one. A store that pauses for longer than a lease and comes back has the
-//! lease renewed, or the node joined again, within milliseconds. A statement that has done nothing yet loses nothing by
-//! that: it begins under the new lease with the definitions that are valid then. What a transaction has already written was
-//! made for definitions that other nodes were free to change, and is refused.
+//! A statement that finds no valid lease waits for one. A store that pauses for longer than a lease and comes
+//! back has the lease renewed, or the node joined again, within milliseconds. A statement that has done
+//! nothing yet loses nothing by that: it begins under the new lease with the definitions that are valid then.
+//! What a transaction has already written was made for definitions that other nodes were free to change, and
+//! is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,8 +100,8 @@ impl Lease {
         }
     }
 
-    /// Renews the lease if that is due, if a statement waits for it, or if the record has another schema version than
-    /// `installed`.
+    /// Renews the lease if that is due, if a statement waits for it, or if the record has another schema
+    /// version than `installed`.
     pub(crate) fn renew_if_due(&self, installed: u64) -> Result<()> {
         let mut renewal = self.renewal.lock();
         let is_due = renewal.at.is_none_or(|at| at.elapsed() >= self.options.lease / 3);
@@ -148,7 +150,8 @@ impl Lease {
         self.options.lease / 12
     }
 
-    /// Begins a new lease after one that was lost. `prepare` installs the definitions for it, before any statement can use it.
+    /// Begins a new lease after one that was lost. `prepare` installs the definitions for it, before any
+    /// statement can use it.
     pub(crate) fn join_again(
         &self,
         prepare: impl FnOnce(&mut Node) -> Result<()>,
@@ -163,12 +166,13 @@ impl Lease {
         Ok((before, node))
     }
 
-    /// Clean shutdown: the other nodes need not wait for this one. The record stays if something that began under the lease
-    /// may still be committed; then the others wait for the end of the lease.
+    /// Clean shutdown: the other nodes need not wait for this one. The record stays if something that began
+    /// under the lease may still be committed; then the others wait for the end of the lease.
     pub(crate) fn end(&self) -> Result<()> {
         let node = self.node();
         node.lose();
-        // One reference is here and one in `self`. Transactions hold others, also those whose outcome is unknown.
+        // One reference is here and one in `self`. Transactions hold others, also those whose outcome is
+        // unknown.
         if Arc::strong_count(&node) > 2 {
             return Ok(());
         }
@@ -202,7 +206,8 @@ impl Lease {
         Ok(is_live && all)
     }
 
-    /// Waits until there is a lease that `is_enough`. `only`: no other lease is, so the wait ends when that one is lost.
+    /// Waits until there is a lease that `is_enough`. `only`: no other lease is, so the wait ends when that
+    /// one is lost.
     ///
     /// # Errors
     /// 8027 when there is none in time, 1317 when interrupted.

@@ -1,16 +1,20 @@
-//! What the processes (*nodes*) that use one store share, and what each of them has of it in memory. A process that has the
-//! store to itself is the simple case: it has the same caches, and no node, no lease and no messages.
+//! What the processes (*nodes*) that use one store share, and what each of them has of it in memory. A
+//! process that has the store to itself is the simple case: it has the same caches, and no node, no lease and
+//! no messages.
 //!
 //! - [`Cluster`]: this process on its store. It has one of each of the following.
-//! - The schema: [`Cluster::schema`] is all definitions at one version, which a reader can keep. [`metadata_lock`] and
-//!   [`TransactionLocks`] keep a table's definition from changing while a transaction uses the table.
-//! - Nodes: [`node`] is the record in the store, [`lease`] says until when a node may rely on the definitions that it has,
-//!   `follow` installs the versions that other nodes publish, `watch` reports changed keys.
-//! - [`message`]: requests to other nodes and their replies. [`settings`]: values of SET GLOBAL for all nodes.
+//! - The schema: [`Cluster::schema`] is all definitions at one version, which a reader can keep.
+//!   [`metadata_lock`] and [`TransactionLocks`] keep a table's definition from changing while a transaction
+//!   uses the table.
+//! - Nodes: [`node`] is the record in the store, [`lease`] says until when a node may rely on the definitions
+//!   that it has, `follow` installs the versions that other nodes publish, `watch` reports changed keys.
+//! - [`message`]: requests to other nodes and their replies. [`settings`]: values of SET GLOBAL for all
+//!   nodes.
 //! - [`ids`]: AUTO_INCREMENT values and row ids, which nodes lease in ranges.
 //! - [`meta`]: the `m` keys of the store, the values under them, and the transactions that change them.
 //!
-//! Not here: changes of definitions (`ddl`), accounts (`accounts`), what a table is (`schema`). Start at [`Cluster`].
+//! Not here: changes of definitions (`ddl`), accounts (`accounts`), what a table is (`schema`). Start at
+//! [`Cluster`].
 
 mod cluster;
 mod follow;

@@ -70,15 +70,17 @@ pub struct Node {
     pub id: i64,
     /// How often the process has joined: each join begins a new lease.
     pub term: u64,
-    /// From 1 to [`NUMBER_MAX`], different for all live nodes. A number is used again when all others have been used.
+    /// From 1 to [`NUMBER_MAX`], different for all live nodes. A number is used again when all others have
+    /// been used.
     pub number: u32,
     /// The end of the lease. Writes are committed before it or not at all.
     fence: Fence,
-    /// Tables whose definitions have changed since the previous lease, and tables that another node had frozen when this
-    /// lease began.
+    /// Tables whose definitions have changed since the previous lease, and tables that another node had
+    /// frozen when this lease began.
     pub(crate) changed_tables: BTreeSet<i64>,
     started: Instant,
-    /// Milliseconds since `started` for which the lease is valid, by this machine's clock with a safety margin.
+    /// Milliseconds since `started` for which the lease is valid, by this machine's clock with a safety
+    /// margin.
     valid_for_ms: AtomicU64,
     lost: AtomicBool,
 }
@@ -129,8 +131,8 @@ impl Node {
         }
     }
 
-    /// Whether a transaction that began under the lease `before` finds these tables unchanged: it is the same lease, or the
-    /// next one, and none of the tables has changed in between.
+    /// Whether a transaction that began under the lease `before` finds these tables unchanged: it is the same
+    /// lease, or the next one, and none of the tables has changed in between.
     pub(crate) fn continues(&self, before: &Self, mut tables: impl Iterator<Item = i64>) -> bool {
         self.term == before.term
             || self.term == before.term + 1 && tables.all(|table| !self.changed_tables.contains(&table))

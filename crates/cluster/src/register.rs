@@ -9,8 +9,8 @@ use types::{Error, Result, errno};
 use crate::meta::{Meta, keys};
 use crate::node::{NUMBER_MAX, Node, NodeOptions, NodeRecord, read_nodes, ticks};
 
-/// Adds a node: a new one, or one whose lease was over (`before`). The latter gets its old number unless another node has
-/// that number now. Records of nodes whose leases are over are removed.
+/// Adds a node: a new one, or one whose lease was over (`before`). The latter gets its old number unless
+/// another node has that number now. Records of nodes whose leases are over are removed.
 pub(crate) fn join(
     store: &Store,
     options: &NodeOptions,
@@ -60,8 +60,8 @@ pub(crate) fn join(
     Ok(node)
 }
 
-/// The next free number after `last`, cyclically. So a number that was given back, perhaps by a node that is only cut off,
-/// is used again after all others.
+/// The next free number after `last`, cyclically. So a number that was given back, perhaps by a node that is
+/// only cut off, is used again after all others.
 fn next_number(last: u64, taken: &[u32]) -> Result<u32> {
     let last = u32::try_from(last).unwrap_or(0).min(NUMBER_MAX);
     let after = |step| (last + step) % NUMBER_MAX + 1;

@@ -18,8 +18,8 @@ type OnChange = Box<dyn Fn(i64) + Send + Sync>;
 
 /// The installed schema version.
 pub(crate) struct SchemaCache {
-    /// The databases that the server itself provides (`information_schema` and others). They are part of every version and
-    /// are not stored.
+    /// The databases that the server itself provides (`information_schema` and others). They are part of
+    /// every version and are not stored.
     system: Vec<Arc<Database>>,
     current: ArcSwap<Schema>,
     /// The version of `current`, readable without touching its reference count.
@@ -100,7 +100,8 @@ struct StoredJob {
     frozen: Vec<i64>,
 }
 
-/// Tables that no transaction may use in the stored version, because a schema change is about to publish their next definition.
+/// Tables that no transaction may use in the stored version, because a schema change is about to publish
+/// their next definition.
 pub(crate) fn read_frozen(reader: &dyn Reader) -> Result<BTreeSet<i64>> {
     let jobs: Vec<StoredJob> = read_all(reader, &keys::jobs(), "job")?;
     Ok(jobs.into_iter().flat_map(|job| job.frozen).collect())

@@ -21,7 +21,8 @@ impl Settings {
         Self { store }
     }
 
-    /// Stores values for all nodes. If two nodes store the same variable at the same time, the later commit wins.
+    /// Stores values for all nodes. If two nodes store the same variable at the same time, the later commit
+    /// wins.
     ///
     /// # Errors
     /// Those of the store: then the values may be stored or not.

@@ -39,12 +39,13 @@ impl TransactionLocks {
         }
     }
 
-    /// Binds the transaction to the current lease before a statement takes its locks. The definitions that the statement then
-    /// finds are valid for commits within that lease. A transaction has one lease until its end. `lease`: `None` where one
-    /// process has the store to itself.
+    /// Binds the transaction to the current lease before a statement takes its locks. The definitions that
+    /// the statement then finds are valid for commits within that lease. A transaction has one lease until
+    /// its end. `lease`: `None` where one process has the store to itself.
     ///
     /// # Errors
-    /// 8027 when there is no lease, or another than the transaction began with: the transaction cannot be committed any more.
+    /// 8027 when there is no lease, or another than the transaction began with: the transaction cannot be
+    /// committed any more.
     pub fn rely_on(&mut self, lease: Option<&Lease>) -> Result<()> {
         let Some(lease) = lease else {
             return Ok(());
@@ -60,9 +61,9 @@ impl TransactionLocks {
         }
     }
 
-    /// Waits for a lease after [`TransactionLocks::rely_on`] has found none, and binds the transaction to it. `is_bound`: the
-    /// transaction has written or locked rows, so it cannot continue with another lease. One that has only read continues if
-    /// its tables have not changed.
+    /// Waits for a lease after [`TransactionLocks::rely_on`] has found none, and binds the transaction to it.
+    /// `is_bound`: the transaction has written or locked rows, so it cannot continue with another lease. One
+    /// that has only read continues if its tables have not changed.
     ///
     /// # Errors
     /// 8027 when there is no lease in time, or none that it can continue with; 1317 when interrupted.
@@ -72,8 +73,8 @@ impl TransactionLocks {
         Ok(())
     }
 
-    /// Waits for a lease that covers a read at `ts`, after [`TransactionLocks::check_read_at`] has found that the current one
-    /// does not. The definitions that the read used are those of `ts`, or this fails.
+    /// Waits for a lease that covers a read at `ts`, after [`TransactionLocks::check_read_at`] has found that
+    /// the current one does not. The definitions that the read used are those of `ts`, or this fails.
     ///
     /// # Errors
     /// Those of [`TransactionLocks::regain`].
@@ -111,7 +112,8 @@ impl TransactionLocks {
         self.tables[..self.held].iter().map(|used| used.lock.id)
     }
 
-    /// Whether the definitions that a read at `ts` used are those of `ts`; for [`kv::LATEST`], call it after the read.
+    /// Whether the definitions that a read at `ts` used are those of `ts`; for [`kv::LATEST`], call it after
+    /// the read.
     ///
     /// # Errors
     /// 8027 if `ts` is after the end of the lease: other nodes may have changed definitions by then.
@@ -160,7 +162,8 @@ impl TransactionLocks {
         });
         let used = &mut self.tables[at];
         if !used.lock.try_enter(what) {
-            // The lock may have been removed with its table. Table ids are unique, so a fresh lookup would change nothing.
+            // The lock may have been removed with its table. Table ids are unique, so a fresh lookup would
+            // change nothing.
             used.lock.enter(what, &Deadline::new(limit))?;
         }
         used.reads = what == Use::Read;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use types::Result;
 
-/// Called with a key's new value; `None`: the key has none. After an error it is called again at the next look.
+/// Called with a key's new value; `None`: the key has none. After an error it is called again at the next
+/// look.
 type OnValue = dyn Fn(Option<&[u8]>) -> Result<()> + Send + Sync;
 
 struct Watch {

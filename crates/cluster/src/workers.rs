@@ -86,8 +86,9 @@ impl Workers {
         !self.threads.lock().is_empty()
     }
 
-    /// Starts a thread that does `work` again and again until [`Workers::stop`] or until `owner` is dropped. `work` returns
-    /// the time until its next round. A panic in it is logged, and the next round begins after [`AFTER_FAILURE`].
+    /// Starts a thread that does `work` again and again until [`Workers::stop`] or until `owner` is dropped.
+    /// `work` returns the time until its next round. A panic in it is logged, and the next round begins after
+    /// [`AFTER_FAILURE`].
     ///
     /// # Errors
     /// 1105 when the operating system has no more threads.

@@ -10,8 +10,8 @@
 //! | 0x06 | decimal | DECIMAL |
 //! | 0x07 | signed integer, nanoseconds | TIME |
 //!
-//! So NULL sorts first. A TIMESTAMP is in UTC here: whoever calls converts. A string under a collation cannot be read
-//! back from its sort key; [`decode`] refuses, and the original is looked for in the index's value.
+//! So NULL sorts first. A TIMESTAMP is in UTC here: whoever calls converts. A string under a collation cannot
+//! be read back from its sort key; [`decode`] refuses, and the original is looked for in the index's value.
 
 use types::{SqlType, TypeKind, Value};
 

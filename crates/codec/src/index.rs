@@ -1,5 +1,5 @@
-//! Values of index entries, which carry what the entry's key cannot: the row's handle in a unique index, and the text that
-//! a sort key does not give back.
+//! Values of index entries, which carry what the entry's key cannot: the row's handle in a unique index, and
+//! the text that a sort key does not give back.
 //!
 //! Three forms, told apart by length and by the second byte (`docs/format.md` has every byte):
 //!

@@ -5,8 +5,8 @@
 //! t {table id: 8} _i {index id: 8} {encoded parts} [handle]
 //! ```
 //!
-//! Ids and integer handles are [`memcomparable`](crate::memcomparable) signed integers without a flag. What comes after the
-//! index id is the business of [`crate::index`].
+//! Ids and integer handles are [`memcomparable`](crate::memcomparable) signed integers without a flag. What
+//! comes after the index id is the business of [`crate::index`].
 
 use crate::memcomparable::{decode_i64, encode_i64, take};
 use crate::{Error, Result};

@@ -1,7 +1,7 @@
 //! Numbers and byte strings whose encodings sort, byte by byte, as the values do.
 //!
-//! Source: TiKV and TiDB, "Memcomparable format" (`codec`). Every byte is in `docs/format.md`. Which of these a value of
-//! an SQL type takes is in [`crate::datum`].
+//! Source: TiKV and TiDB, "Memcomparable format" (`codec`). Every byte is in `docs/format.md`. Which of these
+//! a value of an SQL type takes is in [`crate::datum`].
 
 use crate::{Error, Result};
 
@@ -45,7 +45,8 @@ pub fn decode_u64(input: &mut &[u8]) -> Result<u64> {
     Ok(u64::from_be_bytes(take(input, "an unsigned integer in a key")?))
 }
 
-/// 8 bytes: the IEEE bits, the sign bit set for positive numbers, all bits flipped for negative ones. -0 becomes 0.
+/// 8 bytes: the IEEE bits, the sign bit set for positive numbers, all bits flipped for negative ones. -0
+/// becomes 0.
 pub fn encode_f64(value: f64, out: &mut Vec<u8>) {
     let bits = value.to_bits();
     let ordered = if value >= 0.0 { bits | SIGN_BIT } else { !bits };
@@ -62,8 +63,8 @@ pub fn decode_f64(input: &mut &[u8]) -> Result<f64> {
     Ok(f64::from_bits(bits))
 }
 
-/// Groups of 8 bytes, each followed by 0xff, the last one padded with zeros and followed by 0xff less the padding. There
-/// always is a last group with at least one byte of padding.
+/// Groups of 8 bytes, each followed by 0xff, the last one padded with zeros and followed by 0xff less the
+/// padding. There always is a last group with at least one byte of padding.
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve((bytes.len() / GROUP + 1) * (GROUP + 1));
     let mut groups = bytes.chunks_exact(GROUP);

@@ -5,8 +5,8 @@
 //! hash     m {name: bytes} {'h': 8} {field: bytes}
 //! ```
 //!
-//! Names and fields are [`memcomparable`](crate::memcomparable) byte strings, the kind an unsigned integer. Not here: which
-//! names and values there are (`cluster::meta`).
+//! Names and fields are [`memcomparable`](crate::memcomparable) byte strings, the kind an unsigned integer.
+//! Not here: which names and values there are (`cluster::meta`).
 
 use crate::memcomparable::{decode_bytes, decode_u64, encode_bytes, encode_u64, take};
 use crate::{Error, Result};

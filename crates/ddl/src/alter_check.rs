@@ -28,8 +28,8 @@ pub(crate) fn altered(
     Ok(altered)
 }
 
-/// The ids that any node has allocated must fit into the sequence bits of the new AUTO_RANDOM. As in TiDB, ids that are leased
-/// count as allocated.
+/// The ids that any node has allocated must fit into the sequence bits of the new AUTO_RANDOM. As in TiDB,
+/// ids that are leased count as allocated.
 fn check_sequence_fits(cluster: &Cluster, base: &Table, altered: &Altered) -> Result<()> {
     let Some(at) = altered.table.id_column() else {
         return Ok(());

@@ -1,8 +1,9 @@
 //! The definition after an ALTER TABLE, computed without the store, locks or rows.
 //!
-//! As in MySQL, the changes of one statement are made together, not one after the other. Names refer to columns and indexes
-//! before the statement, except in new indexes and AFTER, where they refer to those after it. So
-//! `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k` replaces an index.
+//! As in MySQL, the changes of one statement are made together, not one after the other. Names refer to
+//! columns and indexes before the statement, except in new indexes and AFTER, where they refer to those after
+//! it. So `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k`
+//! replaces an index.
 
 use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, Position, TableName};

@@ -1,8 +1,9 @@
 //! Entries of new indexes for the rows that exist, written in small transactions while other statements run.
 //!
-//! Each transaction locks a page of rows, reads their newest values and writes their entries. Writers maintain the index by
-//! that time, so the later of the two writes the right entry. The progress is stored with each page, so a restart continues
-//! there. A duplicate in a unique index is found as any writer finds it: by locking the entry's key and finding another row.
+//! Each transaction locks a page of rows, reads their newest values and writes their entries. Writers
+//! maintain the index by that time, so the later of the two writes the right entry. The progress is stored
+//! with each page, so a restart continues there. A duplicate in a unique index is found as any writer finds
+//! it: by locking the entry's key and finding another row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,8 +47,8 @@ struct NewEntry {
 /// Fills the indexes that `job` builds. `table` has them, in any state.
 ///
 /// # Errors
-/// 1062 for a duplicate, 1317 when interrupted, 8027 when another node has taken over the job, those of the store. Entries
-/// written so far stay.
+/// 1062 for a duplicate, 1317 when interrupted, 8027 when another node has taken over the job, those of the
+/// store. Entries written so far stay.
 pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
     let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
     let filler = Filler {
@@ -84,8 +85,8 @@ pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<
 }
 
 impl Filler<'_> {
-    /// Processes the next rows of a range; false when there are no more. It locks the job first: a node that takes the job over
-    /// or cancels it waits for this page, and there is no other page after it.
+    /// Processes the next rows of a range; false when there are no more. It locks the job first: a node that
+    /// takes the job over or cancels it waits for this page, and there is no other page after it.
     fn fill_page(
         &self,
         job: &Job,
@@ -182,7 +183,8 @@ impl Filler<'_> {
             if other.is_none() && earlier.is_none() {
                 continue;
             }
-            // MySQL reports the value of the row that had it first: an equal value may be written differently.
+            // MySQL reports the value of the row that had it first: an equal value may be written
+            // differently.
             let first = match (earlier, other) {
                 (Some(row), _) => Some(rows[row].clone()),
                 (None, Some(value)) => self.row_of(txn, new.index, &new.entry.key, &value)?,

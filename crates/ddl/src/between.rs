@@ -17,7 +17,8 @@ pub(crate) fn sees_rows(altered: &Altered) -> bool {
     !altered.row_checks.is_empty() || altered.only_if_empty.is_some()
 }
 
-/// The table as it is, with the ids of its new indexes reserved. So a later index cannot find entries that a crash has left.
+/// The table as it is, with the ids of its new indexes reserved. So a later index cannot find entries that a
+/// crash has left.
 pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
     Table {
         max_index_id: altered.table.max_index_id,

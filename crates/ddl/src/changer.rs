@@ -19,8 +19,8 @@ use crate::shared::SharedJobs;
 
 /// How often unfinished jobs and the garbage queue are checked.
 const PERIOD: Duration = Duration::from_secs(5);
-/// How often unfinished jobs are checked among nodes: another node can crash at any time, and its job delays other statements
-/// until a node takes it over.
+/// How often unfinished jobs are checked among nodes: another node can crash at any time, and its job delays
+/// other statements until a node takes it over.
 const SHARED_PERIOD: Duration = Duration::from_millis(500);
 
 /// How schema changes exclude other statements.
@@ -95,7 +95,8 @@ impl SchemaChanger {
         self.workers.stop();
     }
 
-    /// The definition statements of all nodes that run, and at most `past` of those that are done; the newest first.
+    /// The definition statements of all nodes that run, and at most `past` of those that are done; the newest
+    /// first.
     ///
     /// # Errors
     /// Those of the store.
@@ -139,8 +140,8 @@ impl SchemaChanger {
         self.publisher.publish(&limit, Requires::AllNodes, about, make)
     }
 
-    /// Excludes other statements from the tables that `resolve` finds, and publishes `make`. Starts again if `resolve` finds
-    /// other tables then.
+    /// Excludes other statements from the tables that `resolve` finds, and publishes `make`. Starts again if
+    /// `resolve` finds other tables then.
     pub(crate) fn change_tables<T>(
         &self,
         statement: &Statement,

@@ -1,9 +1,10 @@
-//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, every entry has its row, and what the store
-//! caches of them in memory is equal to what it has on disk.
+//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, every entry has its row, and
+//! what the store caches of them in memory is equal to what it has on disk.
 //!
-//! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for byte. Different
-//! rows make different entries, so an index with as many entries as there are rows has no others. An index with more entries
-//! is read too, to name the entry without a row. Memory is bounded by a page.
+//! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for
+//! byte. Different rows make different entries, so an index with as many entries as there are rows has no
+//! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
+//! page.
 
 use std::ops::ControlFlow;
 
@@ -39,8 +40,8 @@ struct Checker<'a> {
 /// Checks a table as it is now.
 ///
 /// # Errors
-/// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference between memory and
-/// disk; 1317 when interrupted; those of the store.
+/// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
+/// between memory and disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let encoder = RowEncoder::new(table)?;

@@ -59,7 +59,8 @@ pub(crate) fn drop_tables(
     })
 }
 
-/// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, whatever CREATE TABLE said.
+/// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, whatever CREATE
+/// TABLE said.
 pub(crate) fn truncate_table(
     changer: &SchemaChanger,
     name: &TableName,

@@ -10,7 +10,8 @@ use crate::change::{Change, Outcome};
 use crate::job::{Job, Progress, check_not_cancelled, index_ranges, no_such_job};
 use crate::new_name::rename_within;
 
-/// The job as it is now, locked until the end of this transaction, for the node that works on it; `None` after it has ended.
+/// The job as it is now, locked until the end of this transaction, for the node that works on it; `None`
+/// after it has ended.
 ///
 /// # Errors
 /// 8027 when another node has taken it over.
@@ -65,8 +66,8 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
     Ok(Outcome::Done(()))
 }
 
-/// Publishes the result of an ALTER TABLE that held its table's exclusive lock, and ends its job if it has one. `counter`: the
-/// next AUTO_INCREMENT value, if that changes.
+/// Publishes the result of an ALTER TABLE that held its table's exclusive lock, and ends its job if it has
+/// one. `counter`: the next AUTO_INCREMENT value, if that changes.
 pub(crate) fn end_with_altered(
     change: &mut Change<'_>,
     job: Option<&Job>,
@@ -92,8 +93,8 @@ pub(crate) fn end_with_altered(
     Ok(Outcome::Done(()))
 }
 
-/// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they do not have the
-/// entries of a new index, or have values of another type.
+/// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they
+/// do not have the entries of a new index, or have values of another type.
 pub(crate) fn put_target(
     change: &mut Change<'_>,
     target: &Table,

@@ -15,7 +15,8 @@ use crate::drop_table::{drop_tables, truncate_table};
 use crate::rename::rename_tables;
 
 impl SchemaChanger {
-    /// Carries out a definition statement. The session has committed its transaction and released its metadata locks.
+    /// Carries out a definition statement. The session has committed its transaction and released its
+    /// metadata locks.
     ///
     /// # Errors
     /// MySQL's; 1235 for what is not supported; 1205 when a transaction uses a table for too long.
@@ -61,7 +62,8 @@ impl SchemaChanger {
         }
     }
 
-    /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes too long.
+    /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes
+    /// too long.
     fn wait_for_all_nodes(&self, limit: &WaitLimit) {
         let cluster = self.cluster();
         if !cluster.is_shared() {

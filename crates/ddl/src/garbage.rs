@@ -1,8 +1,9 @@
-//! Key ranges of dropped tables and indexes: a queue in the store, so that a crash leaves none behind for good.
+//! Key ranges of dropped tables and indexes: a queue in the store, so that a crash leaves none behind for
+//! good.
 //!
-//! The transaction that drops something adds an entry, which is removed after its ranges are destroyed. They are destroyed
-//! as soon as all snapshots from before the drop have ended. A snapshot of the past that is opened later (`AS OF`) uses the
-//! current definitions, which name nothing that has been dropped.
+//! The transaction that drops something adds an entry, which is removed after its ranges are destroyed. They
+//! are destroyed as soon as all snapshots from before the drop have ended. A snapshot of the past that is
+//! opened later (`AS OF`) uses the current definitions, which name nothing that has been dropped.
 
 use cluster::Cluster;
 use cluster::meta::{Meta, keys, read_all};
@@ -40,8 +41,8 @@ impl Garbage {
     }
 }
 
-/// Destroys what no snapshot can read any more. Returns how many entries are done. Several callers at the same time do no harm.
-/// Of several nodes, the one that joined first does it.
+/// Destroys what no snapshot can read any more. Returns how many entries are done. Several callers at the
+/// same time do no harm. Of several nodes, the one that joined first does it.
 ///
 /// # Errors
 /// Those of the store; the rest is tried again by the next call.

@@ -69,7 +69,8 @@ impl DdlJob {
     }
 }
 
-/// The definition statements of all nodes that run, and at most `past` of those that are done; the newest first.
+/// The definition statements of all nodes that run, and at most `past` of those that are done; the newest
+/// first.
 ///
 /// # Errors
 /// Those of the store.

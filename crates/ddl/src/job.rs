@@ -1,8 +1,9 @@
 //! Schema changes that take more than one transaction, as the store has them.
 //!
-//! A job is stored with the first step of the change and deleted with the last. A job that no process works on is finished (an
-//! index that was being built while statements ran: the backfill continues where it stopped) or undone (a change that held
-//! the exclusive lock of its table, or that has failed or been cancelled). See [`crate::local`] and [`crate::shared`].
+//! A job is stored with the first step of the change and deleted with the last. A job that no process works
+//! on is finished (an index that was being built while statements ran: the backfill continues where it
+//! stopped) or undone (a change that held the exclusive lock of its table, or that has failed or been
+//! cancelled). See [`crate::local`] and [`crate::shared`].
 
 use std::time::Duration;
 

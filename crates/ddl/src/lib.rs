@@ -2,33 +2,39 @@
 //!
 //! # How a definition changes while statements run
 //!
-//! A statement that uses a table holds the table's metadata lock to the end of its transaction ([`cluster::metadata_lock`]). A
-//! schema change takes the lock exclusively only for the moment in which it publishes a new definition. The exception is an
-//! ALTER TABLE that builds an index on a column that it adds itself, or that must check all rows (NULL to NOT NULL): it holds
-//! the lock for the whole change.
+//! A statement that uses a table holds the table's metadata lock to the end of its transaction
+//! ([`cluster::metadata_lock`]). A schema change takes the lock exclusively only for the moment in which it
+//! publishes a new definition. The exception is an ALTER TABLE that builds an index on a column that it adds
+//! itself, or that must check all rows (NULL to NOT NULL): it holds the lock for the whole change.
 //!
-//! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB 2013). The index is
-//! published as write-only, so that every writer maintains it. Entries for existing rows are written by `backfill` in small
-//! transactions, while other statements run. Then the index is published as public. One process needs no delete-only state,
-//! since all its writers know the index when the first entry is written; several nodes do (`shared`). A writer removes an
-//! entry of a unique index that is not public yet only if the entry belongs to the row that it deletes: that row may have no
-//! entry yet, and another row may have one with the same key. A [`job`](job::Job) in the store lets a restart finish or undo
+//! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
+//! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows
+//! are written by `backfill` in small transactions, while other statements run. Then the index is published
+//! as public. One process needs no delete-only state, since all its writers know the index when the first
+//! entry is written; several nodes do (`shared`). A writer removes an entry of a unique index that is not
+//! public yet only if the entry belongs to the row that it deletes: that row may have no entry yet, and
+//! another row may have one with the same key. A [`job`](job::Job) in the store lets a restart finish or undo
 //! the rest.
 //!
-//! Where several processes share the store, all of them must close a table: schema versions do that (`shared`).
+//! Where several processes share the store, all of them must close a table: schema versions do that
+//! (`shared`).
 //!
 //! # Where to find what
 //!
-//! - [`SchemaChanger`]: the statements and the background work. `execute` dispatches a statement; `create_table`, `drop_table`,
-//!   `rename`, `database` and `alter` have one kind each.
+//! - [`SchemaChanger`]: the statements and the background work. `execute` dispatches a statement;
+//!   `create_table`, `drop_table`, `rename`, `database` and `alter` have one kind each.
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
-//! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use `backfill` and `rows`.
-//! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep stored values as they
-//!   are, `between` has the definitions while the change runs, `way` decides about ALGORITHM and LOCK.
-//! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of what was dropped.
+//! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
+//!   `backfill` and `rows`.
+//! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep
+//!   stored values as they are, `between` has the definitions while the change runs, `way` decides about
+//!   ALGORITHM and LOCK.
+//! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of what
+//!   was dropped.
 //!
-//! Not here: names, limits and the layout of a table (`schema`), schema versions and leases (`cluster`), parsing (`planner`).
+//! Not here: names, limits and the layout of a table (`schema`), schema versions and leases (`cluster`),
+//! parsing (`planner`).
 
 mod about;
 mod alter;

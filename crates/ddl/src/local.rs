@@ -1,7 +1,8 @@
-//! Schema changes where one process has the store to itself: metadata locks keep statements away while a definition changes.
+//! Schema changes where one process has the store to itself: metadata locks keep statements away while a
+//! definition changes.
 //!
-//! When the process starts, it finds the jobs that a crash has left. A job whose undoing has failed waits for the background
-//! thread.
+//! When the process starts, it finds the jobs that a crash has left. A job whose undoing has failed waits for
+//! the background thread.
 
 use std::sync::Arc;
 
@@ -65,8 +66,8 @@ impl LocalJobs {
         self.pending.lock().len()
     }
 
-    /// DROP, TRUNCATE, RENAME: takes the exclusive locks of the tables that `resolve` finds, and publishes `make`. Starts again
-    /// if `resolve` finds other tables then.
+    /// DROP, TRUNCATE, RENAME: takes the exclusive locks of the tables that `resolve` finds, and publishes
+    /// `make`. Starts again if `resolve` finds other tables then.
     pub(crate) fn change_tables<T>(
         &self,
         statement: &Statement,
@@ -187,7 +188,8 @@ impl LocalJobs {
         }
     }
 
-    /// The first step of a job: publishes the definition for the time of the change. `state`: the state of its new indexes.
+    /// The first step of a job: publishes the definition for the time of the change. `state`: the state of
+    /// its new indexes.
     pub(crate) fn start(
         &self,
         base: &Table,

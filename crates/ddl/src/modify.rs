@@ -1,7 +1,7 @@
 //! MODIFY and CHANGE COLUMN: which of them leave all stored values and index entries unchanged.
 //!
-//! Those change only metadata and are done at once. The others would rewrite the table: they are done if it is empty, and
-//! otherwise refused with an alternative.
+//! Those change only metadata and are done at once. The others would rewrite the table: they are done if it
+//! is empty, and otherwise refused with an alternative.
 
 use schema::model::{Column, Table};
 use schema::sharded_id;
@@ -20,8 +20,8 @@ pub(crate) enum RowCheck {
 pub(crate) const INSTEAD: &str = "create a new table with the definition you want, copy the rows with INSERT ... SELECT, \
                                   and swap the two with RENAME TABLE";
 
-/// What to check before `old` becomes `new` without changing stored values. `indexed`: whether an index or the primary key
-/// has the column.
+/// What to check before `old` becomes `new` without changing stored values. `indexed`: whether an index or
+/// the primary key has the column.
 ///
 /// # Errors
 /// 1235 if values would have to be rewritten.
@@ -45,8 +45,8 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Ve
     Ok(checks)
 }
 
-/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary key. The counter
-/// continues, so that no id is allocated twice.
+/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary
+/// key. The counter continues, so that no id is allocated twice.
 ///
 /// # Errors
 /// 8216, with TiDB's texts.

@@ -1,7 +1,8 @@
-//! Publishing: a change of definitions becomes stored and visible, in one transaction, as the next schema version.
+//! Publishing: a change of definitions becomes stored and visible, in one transaction, as the next schema
+//! version.
 //!
-//! The transaction locks the stored version first, so that the changes of all nodes are in sequence. A node that uses an older
-//! version bases its change on the stored definitions, as soon as all nodes use them.
+//! The transaction locks the stored version first, so that the changes of all nodes are in sequence. A node
+//! that uses an older version bases its change on the stored definitions, as soon as all nodes use them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,12 +44,12 @@ impl Publisher {
         }
     }
 
-    /// Makes one change. If it concerns existing tables, the caller has their exclusive locks. `about`: the statement that this
-    /// change completes, for the history.
+    /// Makes one change. If it concerns existing tables, the caller has their exclusive locks. `about`: the
+    /// statement that this change completes, for the history.
     ///
     /// # Errors
-    /// What `make` fails with. Where several processes share the store also 1205 when the others do not follow in time,
-    /// and 1317.
+    /// What `make` fails with. Where several processes share the store also 1205 when the others do not
+    /// follow in time, and 1317.
     pub(crate) fn publish<T>(
         &self,
         limit: &WaitLimit,

@@ -19,7 +19,8 @@ const ER_SPLIT_REGION_RANGES: u16 = 8212;
 /// The largest number of regions in one SPLIT TABLE, as in TiDB.
 const REGIONS_MAX: u64 = 1_000;
 
-/// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists all the same; the result is a warning.
+/// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists all the same; the result
+/// is a warning.
 pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -> Option<Warning> {
     let schema = cluster.schema();
     let table = schema.table(&name.database, &name.name)?;
@@ -218,7 +219,8 @@ fn index_position(table: &Table, name: &str) -> Result<usize> {
     })
 }
 
-/// Keys that divide the range between two keys into `parts`, by the eight bytes at which the two first differ.
+/// Keys that divide the range between two keys into `parts`, by the eight bytes at which the two first
+/// differ.
 fn evenly(from: &[u8], to: &[u8], parts: u64) -> impl Iterator<Item = Vec<u8>> {
     let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
     let prefix = from[..common].to_vec();
@@ -246,7 +248,8 @@ fn wrong(what: impl std::fmt::Display) -> Error {
     )
 }
 
-/// A key as TiDB shows it: `t_22_r_11`, `t_22_i_5_0380...`; a key that is not of a table in hexadecimal digits.
+/// A key as TiDB shows it: `t_22_r_11`, `t_22_i_5_0380...`; a key that is not of a table in hexadecimal
+/// digits.
 pub fn key_text(key: &[u8]) -> String {
     let Some((id, rest)) = key.strip_prefix(b"t").and_then(number) else {
         return hex(key);

@@ -141,9 +141,9 @@ pub fn checked(db: &SchemaChanger, name: &str) -> u64 {
 /// Makes a row that a table takes.
 type MakeRow<'a> = &'a dyn Fn(&Table) -> Vec<Value>;
 
-/// What the executor does for `REPLACE` or `DELETE` of one row of a table whose first column is the primary key: in a
-/// transaction of its own, under the table's metadata lock and the node's lease, with every index as its state says.
-/// `new` makes the row that the table as it is then takes. Returns the commit's timestamp.
+/// What the executor does for `REPLACE` or `DELETE` of one row of a table whose first column is the primary
+/// key: in a transaction of its own, under the table's metadata lock and the node's lease, with every index
+/// as its state says. `new` makes the row that the table as it is then takes. Returns the commit's timestamp.
 ///
 /// # Errors
 /// Those of the locks, of the lease and of the store.

@@ -6,7 +6,8 @@
 //! | builds indexes of existing columns | INPLACE | NONE; EXCLUSIVE on demand |
 //! | reads all rows, or builds indexes of new columns | INPLACE | EXCLUSIVE |
 //!
-//! No rows are ever copied. ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with a warning.
+//! No rows are ever copied. ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with
+//! a warning.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
 use schema::model::Table;

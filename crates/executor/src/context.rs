@@ -30,7 +30,8 @@ pub struct ExecContext<'a> {
     pub memory: &'static Broker,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
-    /// How INSERT ... SELECT locks the rows it reads; `None` under READ COMMITTED, and in optimistic transactions.
+    /// How INSERT ... SELECT locks the rows it reads; `None` under READ COMMITTED, and in optimistic
+    /// transactions.
     pub insert_select: Option<Locking>,
     /// `allow_auto_random_explicit_insert`.
     pub explicit_auto_random: bool,
@@ -38,8 +39,9 @@ pub struct ExecContext<'a> {
 
 /// The tables that the server itself provides.
 pub trait VirtualTables: Send + Sync {
-    /// Batches that hold *all* columns of the table. What is expensive to compute may be NULL in a column whose offset is not
-    /// `wanted`. `conditions`: each reads one column; rows that do not satisfy them may be left out.
+    /// Batches that hold *all* columns of the table. What is expensive to compute may be NULL in a column
+    /// whose offset is not `wanted`. `conditions`: each reads one column; rows that do not satisfy them may
+    /// be left out.
     fn rows(
         &self,
         database: &str,
@@ -65,11 +67,11 @@ pub trait RowSink {
 /// The outcome of a DML statement that the client receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DmlResult {
-    /// `affected_rows` without CLIENT_FOUND_ROWS: INSERT 1 a row, REPLACE 1 or 2, ON DUPLICATE KEY UPDATE 0, 1 or 2,
-    /// UPDATE the changed rows.
+    /// `affected_rows` without CLIENT_FOUND_ROWS: INSERT 1 a row, REPLACE 1 or 2, ON DUPLICATE KEY UPDATE 0,
+    /// 1 or 2, UPDATE the changed rows.
     pub affected: u64,
-    /// UPDATE: rows that matched (what `affected_rows` is under CLIENT_FOUND_ROWS; for ON DUPLICATE KEY UPDATE it
-    /// counts an unchanged existing row as 1).
+    /// UPDATE: rows that matched (what `affected_rows` is under CLIENT_FOUND_ROWS; for ON DUPLICATE KEY
+    /// UPDATE it counts an unchanged existing row as 1).
     pub matched: u64,
     /// INSERT: rows offered ("Records:"), and how many of them met a duplicate ("Duplicates:").
     pub records: u64,

@@ -1,7 +1,7 @@
 //! The order of the rows of Arrow batches under an ORDER BY; what the order is, [`functions::order`] defines.
 //!
-//! Each row has a prefix; only rows with the same prefix are compared. One text is then compared by its collation, and
-//! anything else by its whole key.
+//! Each row has a prefix; only rows with the same prefix are compared. One text is then compared by its
+//! collation, and anything else by its whole key.
 
 use std::cmp::Ordering;
 

@@ -94,7 +94,8 @@ fn same(c: &mut Conn<'_>, sql: &str, params: &[Value]) -> usize {
     for format in [Format::Text, Format::Binary] {
         let (general, _) = run(c, sql, params, format, false).unwrap();
         let (direct, batches) = run(c, sql, params, format, true).unwrap();
-        // An index may be read for its order, and the rest of the condition is then a filter; or its entries may do.
+        // An index may be read for its order, and the rest of the condition is then a filter; or its entries
+        // may do.
         let root = format!("{:?}", query(c, sql, params).root);
         let is_other = root.contains("filter: Some") || root.contains("covering: true");
         assert_eq!(batches, is_other && !direct.is_empty(), "{sql}");

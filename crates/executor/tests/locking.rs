@@ -1,4 +1,4 @@
-//! Locks: who waits for whom, and what is seen once the wait is over.
+//! Locks: which transaction waits for which, and what it sees after the wait.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,8 +16,8 @@ fn db() -> Db {
     )
 }
 
-/// Runs `first` in a transaction, then `second` on another connection, which waits; commits the first, and answers with
-/// what `second` gave.
+/// Runs `first` in a transaction, then `second` on another connection, which waits; commits the first, and
+/// answers with what `second` gave.
 fn after_wait<T: Send>(db: &Db, first: &str, second: impl FnOnce(&mut Conn<'_>) -> T + Send) -> T {
     let mut holder = db.conn();
     holder.begin();

@@ -1,5 +1,5 @@
-//! Random statements, in random transactions: indexes agree with rows, every access path finds the same, and what a
-//! statement or a transaction that failed had written is gone.
+//! Random statements, in random transactions: indexes agree with rows, every access path finds the same, and
+//! what a statement or a transaction that failed had written is gone.
 
 mod support;
 

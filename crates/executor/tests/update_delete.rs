@@ -53,8 +53,8 @@ fn unchanged_rows_are_matched_and_not_changed() {
     assert_eq!(c.rows("select count(ts) from u"), ["0"]);
 }
 
-/// A row found by its key keeps the bytes of what is not assigned; one that a scan finds is encoded anew. Columns came to
-/// the table when it had rows.
+/// A row found by its key keeps the bytes of what is not assigned; one that a scan finds is encoded anew.
+/// Columns came to the table when it had rows.
 #[test]
 fn rows_found_by_key_change_as_those_of_a_scan() {
     let columns = "a tinyint, b bigint unsigned, c decimal(20, 5), d float, e double, f char(9), g varchar(300), h text,

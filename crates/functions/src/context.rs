@@ -108,7 +108,8 @@ impl EvalContext {
         }
     }
 
-    /// Leaves a warning. Fails only during a speculative evaluation (see `eval::speculate`), so the caller passes it on.
+    /// Leaves a warning. Fails only during a speculative evaluation (see `eval::speculate`), so the caller
+    /// passes it on.
     pub(crate) fn warn(&self, code: u16, message: impl Into<String>) -> Result<()> {
         self.report(Warning::warning(code, message))
     }

@@ -36,7 +36,8 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The value at `row` of an array of one of the types in [`types::SqlType`]'s table. `row` is below its length.
+    /// The value at `row` of an array of one of the types in [`types::SqlType`]'s table. `row` is below its
+    /// length.
     pub fn at(array: &'a dyn Array, row: usize) -> Result<Self> {
         if array.is_null(row) {
             return Ok(Self::Null);

@@ -45,7 +45,8 @@ pub enum Expr {
         ty: SqlType,
         implicit: bool,
     },
-    /// `CASE WHEN c1 THEN v1 ... ELSE e END`; only the branch that is taken is evaluated per row. All values have type `ty`.
+    /// `CASE WHEN c1 THEN v1 ... ELSE e END`; only the branch that is taken is evaluated per row. All values
+    /// have type `ty`.
     Case {
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
@@ -133,7 +134,8 @@ impl Expr {
         }
     }
 
-    /// Whether its value is the same for all rows of a statement: no columns, nothing that changes between calls.
+    /// Whether its value is the same for all rows of a statement: no columns, nothing that changes between
+    /// calls.
     pub fn is_constant(&self) -> bool {
         let mut constant = true;
         self.walk(&mut |e| match e {

@@ -4,7 +4,8 @@ use types::{Decimal, SqlType};
 
 use crate::Expr;
 
-/// Digits after the point that a quotient carries inside an expression. MySQL computes in words of nine digits.
+/// Digits after the point that a quotient carries inside an expression. MySQL computes in words of nine
+/// digits.
 pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
     let words = |digits: u8| digits.div_ceil(9) * 9;
     let (a, b) = (words(dividend), words(divisor));
@@ -27,7 +28,8 @@ pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decima
         let divisor = b.unscaled.to_i128()?.checked_mul(power(-shift)?)?;
         Some(Decimal::from_i128(dividend.checked_div(divisor)?, scale))
     };
-    // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded up.
+    // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded
+    // up.
     narrow().or_else(|| {
         Some(
             a.div_to_scale(b, scale.checked_add(2)?)?

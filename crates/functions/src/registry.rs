@@ -1,7 +1,7 @@
 //! Which functions there are: name, number of arguments, types, evaluation.
 //!
-//! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s; [`find`] looks in all of them.
-//! Not here: how a call is bound ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
+//! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s; [`find`] looks in all of
+//! them. Not here: how a call is bound ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -46,7 +46,8 @@ pub(crate) enum Eval {
 /// When a call's result may be NULL, according to result metadata.
 #[derive(Clone, Copy)]
 pub enum Nullability {
-    /// If any argument may, and if it is text: in strict mode, MySQL's default, text that is not well formed becomes NULL.
+    /// If any argument may, and if it is text: in strict mode, MySQL's default, text that is not well formed
+    /// becomes NULL.
     Usual,
     /// If any argument may.
     AnyArgument,
@@ -82,7 +83,8 @@ pub struct FunctionDef {
     pub(crate) nullability: Nullability,
     /// A NULL argument makes the result NULL, without a call of `eval`.
     pub(crate) null_in_null_out: bool,
-    /// Its result depends on the session or the time: `NOW()`, `DATABASE()`. Constant within a statement, but not between two.
+    /// Its result depends on the session or the time: `NOW()`, `DATABASE()`. Constant within a statement, but
+    /// not between two.
     pub reads_session: bool,
     /// Two calls with the same arguments in one statement may differ, or have effects: `RAND()`, `SLEEP()`.
     pub volatile: bool,
@@ -93,7 +95,8 @@ pub struct FunctionDef {
 /// [`FunctionDef::max_args`] of functions that take any number.
 pub const MANY: usize = usize::MAX;
 
-/// The usual function: NULL for a NULL argument, the same result for the same arguments, and possibly an error.
+/// The usual function: NULL for a NULL argument, the same result for the same arguments, and possibly an
+/// error.
 pub(crate) const fn function(
     name: &'static str,
     min_args: usize,

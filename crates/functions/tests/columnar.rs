@@ -1,4 +1,5 @@
-//! The columnar kernels against the evaluation of single rows: the same values, and errors where a row has one.
+//! The columnar kernels against the evaluation of single rows: the same values, and errors where a row has
+//! one.
 
 #![allow(clippy::unwrap_used)]
 

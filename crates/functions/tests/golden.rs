@@ -1,8 +1,9 @@
 //! Expressions as MySQL 8.0.33 answered them: value or error, type, warnings.
 //!
-//! `tests/data/*.tsv` hold one expression a line with MySQL's answer; a line that begins with `!` sets `sql_mode` or
-//! `time_zone` for those below it. The expressions are parsed and bound by the planner. Each is evaluated three ways, which must
-//! agree: over a row of values, over a batch of one row, and over a batch long enough for the columnar kernels.
+//! `tests/data/*.tsv` hold one expression a line with MySQL's answer; a line that begins with `!` sets
+//! `sql_mode` or `time_zone` for those below it. The expressions are parsed and bound by the planner. Each is
+//! evaluated three ways, which must agree: over a row of values, over a batch of one row, and over a batch
+//! long enough for the columnar kernels.
 //!
 //! `tests/data/differences.txt` lists, with reasons, the answers that are meant to differ.
 

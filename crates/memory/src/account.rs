@@ -25,7 +25,8 @@ pub enum Holder {
     /// that it is a large statement: it waits, if it may, until it can have all that its limit allows, and
     /// after that other holders cannot make it fail.
     Statement,
-    /// What outlives a statement, or is there before it, as its packet: taken from [`Share::Session`]. Never waits.
+    /// What outlives a statement, or is there before it, as its packet: taken from [`Share::Session`]. Never
+    /// waits.
     Session,
     /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,

@@ -1,5 +1,5 @@
 //! What a statement needs of the objects it names: privileges, and a metadata lock. One entry per object, and
-//! part of the plan: whoever may run the plan, and what has to be locked for that, follows from it alone.
+//! part of the plan: which accounts may run the plan, and what must be locked for it, follows from it alone.
 //!
 //! The binder makes the entries as it resolves names. `session` checks the privileges of the account it runs
 //! for, and `runner` takes the locks.

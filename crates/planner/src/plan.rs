@@ -147,8 +147,8 @@ pub struct VirtualScan {
     pub table: Arc<Table>,
     /// Offsets of the columns that the query reads. The output has all columns; the others have any value.
     pub wanted: Vec<usize>,
-    /// Conditions on one column each, which the table may apply before it makes rows. They neither fail nor warn. The filter
-    /// above the scan applies them again.
+    /// Conditions on one column each, which the table may apply before it makes rows. They neither fail nor
+    /// warn. The filter above the scan applies them again.
     pub conditions: Vec<Expr>,
 }
 

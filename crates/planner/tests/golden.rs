@@ -1,8 +1,9 @@
 //! Statements and what the planner makes of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
 //!
-//! A line that begins with `>` is a statement, what follows it up to the next one is the answer.
-//! Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@ guess`,
-//! `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`. `UPDATE_GOLDEN=1` writes the answers anew.
+//! A line that begins with `>` is a statement, what follows it up to the next one is the answer. Lines that
+//! begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@
+//! guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`.
+//! `UPDATE_GOLDEN=1` writes the answers anew.
 
 #![allow(clippy::unwrap_used)]
 

@@ -29,13 +29,14 @@ impl Runner<'_> {
     /// Commits what is open, and waits for it; nothing open is no error.
     ///
     /// # Errors
-    /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome undetermined (8501).
+    /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome
+    /// undetermined (8501).
     pub fn commit(&mut self) -> Result<()> {
         self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)
     }
 
-    /// Commits what is open. Where there is something to write, `observer` may give a function that takes the outcome,
-    /// on this thread or on another one. Then this does not wait, and answers `true`.
+    /// Commits what is open. Where there is something to write, `observer` may give a function that takes the
+    /// outcome, on this thread or on another one. Then this does not wait, and answers `true`.
     ///
     /// # Errors
     /// Those of [`Runner::commit`], where no observer gets them.

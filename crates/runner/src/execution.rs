@@ -62,7 +62,8 @@ impl Execution<'_> {
         executor::query(query, source, &self.context(None), sink)
     }
 
-    /// Runs INSERT, REPLACE, UPDATE or DELETE. `insert_select`: how INSERT ... SELECT locks the rows that it reads.
+    /// Runs INSERT, REPLACE, UPDATE or DELETE. `insert_select`: how INSERT ... SELECT locks the rows that it
+    /// reads.
     pub fn write(
         &self,
         plan: &Plan,
@@ -80,8 +81,8 @@ impl Execution<'_> {
         Ok(result)
     }
 
-    /// Runs a statement inside another one that has the transaction in use. What it writes stays if it succeeds and
-    /// is undone if it fails.
+    /// Runs a statement inside another one that has the transaction in use. What it writes stays if it
+    /// succeeds and is undone if it fails.
     pub fn nested(
         &self,
         plan: &Plan,

@@ -1,8 +1,9 @@
-//! What a statement does where its node has no lease in the store: it waits for one, and goes on or begins again under it.
+//! What a statement does where its node has no lease in the store: it waits for one, and goes on or begins
+//! again under it.
 //!
-//! A store that pauses for longer than a lease lasts would otherwise fail every statement that comes next, although the node
-//! has a lease again within milliseconds. `docs/schema-changes.md` says why waiting is right, and why a transaction that has
-//! written cannot go on.
+//! A store that pauses for longer than a lease lasts would otherwise fail every statement that comes next,
+//! although the node has a lease again within milliseconds. `docs/schema-changes.md` says why waiting is
+//! right, and why a transaction that has written cannot go on.
 
 use std::time::Duration;
 
@@ -22,8 +23,9 @@ impl Environment<'_> {
     }
 }
 
-/// Waits for a lease before the store is asked for row estimates: without a lease nothing is run in any case, and a store
-/// that does not renew it does not answer such questions either. `time_limit`: that of the statement, which is not started yet.
+/// Waits for a lease before the store is asked for row estimates: without a lease nothing is run in any case,
+/// and a store that does not renew it does not answer such questions either. `time_limit`: that of the
+/// statement, which is not started yet.
 ///
 /// # Errors
 /// 8027 without a lease in time; 3024 at the time limit; 1317 when interrupted.
@@ -77,8 +79,8 @@ impl Runner<'_> {
         self.begin_within_lease(start_ts)
     }
 
-    /// A transaction that had to wait for its timestamp may have begun after the end of the lease, within which it has to
-    /// commit. As long as it has done nothing, it can rely on the next lease.
+    /// A transaction that had to wait for its timestamp may have begun after the end of the lease, within
+    /// which it has to commit. As long as it has done nothing, it can rely on the next lease.
     fn begin_within_lease(&mut self, start_ts: kv::Timestamp) -> Result<()> {
         let is_behind = |fence: &kv::Fence| fence.last() < start_ts;
         if !self.transaction.locks.fence().is_some_and(is_behind) || self.transaction.has_locked() {
@@ -88,8 +90,8 @@ impl Runner<'_> {
         self.regain_lease()
     }
 
-    /// Whether rows that were read at a moment may be returned: they may under a lease that covers it. Waits for such a lease,
-    /// if there is none. `is_bound`: whether the transaction has written or locked rows.
+    /// Whether rows that were read at a moment may be returned: they may under a lease that covers it. Waits
+    /// for such a lease, if there is none. `is_bound`: whether the transaction has written or locked rows.
     ///
     /// # Errors
     /// 8027 if there is none.

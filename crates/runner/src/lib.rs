@@ -1,19 +1,22 @@
 //! Runs one bound statement within a transaction and returns its outcome.
 //!
-//! The input is a plan (`planner::plan`), the locks it needs (`planner::object_access`), an [`Evaluation`] with its
-//! parameters, a [`TransactionContext`] and a sink for rows. A [`Runner`] brings them together:
+//! The input is a plan (`planner::plan`), the locks it needs (`planner::object_access`), an [`Evaluation`]
+//! with its parameters, a [`TransactionContext`] and a sink for rows. A [`Runner`] brings them together:
 //!
-//! 1. [`Runner::lock_tables`] takes the metadata locks, and says whether the plan still fits the schema ([`lock`]).
-//! 2. [`Runner::statement`] opens a statement: what it writes stays as a whole or is undone as a whole ([`runner`]).
-//! 3. Within it, [`Runner::query`] and [`Runner::read_row`] ([`read`]) or [`Runner::write`] ([`write`]) open or join the
-//!    transaction ([`transaction`]), or take a snapshot and no more, and choose the executor ([`execution`]).
+//! 1. [`Runner::lock_tables`] takes the metadata locks, and says whether the plan still fits the schema
+//!    ([`lock`]).
+//! 2. [`Runner::statement`] opens a statement: what it writes stays as a whole or is undone as a whole
+//!    ([`runner`]).
+//! 3. Within it, [`Runner::query`] and [`Runner::read_row`] ([`read`]) or [`Runner::write`] ([`write`]) open
+//!    or join the transaction ([`transaction`]), or take a snapshot and no more, and choose the executor
+//!    ([`execution`]).
 //! 4. The end of the statement commits it, where no transaction outlives it ([`commit`]).
 //!
-//! A statement may run inside another one, in its transaction and with a rollback of its own ([`Runner::nested`]).
-//! Two kinds of failure make the caller run the same statement again ([`Retry`]).
+//! A statement may run inside another one, in its transaction and with a rollback of its own
+//! ([`Runner::nested`]). Two kinds of failure make the caller run the same statement again ([`Retry`]).
 //!
-//! Not here: connections, packets, the text of statements, variables and privileges (`session`); definition statements
-//! (`cluster`); plans (`planner`) and their operators (`executor`, `analytics`).
+//! Not here: connections, packets, the text of statements, variables and privileges (`session`); definition
+//! statements (`cluster`); plans (`planner`) and their operators (`executor`, `analytics`).
 
 mod commit;
 mod engine;

@@ -16,8 +16,8 @@ pub fn use_of(mode: LockMode) -> Use {
 }
 
 impl Runner<'_> {
-    /// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits for one, where
-    /// there is none.
+    /// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits
+    /// for one, where there is none.
     ///
     /// # Errors
     /// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.
@@ -28,8 +28,9 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes the metadata locks of a plan. `false`: one of its tables is not what it was at `schema_version`, for which
-    /// the plan was made; plan again. `are_held`: the caller holds locks of these tables for longer (LOCK TABLES).
+    /// Takes the metadata locks of a plan. `false`: one of its tables is not what it was at `schema_version`,
+    /// for which the plan was made; plan again. `are_held`: the caller holds locks of these tables for longer
+    /// (LOCK TABLES).
     ///
     /// # Errors
     /// 1205 after `lock_wait_timeout`; 1317 or 3024 when interrupted.

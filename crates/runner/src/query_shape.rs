@@ -11,8 +11,9 @@ pub fn has_limit(rel: &Rel) -> bool {
     }
 }
 
-/// Whether a query goes through the rows of a table, or filters. Such a query fails when it is interrupted, even where its
-/// functions have returned early and without an error. To MySQL the row of one key is a constant and no table.
+/// Whether a query goes through the rows of a table, or filters. Such a query fails when it is interrupted,
+/// even where its functions have returned early and without an error. To MySQL the row of one key is a
+/// constant and no table.
 pub fn examines_rows(rel: &Rel) -> bool {
     rel.operators().any(|rel| match rel {
         Rel::Virtual(_) | Rel::Filter { .. } => true,
@@ -24,7 +25,8 @@ pub fn examines_rows(rel: &Rel) -> bool {
     })
 }
 
-/// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no table is not.
+/// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no
+/// table is not.
 pub fn joins_transaction(query: &QueryPlan) -> bool {
     match query.root.source() {
         Rel::Scan(_) => true,

@@ -53,8 +53,8 @@ impl Runner<'_> {
         };
         match result {
             Err(_) if sink.is_full() => Ok(()),
-            // SLEEP() may have returned early, and nothing has looked at the interrupt since. A query that does nothing else
-            // answers 1.
+            // SLEEP() may have returned early, and nothing has looked at the interrupt since. A query that
+            // does nothing else answers 1.
             Ok(()) if examines_rows(&query.root) => with.context.check_interrupted(),
             result => result,
         }
@@ -71,7 +71,8 @@ impl Runner<'_> {
         let env = self.env;
         let transaction = self.transaction.for_locking_read(locking.exclusive, env)?;
         let result = Execution { env, with }.query(query, ReadSource::Transaction(transaction), sink);
-        // After the end of the rows nothing may fail any more, so what the commit would wait for is waited for now.
+        // After the end of the rows nothing may fail any more, so what the commit would wait for is waited
+        // for now.
         self.transaction.settle_with_statement()?;
         // Where the transaction goes on, its locks have to last as long as its lease.
         self.check_read_at(kv::LATEST, || !self.transaction.ends_with_statement())?;
@@ -109,10 +110,12 @@ impl Runner<'_> {
         result
     }
 
-    /// The shortest way of a query: `read` looks up one row of a table by its key. `one_moment`: it reads the store once.
+    /// The shortest way of a query: `read` looks up one row of a table by its key. `one_moment`: it reads the
+    /// store once.
     ///
     /// # Errors
-    /// Those of `read`; 1412 where the snapshot is older than the table's definition; 8027 where no lease covers what was read.
+    /// Those of `read`; 1412 where the snapshot is older than the table's definition; 8027 where no lease
+    /// covers what was read.
     pub fn read_row<T>(
         &mut self,
         table: &Table,

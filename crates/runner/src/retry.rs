@@ -1,10 +1,12 @@
-//! Statements that are run again after a failure of which no client hears. The caller runs them again from the start, their
-//! metadata locks included.
+//! Statements that are run again after a failure of which no client hears. The caller runs them again from
+//! the start, their metadata locks included.
 //!
-//! - The lease of the node was over when the statement came to its end, and nothing is committed: it runs under the next lease.
-//! - An INSERT met a duplicate at its commit. On a cluster it costs a round trip for each region to lock the keys of new rows
-//!   before they are written, and the commit looks at the keys in any case. Nearly no INSERT meets a duplicate, so the first
-//!   run takes no locks; the second one takes them, and finds whose key it was, for MySQL's error.
+//! - The lease of the node was over when the statement came to its end, and nothing is committed: it runs
+//!   under the next lease.
+//! - An INSERT met a duplicate at its commit. On a cluster it costs a round trip for each region to lock the
+//!   keys of new rows before they are written, and the commit looks at the keys in any case. Nearly no INSERT
+//!   meets a duplicate, so the first run takes no locks; the second one takes them, and finds whose key it
+//!   was, for MySQL's error.
 
 use std::time::Instant;
 
@@ -43,8 +45,8 @@ impl Retry {
         self.defers_duplicates
     }
 
-    /// Whether to run the statement again after an error. It has sent no row and left nothing that cannot be undone.
-    /// `started`: when its first run began.
+    /// Whether to run the statement again after an error. It has sent no row and left nothing that cannot be
+    /// undone. `started`: when its first run began.
     #[cold]
     pub fn runs_again(&mut self, runner: &mut Runner<'_>, error: &Error, started: Instant) -> bool {
         match error.code {

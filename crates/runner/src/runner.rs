@@ -13,8 +13,8 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. Where no transaction
-    /// outlives the statement, it is committed.
+    /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. Where no
+    /// transaction outlives the statement, it is committed.
     ///
     /// # Errors
     /// Those of `body`, 3024 in place of 1317 at the time limit; those of the commit.
@@ -58,7 +58,8 @@ impl Runner<'_> {
     }
 }
 
-/// Whether an error ends the whole transaction, as a deadlock does in InnoDB. Any other undoes its statement alone.
+/// Whether an error ends the whole transaction, as a deadlock does in InnoDB. Any other undoes its statement
+/// alone.
 fn ends_transaction(code: u16) -> bool {
     matches!(
         code,

@@ -1,8 +1,8 @@
 //! The transaction that statements run in: when one is opened, what its statements see, how it ends.
 //!
-//! With autocommit on and no BEGIN, a statement that only reads takes a snapshot and nothing else; a statement that writes
-//! or locks is a transaction of its own. Otherwise the first statement opens a transaction, which lasts until COMMIT,
-//! ROLLBACK, or a statement that commits implicitly (manual 13.3.3).
+//! With autocommit on and no BEGIN, a statement that only reads takes a snapshot and nothing else; a
+//! statement that writes or locks is a transaction of its own. Otherwise the first statement opens a
+//! transaction, which lasts until COMMIT, ROLLBACK, or a statement that commits implicitly (manual 13.3.3).
 //!
 //! Not here: waits for a lease ([`crate::lease`]), the end of a statement ([`crate::runner`]).
 
@@ -125,7 +125,8 @@ impl TransactionContext {
             .map_or((self.next, false), |o| (o.asked, o.began_with_snapshot))
     }
 
-    /// Whether a statement that writes what it reads elsewhere locks that: above READ COMMITTED (manual 15.7.3).
+    /// Whether a statement that writes what it reads elsewhere locks that: above READ COMMITTED (manual
+    /// 15.7.3).
     pub(crate) fn locks_what_it_reads(&self) -> bool {
         let repeats = |open: &&Open| open.isolation == Isolation::RepeatableRead;
         self.open
@@ -143,7 +144,8 @@ impl TransactionContext {
         self.open.as_ref().map_or(self.next, of_open)
     }
 
-    /// Whether the next transaction of a statement's own leaves it to its commit to find duplicates ([`crate::Retry`]).
+    /// Whether the next transaction of a statement's own leaves it to its commit to find duplicates
+    /// ([`crate::Retry`]).
     pub fn set_defers_duplicates(&mut self, defers: bool) {
         self.defers_duplicates = defers;
     }
@@ -198,8 +200,8 @@ impl TransactionContext {
         }))
     }
 
-    /// Fails with 1792 if the open transaction, or else the one that a statement would open now, may only read. SET TRANSACTION
-    /// stays in force for the next statement where this one fails so.
+    /// Fails with 1792 if the open transaction, or else the one that a statement would open now, may only
+    /// read. SET TRANSACTION stays in force for the next statement where this one fails so.
     pub fn check_read_write(&self, read_only_by_default: bool) -> Result<()> {
         let read_only = match &self.open {
             Some(open) => open.read_only,
@@ -220,8 +222,8 @@ impl TransactionContext {
         self.ensure(env)
     }
 
-    /// Prepares the transaction that a plain read of tables runs in, at the snapshot its isolation level asks for. `false`: the
-    /// read needs none, being one of its own.
+    /// Prepares the transaction that a plain read of tables runs in, at the snapshot its isolation level asks
+    /// for. `false`: the read needs none, being one of its own.
     pub(crate) fn for_read(&mut self, env: Environment<'_>) -> Result<bool> {
         if self.open.is_none() && env.settings.autocommit {
             self.next = Characteristics::default();
@@ -237,8 +239,8 @@ impl TransactionContext {
         Ok(true)
     }
 
-    /// A statement that is no plan has read definitions, or looked at tables only: with autocommit off it is the first statement
-    /// of a transaction. `fixes_snapshot`: as a plain read of tables does.
+    /// A statement that is no plan has read definitions, or looked at tables only: with autocommit off it is
+    /// the first statement of a transaction. `fixes_snapshot`: as a plain read of tables does.
     ///
     /// # Errors
     /// Those of the store.
@@ -252,7 +254,8 @@ impl TransactionContext {
         Ok(())
     }
 
-    /// The transaction a locking read runs in. FOR SHARE is allowed in a READ ONLY transaction, FOR UPDATE is not.
+    /// The transaction a locking read runs in. FOR SHARE is allowed in a READ ONLY transaction, FOR UPDATE is
+    /// not.
     pub(crate) fn for_locking_read(
         &mut self,
         exclusive: bool,
@@ -288,7 +291,8 @@ impl TransactionContext {
         self.open.as_ref().is_some_and(|o| !o.lasting)
     }
 
-    /// Waits for what the statement's own transaction depends on ([`Transaction::settle`]), which its commit would wait for.
+    /// Waits for what the statement's own transaction depends on ([`Transaction::settle`]), which its commit
+    /// would wait for.
     pub(crate) fn settle_with_statement(&self) -> Result<()> {
         match &self.open {
             Some(open) if !open.lasting => Ok(open.transaction.settle()?),
@@ -304,8 +308,8 @@ impl TransactionContext {
             .map(|o| o.transaction.savepoint())
     }
 
-    /// Ends a statement: its writes stay, or are undone. Without a savepoint it is the statement that has opened the
-    /// transaction (autocommit is off), which stays open.
+    /// Ends a statement: its writes stay, or are undone. Without a savepoint it is the statement that has
+    /// opened the transaction (autocommit is off), which stays open.
     pub(crate) fn end_statement(&mut self, savepoint: Option<Savepoint>, keep: bool) {
         let Some(open) = &mut self.open else { return };
         let Some(savepoint) = savepoint.or(open.first_statement.take()) else {
@@ -401,8 +405,8 @@ impl TransactionContext {
     /// 1305 where there is none of this name.
     pub fn release(&mut self, name: &str) -> Result<()> {
         let position = self.find_savepoint(name)?;
-        // The store's savepoint is left to the transaction: a name that was used again may stand before older ones here and
-        // after them in the store, where releasing it would end those too.
+        // The store's savepoint is left to the transaction: a name that was used again may stand before older
+        // ones here and after them in the store, where releasing it would end those too.
         self.truncate_savepoints(position);
         Ok(())
     }

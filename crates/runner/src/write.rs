@@ -22,8 +22,8 @@ impl Runner<'_> {
     /// Runs a write in the transaction that is open, or opens one.
     ///
     /// # Errors
-    /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be written; 1175 in safe
-    /// update mode.
+    /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be
+    /// written; 1175 in safe update mode.
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
         self.check_may_write(plan)?;
         self.open_for_writing()?;
@@ -32,8 +32,8 @@ impl Runner<'_> {
         execution.write(plan, self.transaction.opened()?, insert_select)
     }
 
-    /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes stays if it
-    /// succeeds and is undone if it fails; the outer statement decides about both.
+    /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes
+    /// stays if it succeeds and is undone if it fails; the outer statement decides about both.
     ///
     /// # Errors
     /// Those of the statement.
@@ -43,8 +43,8 @@ impl Runner<'_> {
         execution.nested(plan, self.transaction.opened()?, insert_select, sink)
     }
 
-    /// How INSERT ... SELECT locks the rows that it reads: above READ COMMITTED (manual 15.7.3), and not in optimistic
-    /// transactions. A cluster locks many rows at once for one owner only.
+    /// How INSERT ... SELECT locks the rows that it reads: above READ COMMITTED (manual 15.7.3), and not in
+    /// optimistic transactions. A cluster locks many rows at once for one owner only.
     fn insert_select_locking(&self) -> Option<Locking> {
         let locks = self.transaction.locks_what_it_reads();
         locks.then_some(Locking {

@@ -1,4 +1,5 @@
-//! Defaults as text: the values of rows that are older than their column, and TIMESTAMPs in different time zones.
+//! Defaults as text: the values of rows that are older than their column, and TIMESTAMPs in different time
+//! zones.
 
 use functions::TimeZone;
 use types::temporal::DateTime;
@@ -6,7 +7,8 @@ use types::{SqlType, TypeKind};
 
 use crate::model::{Column, Default};
 
-/// [`Column::original_default`] of a new column: the value that existing rows have for it. `now_us`: when the ALTER TABLE began.
+/// [`Column::original_default`] of a new column: the value that existing rows have for it. `now_us`: when the
+/// ALTER TABLE began.
 pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Literal(text) => Some(text.clone()),

@@ -80,9 +80,9 @@ pub enum AlterLock {
     Exclusive,
 }
 
-/// A definition whose columns and indexes have no ids yet (0) and state Public. [`crate::new_table()`] checks it as a whole
-/// (names, key lengths, row size ...), gives an index with an empty name the name MySQL would, makes the primary key's
-/// columns NOT NULL, and puts indexes into MySQL's order.
+/// A definition whose columns and indexes have no ids yet (0) and state Public. [`crate::new_table()`] checks
+/// it as a whole (names, key lengths, row size ...), gives an index with an empty name the name MySQL would,
+/// makes the primary key's columns NOT NULL, and puts indexes into MySQL's order.
 #[derive(Debug, Clone)]
 pub struct TableDefinition {
     pub columns: Vec<Column>,
@@ -120,8 +120,8 @@ pub enum AlterChange {
         from: String,
         to: String,
     },
-    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition with its name. If a stored value would change, it is
-    /// refused with 1235.
+    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition with its name. If a stored value would
+    /// change, it is refused with 1235.
     ModifyColumn {
         name: String,
         column: Column,

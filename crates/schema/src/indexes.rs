@@ -4,8 +4,8 @@ use types::{Error, Result};
 
 use crate::model::{Column, Handle, Index, Table};
 
-/// Removes prefixes that are as long as the column, names indexes without a name, makes the primary key's columns NOT NULL, and
-/// sorts the indexes.
+/// Removes prefixes that are as long as the column, names indexes without a name, makes the primary key's
+/// columns NOT NULL, and sorts the indexes.
 ///
 /// # Errors
 /// 1105 for an index without columns.
@@ -64,8 +64,8 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
         .ok_or_else(|| Error::internal("no free index name"))
 }
 
-/// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique ones, those with
-/// prefixes are last. Otherwise the order of the statement stays.
+/// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique
+/// ones, those with prefixes are last. Otherwise the order of the statement stays.
 fn sort(table: &mut Table) {
     let columns = &table.columns;
     let rank = |index: &Index| {

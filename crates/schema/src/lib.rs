@@ -1,13 +1,16 @@
 //! What a database, a table, a column and an index is, and how a table is laid out in keys.
 //!
 //! - [`model`]: the definitions. A [`model::Schema`] is all of them at one version and never changes.
-//! - [`definition`]: what a data definition statement asks for. [`new_table()`] makes a table of it, within MySQL's [`limits`].
+//! - [`definition`]: what a data definition statement asks for. [`new_table()`] makes a table of it, within
+//!   MySQL's [`limits`].
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
-//! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the text of error 1062.
+//! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
+//!   text of error 1062.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
-//! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes them, `system` has
-//! the tables that describe them. The bytes of a key or a row are `codec`'s. Start at [`model`].
+//! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
+//! them, `system` has the tables that describe them. The bytes of a key or a row are `codec`'s. Start at
+//! [`model`].
 
 pub mod default_value;
 pub mod definition;

@@ -1,4 +1,5 @@
-//! Databases, tables, columns and indexes. A [`Schema`] is immutable: a reader that holds an [`Arc`] of one never sees it change.
+//! Databases, tables, columns and indexes. A [`Schema`] is immutable: a reader that holds an [`Arc`] of one
+//! never sees it change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -61,8 +62,8 @@ pub struct Table {
     pub created_us: i64,
     /// Changes with every schema change of this table.
     pub revision: u64,
-    /// Older snapshots cannot be read with this definition: at their time, the table or one of its indexes did not exist, or
-    /// had other data. See [`Table::check_readable_at`].
+    /// Older snapshots cannot be read with this definition: at their time, the table or one of its indexes
+    /// did not exist, or had other data. See [`Table::check_readable_at`].
     #[serde(default)]
     pub readable_from_ts: u64,
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
@@ -73,15 +74,16 @@ pub struct Table {
 /// How MySQL treats a table of `information_schema` and its like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SystemTraits {
-    /// It is a view: in results, its columns have the view's names. The columns of other tables have the names that the query
-    /// uses.
+    /// It is a view: in results, its columns have the view's names. The columns of other tables have the
+    /// names that the query uses.
     pub is_view: bool,
     /// It is stored in InnoDB, so a query of it is part of a transaction.
     pub is_transactional: bool,
 }
 
 impl Table {
-    /// A table with a name and columns, and no indexes. With a negative id nothing of it is stored ([`Table::is_virtual`]).
+    /// A table with a name and columns, and no indexes. With a negative id nothing of it is stored
+    /// ([`Table::is_virtual`]).
     pub fn of_columns(id: i64, database: &str, name: &str, columns: Vec<Column>) -> Self {
         Self {
             id,
@@ -133,7 +135,8 @@ pub struct Column {
     pub auto_random: Option<AutoRandom>,
     pub comment: String,
     pub state: SchemaState,
-    /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of [`Default::Literal`]).
+    /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of
+    /// [`Default::Literal`]).
     pub original_default: Option<String>,
 }
 
@@ -175,13 +178,13 @@ pub enum Default {
     /// No DEFAULT clause: NULL where the column is nullable, else the column must be given.
     None,
     Null,
-    /// Text that is cast to the column's type: binary data as `0x` and hexadecimal digits; a FLOAT with all digits, of which
-    /// clients see six.
+    /// Text that is cast to the column's type: binary data as `0x` and hexadecimal digits; a FLOAT with all
+    /// digits, of which clients see six.
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,
-    /// The same as an expression, `(now(fsp))`, with a precision of its own that is at most the column's. No other expression
-    /// can be a default.
+    /// The same as an expression, `(now(fsp))`, with a precision of its own that is at most the column's. No
+    /// other expression can be a default.
     NowExpression(u8),
     /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
     Dropped,
@@ -288,14 +291,16 @@ impl Database {
         })
     }
 
-    /// Whether the server itself provides it (`information_schema` and others). It is not stored and cannot be changed.
+    /// Whether the server itself provides it (`information_schema` and others). It is not stored and cannot
+    /// be changed.
     pub fn is_system(&self) -> bool {
         self.id < 0
     }
 }
 
 impl Table {
-    /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
+    /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`,
+    /// `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
     }
@@ -359,7 +364,8 @@ impl Table {
         self.indexes.iter().filter(|i| i.state == SchemaState::Public)
     }
 
-    /// Checks the positions and ids within the definition, so that no user of it can index out of bounds. The error is the reason.
+    /// Checks the positions and ids within the definition, so that no user of it can index out of bounds. The
+    /// error is the reason.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.columns.is_empty() {
             return Err("it has no columns".to_owned());

@@ -1,4 +1,5 @@
-//! A table as CREATE TABLE defines it: ids for its columns and indexes, names for indexes without one, MySQL's limits.
+//! A table as CREATE TABLE defines it: ids for its columns and indexes, names for indexes without one,
+//! MySQL's limits.
 
 use types::{Result, Warning, errno};
 
@@ -7,7 +8,8 @@ use crate::limits::check_table;
 use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{indexes, sharded_id};
 
-/// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds since 1970.
+/// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds
+/// since 1970.
 ///
 /// # Errors
 /// MySQL's for a name, a key or a row that is too long, and the like: see [`check_table`].
@@ -63,7 +65,8 @@ pub fn new_table(
     Ok((table, warnings))
 }
 
-/// CREATE TABLE ... LIKE: a copy of the definition, whose ids start from 1. Indexes that are still being built are left out.
+/// CREATE TABLE ... LIKE: a copy of the definition, whose ids start from 1. Indexes that are still being
+/// built are left out.
 pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     let mut table = Table {
         name: name.name.clone(),

@@ -1,9 +1,10 @@
-//! Ids that are distributed over a table, so that new rows are not all at its end: values of AUTO_RANDOM and, with
-//! SHARD_ROW_ID_BITS, the hidden ids of rows without a primary key.
+//! Ids that are distributed over a table, so that new rows are not all at its end: values of AUTO_RANDOM and,
+//! with SHARD_ROW_ID_BITS, the hidden ids of rows without a primary key.
 //!
-//! The layout is the one that TiDB documents, from the top: a sign bit (0; none in BIGINT UNSIGNED), reserved bits (0), the
-//! shard, the sequence. The sequence alone makes ids different; it is a counter in the store. The shard is a hash of the
-//! transaction's start timestamp, so that the rows of one transaction are neighbours and those of two transactions are not.
+//! The layout is the one that TiDB documents, from the top: a sign bit (0; none in BIGINT UNSIGNED), reserved
+//! bits (0), the shard, the sequence. The sequence alone makes ids different; it is a counter in the store.
+//! The shard is a hash of the transaction's start timestamp, so that the rows of one transaction are
+//! neighbours and those of two transactions are not.
 
 use serde::{Deserialize, Serialize};
 use types::Error;
@@ -96,7 +97,8 @@ impl IdLayout {
         ones(self.sequence_bits)
     }
 
-    /// The id of a sequence number, which is at most [`Self::last`], in a transaction that began at `start_ts`.
+    /// The id of a sequence number, which is at most [`Self::last`], in a transaction that began at
+    /// `start_ts`.
     pub fn id(self, start_ts: u64, sequence: u64) -> u64 {
         let shard = mixed(start_ts) & ones(self.shard_bits);
         self.at_shard(shard) | sequence
@@ -107,7 +109,8 @@ impl IdLayout {
         id & self.last()
     }
 
-    /// The first ids of the parts, except for the first part, if all ids are divided into 2^`bits` parts of equal size.
+    /// The first ids of the parts, except for the first part, if all ids are divided into 2^`bits` parts of
+    /// equal size.
     pub fn boundaries(self, bits: u8) -> impl Iterator<Item = u64> {
         let bits = bits.min(self.shard_bits);
         let step = 1u64 << (self.shard_bits - bits);
@@ -159,7 +162,8 @@ mod tests {
             .layout(unsigned)
     }
 
-    /// The figures of TiDB's documentation: AUTO_RANDOM(5) has 288230376151711743 ids, AUTO_RANDOM(5, 54) none above 2^53-1.
+    /// The figures of TiDB's documentation: AUTO_RANDOM(5) has 288230376151711743 ids, AUTO_RANDOM(5, 54)
+    /// none above 2^53-1.
     #[test]
     fn the_layout_is_tidbs() {
         assert_eq!(layout(5, 64, false).last(), 288_230_376_151_711_743);

@@ -19,7 +19,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Opens a store that no other process may use meanwhile. A new store gets the account `root@localhost` without a password.
+    /// Opens a store that no other process may use meanwhile. A new store gets the account `root@localhost`
+    /// without a password.
     ///
     /// # Errors
     /// 1105 with what is damaged when stored metadata make no sense; those of the store.

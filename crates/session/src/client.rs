@@ -87,8 +87,8 @@ impl Client {
         (user, host) == (self.account.user.as_str(), self.account.host.as_str())
     }
 
-    /// Fails with 1044 unless the account has the privileges that a plan needs. Accounts have privileges on whole databases
-    /// only, so far.
+    /// Fails with 1044 unless the account has the privileges that a plan needs. Accounts have privileges on
+    /// whole databases only, so far.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
         if self.account.privileges.everything {
             return Ok(());

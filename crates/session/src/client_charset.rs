@@ -49,11 +49,12 @@ impl Session {
             .unwrap_or(Collation::DEFAULT)
     }
 
-    /// The collation that the handshake asked for, by number. A number that means nothing to MySQL is the server's default
-    /// there, and here.
+    /// The collation that the handshake asked for, by number. A number that means nothing to MySQL is the
+    /// server's default there, and here.
     ///
     /// # Errors
-    /// 1273 for a collation that MySQL has and StemDB has not, 1231 for one of a character set that no client may speak.
+    /// 1273 for a collation that MySQL has and StemDB has not, 1231 for one of a character set that no client
+    /// may speak.
     pub(crate) fn set_connection_collation(&mut self, id: u16) -> Result<()> {
         let collation = match (Collation::from_id(id), other_collations::refused(id)) {
             (Some(collation), _) => collation,

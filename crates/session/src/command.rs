@@ -159,8 +159,8 @@ impl Session {
         })
     }
 
-    /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8 are encoded for
-    /// the planner, which decodes them, or refuses them where they stand.
+    /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8
+    /// are encoded for the planner, which decodes them, or refuses them where they stand.
     pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
         match self.settings.charset_client {
             Charset::Latin1 => self.decode_text(bytes).map(Cow::Owned),

@@ -11,8 +11,8 @@ use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;
 
-/// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect, the client gets
-/// an error and does not wait for ever.
+/// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect,
+/// the client gets an error and does not wait for ever.
 struct ReplyGuard(Option<Arc<dyn PendingReply>>);
 
 impl ReplyGuard {
@@ -53,7 +53,8 @@ pub struct Deferral<'a> {
 }
 
 impl Committer<'_> {
-    /// Commits what the runner has open. Where the reply waits for it, this does not: it says that all went well.
+    /// Commits what the runner has open. Where the reply waits for it, this does not: it says that all went
+    /// well.
     pub fn commit(self, runner: &mut Runner<'_>) -> Result<()> {
         let mut held = None;
         let observer = || {

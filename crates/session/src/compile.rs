@@ -38,8 +38,8 @@ impl Session {
         }
     }
 
-    /// Finds the shared plan of a text statement whose literals have become parameters. `None`: the text is not of a
-    /// kind that is shared, or has to be planned as it stands.
+    /// Finds the shared plan of a text statement whose literals have become parameters. `None`: the text is
+    /// not of a kind that is shared, or has to be planned as it stands.
     pub(crate) fn find_normalized(&self, template: &Template) -> Result<Option<Arc<CachedPlan>>> {
         let key = self.key(&template.text, &template.types);
         if let Some(found) = self.cached(&key) {

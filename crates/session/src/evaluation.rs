@@ -1,4 +1,5 @@
-//! Evaluation contexts: what the expressions of a statement read of it and of its session, and what they leave behind.
+//! Evaluation contexts: what the expressions of a statement read of it and of its session, and what they
+//! leave behind.
 
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use types::Value;
 
 use crate::view::SessionView;
 
-/// Makes the evaluation contexts of a session's statements, out of the one before where it is not in use any more.
+/// Makes the evaluation contexts of a session's statements, out of the one before where it is not in use any
+/// more.
 #[derive(Default)]
 pub struct EvalContexts {
     unused: Option<Arc<EvalContext>>,
@@ -55,8 +57,8 @@ impl EvalContexts {
         })
     }
 
-    /// Takes a context back for the next statement, but for its parameters, which may be large. Neither what interrupts it
-    /// nor its user-level locks change in a session's life.
+    /// Takes a context back for the next statement, but for its parameters, which may be large. Neither what
+    /// interrupts it nor its user-level locks change in a session's life.
     pub fn give_back(&mut self, mut context: Arc<EvalContext>) -> Vec<Value> {
         match Arc::get_mut(&mut context) {
             Some(unused) => {

@@ -40,7 +40,8 @@ impl Session {
         self.client.refresh(&self.shared.catalog.accounts);
     }
 
-    /// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between plan and metadata lock.
+    /// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between
+    /// plan and metadata lock.
     ///
     /// # Errors
     /// The client is gone.
@@ -97,8 +98,9 @@ impl Session {
         }
     }
 
-    /// Takes the metadata locks of a plan the account may run, planning it again while the schema changes between
-    /// plan and lock. On an error, locks that no transaction holds are released at the end of the statement.
+    /// Takes the metadata locks of a plan the account may run, planning it again while the schema changes
+    /// between plan and lock. On an error, locks that no transaction holds are released at the end of the
+    /// statement.
     pub(crate) fn lock_current(
         &mut self,
         compiled: &mut Compiled,
@@ -124,7 +126,8 @@ impl Session {
         Err(schema_has_changed())
     }
 
-    /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the plan.
+    /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the
+    /// plan.
     fn check_table_locks(&mut self, plan: &CachedPlan) -> Result<bool> {
         if let Err(error) = self.table_locks.check_lease(&self.shared.engine.cluster) {
             // What the transaction has done cannot be committed any more.
@@ -134,8 +137,8 @@ impl Session {
         self.table_locks.check_plan(&plan.accesses)
     }
 
-    /// The short way of `SELECT columns FROM t WHERE key = ?`: from the store's bytes to the packet's, with no operators and no
-    /// batches in between. `None`: it is another query.
+    /// The short way of `SELECT columns FROM t WHERE key = ?`: from the store's bytes to the packet's, with
+    /// no operators and no batches in between. `None`: it is another query.
     fn run_point(
         &mut self,
         (plan, query): (&CachedPlan, &QueryPlan),
@@ -209,8 +212,8 @@ impl Session {
         Ok(sent.map(|()| Outcome::Sent))
     }
 
-    /// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: the commit is waited for,
-    /// and not left to the reply.
+    /// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: the commit
+    /// is waited for, and not left to the reply.
     fn run_write(
         &mut self,
         (kind, plan): (Kind, &Plan),
@@ -282,7 +285,8 @@ impl Session {
         (self.user_variables.assignments(), self.user_locks.uses())
     }
 
-    /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern SELECT only.
+    /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern
+    /// SELECT only.
     pub(crate) fn start_deadline(&self, plan: Option<&Plan>) {
         let limit = match plan {
             Some(Plan::Query(query)) => query.max_execution.unwrap_or(self.settings.max_execution),

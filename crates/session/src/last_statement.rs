@@ -1,4 +1,5 @@
-//! What the information functions say of the statement before: LAST_INSERT_ID(), ROW_COUNT(), FOUND_ROWS() (manual 12.15).
+//! What the information functions say of the statement before: LAST_INSERT_ID(), ROW_COUNT(), FOUND_ROWS()
+//! (manual 12.15).
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]

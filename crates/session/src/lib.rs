@@ -1,22 +1,24 @@
 //! One connection's state, and a query's way from packet to packets.
 //!
 //! 1. **Packet.** `server` gives a command packet to [`Session::handle`], which decodes it ([`command`]).
-//! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of the execution before
-//!    ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it in the plan cache of all connections
-//!    or has `planner` make it.
-//! 3. **Run.** [`execute`] checks the account's privileges ([`client`]), has `runner` take the metadata locks the plan lists,
-//!    and gives it the plan with an evaluation context ([`evaluation`]) and a sink ([`result_set`]). `runner` opens or joins
-//!    the transaction and calls an executor. If the schema has changed, the statement is planned again. [`parts`] takes the
-//!    session apart for that time.
-//! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the executor. Column
-//!    definitions are encoded once per plan ([`attachment`]).
-//! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may wait for the log in the session's
-//!    place ([`commit`]).
+//! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of
+//!    the execution before ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it
+//!    in the plan cache of all connections or has `planner` make it.
+//! 3. **Run.** [`execute`] checks the account's privileges ([`client`]), has `runner` take the metadata locks
+//!    the plan lists, and gives it the plan with an evaluation context ([`evaluation`]) and a sink
+//!    ([`result_set`]). `runner` opens or joins the transaction and calls an executor. If the schema has
+//!    changed, the statement is planned again. [`parts`] takes the session apart for that time.
+//! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the
+//!    executor. Column definitions are encoded once per plan ([`attachment`]).
+//! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may wait for the
+//!    log in the session's place ([`commit`]).
 //!
-//! A statement that is no plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one kind in a file.
+//! A statement that is no plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one kind
+//! in a file.
 //!
-//! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`); transactions, locks and retries
-//! (`runner`). To add a system variable, start at [`variables`]; to add a statement, at [`statement`].
+//! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`); transactions, locks and
+//! retries (`runner`). To add a system variable, start at [`variables`]; to add a statement, at
+//! [`statement`].
 
 mod attachment;
 pub mod catalog;

@@ -39,7 +39,8 @@ pub fn is_not_for_clients(charset: &str) -> bool {
 /// Character sets in which MySQL reads no statements either.
 const NOT_FOR_CLIENTS: [&str; 4] = ["ucs2", "utf16", "utf16le", "utf32"];
 
-/// `SELECT id, collation_name FROM information_schema.collations` of MySQL 8.0.33, without those of [`types::Collation`].
+/// `SELECT id, collation_name FROM information_schema.collations` of MySQL 8.0.33, without those of
+/// [`types::Collation`].
 #[rustfmt::skip]
 const OTHERS: &[(u16, &str)] = &[
     (1, "big5_chinese_ci"),

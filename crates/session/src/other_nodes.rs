@@ -36,8 +36,8 @@ impl Responder for ThisNode {
 
     fn renumbered(&self, number: u32) {
         let Some(shared) = self.0.upgrade() else { return };
-        // Connections of another node have these ids by now, or will have them. Nothing that these connections did since could
-        // have been committed.
+        // Connections of another node have these ids by now, or will have them. Nothing that these
+        // connections did since could have been committed.
         for process in shared.processes.all() {
             if node_of(process.id) != u64::from(number) {
                 process.kill();
@@ -73,8 +73,8 @@ impl Shared {
         self.processes.next_id(node.map(|node| node.number))
     }
 
-    /// SET GLOBAL, on all nodes: on this one at once, on others within a moment. Returns a warning's text when the value was
-    /// adjusted.
+    /// SET GLOBAL, on all nodes: on this one at once, on others within a moment. Returns a warning's text
+    /// when the value was adjusted.
     pub(crate) fn set_global(
         &self,
         definition: &'static Definition,
@@ -197,8 +197,8 @@ impl Shared {
         }
     }
 
-    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does not reply
-    /// contributes none, and a warning.
+    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does
+    /// not reply contributes none, and a warning.
     pub(crate) fn cluster_processes(
         &self,
         requester: Requester,

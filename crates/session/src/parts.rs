@@ -1,5 +1,5 @@
-//! The session, taken apart for the time of a statement: the runner changes the transaction while sinks and virtual tables
-//! read the rest.
+//! The session, taken apart for the time of a statement: the runner changes the transaction while sinks and
+//! virtual tables read the rest.
 
 use std::sync::Arc;
 
@@ -89,7 +89,8 @@ impl Session {
         self.eval_context(self.command_params.clone(), strictness)
     }
 
-    /// Takes over what functions have left for the session: warnings, LAST_INSERT_ID(expr), assignments to variables.
+    /// Takes over what functions have left for the session: warnings, LAST_INSERT_ID(expr), assignments to
+    /// variables.
     pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
         self.diagnostics.collect(eval, self.settings.warnings);
         let set = eval

@@ -109,8 +109,8 @@ impl Process {
     }
 }
 
-/// Low bits of a connection's number that count connections, where several servers share a store. Above them is the number
-/// of the server: together they fit the 32 bits that the protocol has.
+/// Low bits of a connection's number that count connections, where several servers share a store. Above them
+/// is the number of the server: together they fit the 32 bits that the protocol has.
 const COUNT_BITS: u32 = 21;
 const _: () = assert!(NUMBER_MAX.leading_zeros() == COUNT_BITS);
 
@@ -129,8 +129,9 @@ pub struct ProcessList {
 }
 
 impl ProcessList {
-    /// A number for a new connection, which no other connection to the store has. A server that has the store to itself counts
-    /// through all 32 bits, a node through those below its number (2 million). Numbers in use are passed over.
+    /// A number for a new connection, which no other connection to the store has. A server that has the store
+    /// to itself counts through all 32 bits, a node through those below its number (2 million). Numbers in
+    /// use are passed over.
     pub fn next_id(&self, node: Option<u32>) -> u64 {
         let (first, bits) = match node {
             Some(number) => (u64::from(number) << COUNT_BITS, COUNT_BITS),

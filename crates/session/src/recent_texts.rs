@@ -1,5 +1,5 @@
-//! Texts that a session has run lately, with their plans. The next text of the same shape, which differs in its literals only,
-//! is neither normalised nor looked up in the plan cache of all connections.
+//! Texts that a session has run lately, with their plans. The next text of the same shape, which differs in
+//! its literals only, is neither normalised nor looked up in the plan cache of all connections.
 
 use std::sync::Arc;
 
@@ -35,8 +35,9 @@ pub struct PlanScope {
 }
 
 impl RecentTexts {
-    /// A text's shape and plan, which may be out of date, and its literals. It is away from here until it is put back: one more
-    /// owner of the plan would have to be counted in a cache line that all connections share.
+    /// A text's shape and plan, which may be out of date, and its literals. It is away from here until it is
+    /// put back: one more owner of the plan would have to be counted in a cache line that all connections
+    /// share.
     pub fn take(
         &mut self,
         text: &str,

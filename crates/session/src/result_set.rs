@@ -13,8 +13,8 @@ use wire::session_track::SessionTrack;
 use crate::columns::Columns;
 use crate::reply_context::ReplyContext;
 
-/// Sends rows as they come. The column definitions go with the first of them, so that an error before it is an error
-/// packet and nothing else.
+/// Sends rows as they come. The column definitions go with the first of them, so that an error before it is
+/// an error packet and nothing else.
 pub struct ResultSetSink<'a> {
     reply: ReplyContext,
     columns: Columns<'a>,

@@ -1,5 +1,5 @@
-//! One connection's state, and how it begins and ends. A method is in the file of the field that it is about; what needs
-//! several fields is in the file of its step on a query's way (see the crate's documentation).
+//! One connection's state, and how it begins and ends. A method is in the file of the field that it is about;
+//! what needs several fields is in the file of its step on a query's way (see the crate's documentation).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -33,7 +33,8 @@ pub struct Shared {
     pub started: Instant,
     /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
     pub(crate) prepared_count: Arc<AtomicU64>,
-    /// Held while global variables are read from the store and taken over, so that older values never replace newer ones.
+    /// Held while global variables are read from the store and taken over, so that older values never replace
+    /// newer ones.
     pub(crate) globals_turn: Mutex<()>,
     /// Counters of connections, which sessions do not see.
     connections: OnceLock<Counters>,

@@ -1,8 +1,9 @@
-//! The tables that LOCK TABLES and FLUSH TABLES WITH READ LOCK have locked for a session, and what it may do meanwhile.
+//! The tables that LOCK TABLES and FLUSH TABLES WITH READ LOCK have locked for a session, and what it may do
+//! meanwhile.
 //!
-//! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no others
-//! (manual 13.3.6). The statements: [`crate::statement::lock_tables`]. The locks themselves, and the waits for them:
-//! `cluster::metadata_lock`.
+//! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no
+//! others (manual 13.3.6). The statements: [`crate::statement::lock_tables`]. The locks themselves, and the
+//! waits for them: `cluster::metadata_lock`.
 
 use cluster::Cluster;
 use cluster::metadata_lock::{SessionLocks, Use};
@@ -175,7 +176,8 @@ impl TableLocks {
         }
     }
 
-    /// Unlocks tables that were locked under a lease of the server which is over: other servers have not waited for it.
+    /// Unlocks tables that were locked under a lease of the server which is over: other servers have not
+    /// waited for it.
     ///
     /// # Errors
     /// 8027 if there were such.
@@ -231,7 +233,8 @@ pub fn lease_term(cluster: &Cluster) -> Option<u64> {
     cluster.node().map(|node| node.term)
 }
 
-/// Whether the error is one of [`TableLocks`], or of a table that does not exist: a maintenance statement shows them as rows.
+/// Whether the error is one of [`TableLocks`], or of a table that does not exist: a maintenance statement
+/// shows them as rows.
 pub fn is_lock_error(error: &Error) -> bool {
     matches!(error.code, ER_TABLE_NOT_LOCKED | ER_TABLE_NOT_LOCKED_FOR_WRITE)
         || error.code == errno::ER_NO_SUCH_TABLE

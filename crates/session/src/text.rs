@@ -68,8 +68,8 @@ impl Session {
         self.statements(text, &parsed, out)
     }
 
-    /// The shape, the plan and the literals of a text whose plan is shared by all texts that differ in literals only. `None`: the
-    /// text has to be parsed.
+    /// The shape, the plan and the literals of a text whose plan is shared by all texts that differ in
+    /// literals only. `None`: the text has to be parsed.
     fn find_recent(&mut self, text: &str) -> Result<Option<(Box<RecentText>, Vec<Value>)>> {
         let mode = &self.settings.sql_mode;
         let scope = PlanScope {
@@ -151,9 +151,9 @@ impl Session {
 }
 
 impl Session {
-    /// What a statement does to the open transaction before it is looked at any closer: some commit it, and a READ ONLY
-    /// one refuses others. Both come before names are resolved and privileges checked, as in MySQL, so that a definition that
-    /// fails has committed all the same.
+    /// What a statement does to the open transaction before it is looked at any closer: some commit it, and a
+    /// READ ONLY one refuses others. Both come before names are resolved and privileges checked, as in MySQL,
+    /// so that a definition that fails has committed all the same.
     ///
     /// # Errors
     /// 1792 in a READ ONLY transaction; those of the commit.
@@ -172,7 +172,8 @@ impl Session {
         }
     }
 
-    /// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction is over as well.
+    /// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction is over
+    /// as well.
     pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
         self.runner().commit()?;
         self.transaction.next = Characteristics::default();

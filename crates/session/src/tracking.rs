@@ -1,7 +1,8 @@
-//! SESSION_TRACK: changes of the session that the next OK packet reports, for programs that move sessions from server to
-//! server (manual 5.1.18, "Server Tracking of Client Session State").
+//! SESSION_TRACK: changes of the session that the next OK packet reports, for programs that move sessions
+//! from server to server (manual 5.1.18, "Server Tracking of Client Session State").
 //!
-//! Changes of the transaction are found by comparison with what was reported last, when a packet leaves that can carry them.
+//! Changes of the transaction are found by comparison with what was reported last, when a packet leaves that
+//! can carry them.
 
 use runner::{Characteristics, Isolation, TransactionContext, TransactionUses};
 use wire::session_track::SessionTrack;
@@ -99,8 +100,8 @@ impl SessionTracker {
     }
 }
 
-/// Eight characters: transaction, reads and writes of tables without and with transactions, statements that are not
-/// deterministic (never set here), rows sent, LOCK TABLES.
+/// Eight characters: transaction, reads and writes of tables without and with transactions, statements that
+/// are not deterministic (never set here), rows sent, LOCK TABLES.
 fn state(explicit: bool, uses: TransactionUses, tables_locked: bool) -> [u8; 8] {
     let mut state = *b"________";
     let mut set = |place: usize, on: bool, letter: u8| {

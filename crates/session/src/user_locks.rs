@@ -1,8 +1,8 @@
 //! User-level locks: GET_LOCK() and its family. Within this server, and gone with it, as MySQL's are.
 //!
-//! A session may hold several, each of them several times. Sessions that wait get a lock in the order of their requests. A
-//! wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have nothing to do with transactions: they
-//! last until they are released or the session ends.
+//! A session may hold several, each of them several times. Sessions that wait get a lock in the order of
+//! their requests. A wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have
+//! nothing to do with transactions: they last until they are released or the session ends.
 //!
 //! Not here: what the functions take and answer (`functions::user_lock`).
 
@@ -40,8 +40,8 @@ struct Lock {
 }
 
 impl State {
-    /// Whether `session` would wait for itself if it waited for `name`. A session that waits for a lock waits for its owner;
-    /// those ahead of it in the queue wait for the same owner.
+    /// Whether `session` would wait for itself if it waited for `name`. A session that waits for a lock waits
+    /// for its owner; those ahead of it in the queue wait for the same owner.
     fn closes_cycle(&self, session: u64, name: &str) -> bool {
         let mut name = name;
         // No chain is longer than there are waits.

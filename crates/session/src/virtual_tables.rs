@@ -1,4 +1,5 @@
-//! What the system tables (`system`) read from the server: connections, variables, status, and what the account may see.
+//! What the system tables (`system`) read from the server: connections, variables, status, and what the
+//! account may see.
 
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
-//! What a session reports to its client (SESSION_TRACK) after a commit has failed whose reply had been made already.
+//! What a session reports to its client (SESSION_TRACK) after a commit has failed whose reply had been made
+//! already.
 //!
-//! The store fails on demand. The reply to each commit waits, as while the commit is on its way to disk, and the session goes
-//! on. The tests then do what `server` does: the client gets the error, and the session is informed of it.
+//! The store fails on demand. The reply to each commit waits, as while the commit is on its way to disk, and
+//! the session goes on. The tests then do what `server` does: the client gets the error, and the session is
+//! informed of it.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -8,9 +8,10 @@ use std::ptr::null_mut;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// jemalloc reads it when the process starts; `MALLOC_CONF` in the environment overrides it. There is a thread for each
-/// active connection. So the cache of a thread is small, and unused memory returns to the system soon. But a busy thread
-/// looks less often for memory to return, because the next statement would allocate it again.
+/// jemalloc reads it when the process starts; `MALLOC_CONF` in the environment overrides it. There is a
+/// thread for each active connection. So the cache of a thread is small, and unused memory returns to the
+/// system soon. But a busy thread looks less often for memory to return, because the next statement would
+/// allocate it again.
 #[unsafe(export_name = "malloc_conf")]
 pub static MALLOC_CONF: &[u8] =
     b"background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096,tcache_nslots_small_max:32,tcache_gc_incr_bytes:262144\0";
@@ -46,8 +47,9 @@ mod tests {
         let full = resident_bytes();
         assert!(full > before + BYTES / 2, "{before} {full}");
         drop(pieces);
-        // A purge does nothing while jemalloc's background thread purges the same arena, so one attempt may have no effect.
-        // All attempts together take far less time than the second after which unused memory returns without a purge.
+        // A purge does nothing while jemalloc's background thread purges the same arena, so one attempt may
+        // have no effect. All attempts together take far less time than the second after which unused memory
+        // returns without a purge.
         let returned = (0..20).any(|_| {
             purge();
             std::thread::sleep(std::time::Duration::from_millis(5));

@@ -18,7 +18,8 @@ pub fn limit_bytes(asked: &Memory) -> u64 {
     asked.limit_bytes.unwrap_or(machine - machine / 8)
 }
 
-/// The default of `stemdb_memory_limit`, the memory of one statement: several run at a time, beside the caches.
+/// The default of `stemdb_memory_limit`, the memory of one statement: several run at a time, beside the
+/// caches.
 pub fn statement_bytes(limit_bytes: u64) -> u64 {
     (limit_bytes / 8).clamp(64 << 20, 1 << 30)
 }

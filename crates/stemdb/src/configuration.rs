@@ -1,4 +1,5 @@
-//! The configuration file: TOML, every key optional, unknown keys refused by name. The command line overrides it.
+//! The configuration file: TOML, every key optional, unknown keys refused by name. The command line overrides
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use serde::Deserialize;
 pub struct Configuration {
     /// `rocksdb:DIR`, `tikv://PD:PORT[,PD:PORT...][/KEYSPACE]` or `memory:`.
     pub store: Option<String>,
-    /// The directory of the server's own files: a certificate it made, what queries spill. Default: that of a `rocksdb:` store,
-    /// else none.
+    /// The directory of the server's own files: a certificate it made, what queries spill. Default: that of a
+    /// `rocksdb:` store, else none.
     pub data_dir: Option<PathBuf>,
     /// Address and port for MySQL clients.
     pub listen: Option<String>,
@@ -20,8 +21,8 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// Address and port for `/status` and `/metrics`.
     pub status: Option<String>,
-    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Turn it off for profilers and
-    /// probes, which find no function names in the copy. Default: true.
+    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Turn it off
+    /// for profilers and probes, which find no function names in the copy. Default: true.
     pub large_code_pages: Option<bool>,
     pub tls: Tls,
     pub proxy_protocol: ProxyProtocol,
@@ -55,7 +56,8 @@ pub struct ProxyProtocol {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Memory {
-    /// Bytes the process may have. Default: seven eighths of the machine's memory, or of what its control group allows it.
+    /// Bytes the process may have. Default: seven eighths of the machine's memory, or of what its control
+    /// group allows it.
     pub limit_bytes: Option<u64>,
     /// How long a large statement waits for memory that other statements hold. Default: 120.
     pub wait_seconds: Option<u64>,
@@ -67,16 +69,18 @@ pub struct Memory {
 pub struct Storage {
     /// Size of the cache of uncompressed blocks, in bytes. Default: a quarter of the memory limit.
     pub block_cache_bytes: Option<usize>,
-    /// Size of the cache of rows, which are read faster than from blocks, in bytes. Default: an eighth of the memory limit.
+    /// Size of the cache of rows, which are read faster than from blocks, in bytes. Default: an eighth of the
+    /// memory limit.
     pub row_cache_bytes: Option<usize>,
-    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, 8 to 256 MiB.
+    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, 8 to 256
+    /// MiB.
     pub history_bytes: Option<usize>,
     /// Bytes of new data gathered in memory before they are written as a file.
     pub write_buffer_bytes: Option<usize>,
     /// Files that the store may have open.
     pub max_open_files: Option<i32>,
-    /// Bytes of the disk that no new data may take; statements that make room (DROP, TRUNCATE) may. Default: 256 MiB, or a
-    /// twentieth of a small disk.
+    /// Bytes of the disk that no new data may take; statements that make room (DROP, TRUNCATE) may. Default:
+    /// 256 MiB, or a twentieth of a small disk.
     pub reserve_bytes: Option<u64>,
 }
 
@@ -101,7 +105,8 @@ pub struct Tikv {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cluster {
-    /// Seconds that the other servers wait for a server that has gone away, before they change definitions. Default: 10.
+    /// Seconds that the other servers wait for a server that has gone away, before they change definitions.
+    /// Default: 10.
     pub lease_seconds: Option<u64>,
     /// Seconds that a statement waits where this server has no lease. Default: 40.
     pub lease_wait_seconds: Option<u64>,
@@ -110,8 +115,8 @@ pub struct Cluster {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shutdown {
-    /// Seconds after SIGTERM in which `/status` replies 503 already and clients are still accepted, so that a load balancer has
-    /// stopped sending clients by the time they are refused. Default: 0.
+    /// Seconds after SIGTERM in which `/status` replies 503 already and clients are still accepted, so that a
+    /// load balancer has stopped sending clients by the time they are refused. Default: 0.
     pub delay_seconds: Option<u64>,
     /// Seconds that running transactions have to finish after SIGTERM. Default: 30.
     pub drain_seconds: Option<u64>,

@@ -97,7 +97,8 @@ fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The limit of the process, the parts of a fixed size, and what statements and transactions hold of the rest.
+/// The limit of the process, the parts of a fixed size, and what statements and transactions hold of the
+/// rest.
 fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     let figures = shared.engine.memory.figures();
     writeln!(

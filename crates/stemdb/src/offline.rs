@@ -26,7 +26,8 @@ pub struct RepairArguments {
     accept_data_loss: bool,
 }
 
-/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if it could not be read.
+/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if it could not be
+/// read.
 pub fn check(arguments: &CheckArguments) -> ExitCode {
     match recovery::check(&arguments.dir) {
         Ok(checked) => {

@@ -30,13 +30,12 @@ pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: for data that is gone
-    /// when the server stops
-    /// [default: rocksdb:./stemdb-data]
+    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: for
+    /// data that is gone when the server stops [default: rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Directory of the server's own files (a certificate it made, what queries spill) [default: the store's directory; on a
-    /// cluster, none]
+    /// Directory of the server's own files (a certificate it made, what queries spill) [default: the store's
+    /// directory; on a cluster, none]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Address for MySQL clients [default: 127.0.0.1:4000]
@@ -50,7 +49,8 @@ pub struct Arguments {
     status: Option<String>,
 }
 
-/// Refuses a processor without the instructions that RocksDB's checksums are compiled to (`scripts/rocksdb-c++`).
+/// Refuses a processor without the instructions that RocksDB's checksums are compiled to
+/// (`scripts/rocksdb-c++`).
 fn check_processor() -> Result<(), String> {
     #[cfg(target_arch = "x86_64")]
     if !(is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("pclmulqdq")) {
@@ -237,7 +237,8 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
     );
 }
 
-/// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the server was started.
+/// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the
+/// server was started.
 fn global_variables(
     configuration: &Configuration,
     listen: &str,

@@ -12,20 +12,23 @@ use kv::Store;
 
 use crate::configuration::{Configuration, Storage, Tikv};
 
-/// A variable of the environment, for tests (tests/README.md): at 1, each read that the row cache answers is compared with RocksDB.
+/// A variable of the environment, for tests (tests/README.md): at 1, each read that the row cache answers is
+/// compared with RocksDB.
 const COMPARE_CACHED_READS: &str = "STEMDB_COMPARE_CACHED_READS";
 
 /// An open store, and the directory of the server's own files: its certificate, what queries spill.
 pub struct Opened {
     pub store: Store,
-    /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's temporary directory.
+    /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's
+    /// temporary directory.
     pub data_directory: Option<PathBuf>,
     /// The parts of the store that take memory, by name, in bytes.
     pub memory_parts: Vec<(&'static str, u64)>,
 }
 
-/// `data_directory`: as configured. Without it, it is the store's own directory; a cluster has none, so that a server on it
-/// leaves nothing behind. `memory_bytes`: the limit of the process, of which the store takes its part.
+/// `data_directory`: as configured. Without it, it is the store's own directory; a cluster has none, so that
+/// a server on it leaves nothing behind. `memory_bytes`: the limit of the process, of which the store takes
+/// its part.
 ///
 /// # Errors
 /// For a person at a terminal.

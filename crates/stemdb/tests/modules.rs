@@ -1,18 +1,19 @@
-//! Looks for import cycles between the files of each crate: modules import in one direction, so that each can be read
-//! and changed with those below it in mind only.
+//! Looks for import cycles between the files of each crate: modules import in one direction, so that each can
+//! be read and changed with those below it in mind only.
 //!
-//! What counts: `use` statements and paths in code that begin with `crate::`, `self::` or `super::`, of files without
-//! their tests. A name that `lib.rs` re-exports counts as an import of the file that has it; `lib.rs` itself, which
-//! declares all modules, does not count.
+//! What counts: `use` statements and paths in code that begin with `crate::`, `self::` or `super::`, of files
+//! without their tests. A name that `lib.rs` re-exports counts as an import of the file that has it; `lib.rs`
+//! itself, which declares all modules, does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many files of a crate are in cycles; of a crate that is not here, none. A number may only become smaller.
+/// How many files of a crate are in cycles; of a crate that is not here, none. A number may only become
+/// smaller.
 const FILES_IN_CYCLES: &[(&str, usize)] = &[
-    // An expression names the functions it calls, a function is given expressions (`expr`, `registry`, `call`). A branch
-    // of an expression over columns may have branches (`eval::branches`, `eval::columnar`).
+    // An expression names the functions it calls, a function is given expressions (`expr`, `registry`,
+    // `call`). A branch of an expression over columns may have branches (`eval::branches`, `eval::columnar`).
     ("functions", 5),
     ("kv", 11),
     ("planner", 4),

@@ -6,7 +6,8 @@
 //! MySQL's precedences.
 //!
 //! - [`lexer`]: tokens, for the parser and for [`normalize()`] alike.
-//! - [`ast`]: statements as data, and what follows from them alone (which commit implicitly, which a READ ONLY transaction refuses).
+//! - [`ast`]: statements as data, and what follows from them alone (which commit implicitly, which a READ
+//!   ONLY transaction refuses).
 //! - [`normalize()`], [`Template`]: a statement with `?` for its literals.
 //!
 //! Why our own and not `sqlparser`: measured on 0.63, `MySqlDialect` takes `/*!99999 ... */` for code,

@@ -1,5 +1,5 @@
-//! What the grammar takes and what it refuses, with MySQL's words for it. The lists are data: `syntax/accepted.sql`,
-//! `syntax/errors.txt`.
+//! What the grammar takes and what it refuses, with MySQL's words for it. The lists are data:
+//! `syntax/accepted.sql`, `syntax/errors.txt`.
 
 #![allow(clippy::unwrap_used)]
 

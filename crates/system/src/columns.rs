@@ -22,8 +22,8 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
     }
 }
 
-/// The value of a column for which a new row gives none, as COM_FIELD_LIST returns it: text, or the bytes of a binary column.
-/// `None` is NULL.
+/// The value of a column for which a new row gives none, as COM_FIELD_LIST returns it: text, or the bytes of
+/// a binary column. `None` is NULL.
 pub fn initial(column: &Column, zone: &TimeZone) -> Option<Vec<u8>> {
     let text = match &column.default {
         Default::Literal(literal) if column.ty.is_binary() => literal.clone(),

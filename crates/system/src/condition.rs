@@ -3,7 +3,8 @@
 use functions::{EvalContext, Expr, eval_row_predicate};
 use types::{Result, Value};
 
-/// Conditions of a query, each on one column. They are also applied to the rows afterwards, so a table may ignore any of them.
+/// Conditions of a query, each on one column. They are also applied to the rows afterwards, so a table may
+/// ignore any of them.
 pub(crate) struct Conditions<'a> {
     /// By the offset of the column.
     by_column: Vec<(usize, &'a Expr)>,
@@ -13,7 +14,8 @@ pub(crate) struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    /// `conditions`: each reads one column of a table with `width` columns, and can be evaluated without an error or a warning.
+    /// `conditions`: each reads one column of a table with `width` columns, and can be evaluated without an
+    /// error or a warning.
     pub(crate) fn new(conditions: &'a [Expr], width: usize, eval: &'a EvalContext) -> Self {
         let by_column = conditions
             .iter()

@@ -1,4 +1,5 @@
-//! Definitions of the system databases and their tables. Their ids are negative, and nothing of them is stored.
+//! Definitions of the system databases and their tables. Their ids are negative, and nothing of them is
+//! stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -5,7 +5,8 @@ use types::Result;
 
 use crate::table::{Context, Row};
 
-/// All indexes that statements use: the primary key first, also if it has no entries because rows are stored by it.
+/// All indexes that statements use: the primary key first, also if it has no entries because rows are stored
+/// by it.
 pub fn all_indexes(table: &Table) -> Vec<Index> {
     let handle = match table.handle {
         Handle::Integer { column } => Some(Index {
@@ -25,8 +26,8 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
         .collect()
 }
 
-/// Calls `make` for each part of each index of the tables that satisfy the conditions on columns `database` and `table`, with the
-/// number of the part, from 1.
+/// Calls `make` for each part of each index of the tables that satisfy the conditions on columns `database`
+/// and `table`, with the number of the part, from 1.
 pub(crate) fn each_part(
     ctx: &Context<'_>,
     (database, table): (usize, usize),

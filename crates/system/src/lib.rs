@@ -1,15 +1,17 @@
-//! The databases that the server itself provides: `information_schema`, `performance_schema`, `mysql` and `sys`.
+//! The databases that the server itself provides: `information_schema`, `performance_schema`, `mysql` and
+//! `sys`.
 //!
 //! - [`databases`]: their definitions, which are part of every schema version. Nothing of them is stored.
-//! - [`batches`]: the rows of one of their tables. Conditions on the names of databases, tables and columns reach the table,
-//!   which then reads only the definitions that satisfy them.
-//! - `table`: the trait that a table implements. `tables`: the registry, with one file for each table that has rows. Tables that
-//!   MySQL has and that are always empty here are in `empty_tables.txt`.
+//! - [`batches`]: the rows of one of their tables. Conditions on the names of databases, tables and columns
+//!   reach the table, which then reads only the definitions that satisfy them.
+//! - `table`: the trait that a table implements. `tables`: the registry, with one file for each table that
+//!   has rows. Tables that MySQL has and that are always empty here are in `empty_tables.txt`.
 //! - [`Server`]: what the tables need from the server: connections, variables, privileges of the reader.
 //! - [`columns`], [`keys`], [`plugins`], [`charsets`]: what SHOW statements have in common with the tables.
 //! - [`TableStatistics`]: estimates of the sizes of tables.
 //!
-//! Not here: SHOW statements and the server's variables (`session`), what a table is (`schema`). Start at `table`.
+//! Not here: SHOW statements and the server's variables (`session`), what a table is (`schema`). Start at
+//! `table`.
 
 pub mod charsets;
 pub mod columns;

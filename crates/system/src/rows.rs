@@ -16,9 +16,9 @@ use crate::tables;
 /// Rows of one batch.
 const BATCH_ROWS: usize = 1024;
 
-/// The rows of a system table: a value for each of its columns. What is expensive to compute may be NULL in columns whose
-/// offsets are not in `wanted`. `conditions`: each reads one column and can be evaluated without an error or a warning; rows
-/// that do not satisfy them may be left out.
+/// The rows of a system table: a value for each of its columns. What is expensive to compute may be NULL in
+/// columns whose offsets are not in `wanted`. `conditions`: each reads one column and can be evaluated
+/// without an error or a warning; rows that do not satisfy them may be left out.
 ///
 /// # Errors
 /// Those of the store.

@@ -1,8 +1,9 @@
 //! Estimates of the sizes of tables: for the planner, and for information_schema.
 //!
-//! Small tables are counted. For others, the store estimates how many bytes they take, and a sample of rows at both ends says
-//! how many bytes a row takes. An estimate is cached for some time, since it costs scans (on a cluster, of up to 8 MiB). If
-//! several statements need a new estimate of a table, one of them makes it.
+//! Small tables are counted. For others, the store estimates how many bytes they take, and a sample of rows
+//! at both ends says how many bytes a row takes. An estimate is cached for some time, since it costs scans
+//! (on a cluster, of up to 8 MiB). If several statements need a new estimate of a table, one of them makes
+//! it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -59,8 +60,8 @@ impl<T: Copy + Default> CachedEstimate<T> {
             .is_some_and(|estimate| Instant::now() < estimate.good_until)
     }
 
-    /// The right to make an estimate. `None` if another statement makes one: then the old estimate is used; if there is none,
-    /// this waits for the first.
+    /// The right to make an estimate. `None` if another statement makes one: then the old estimate is used;
+    /// if there is none, this waits for the first.
     fn begin(&self, interrupt: &Interrupt) -> Option<MutexGuard<'_, ()>> {
         let making = self.making.try_lock();
         if making.is_none() && self.estimate.lock().is_none() {
@@ -85,14 +86,16 @@ impl<T: Copy + Default> Estimates<T> {
         Arc::clone(self.tables.write().entry(table).or_default())
     }
 
-    /// A table's estimate. If it is due, `make` makes a new one, unless another statement does. 0 if there is none.
+    /// A table's estimate. If it is due, `make` makes a new one, unless another statement does. 0 if there is
+    /// none.
     fn get(&self, table: i64, interrupt: &Interrupt, make: impl FnOnce() -> kv::Result<T>) -> T {
         let cached = self.cached(table);
         if !cached.is_fresh()
             && let Some(_making) = cached.begin(interrupt)
         {
             let start = Instant::now();
-            // If the store does not answer, the statement uses the old estimate. It fails when it reads the table.
+            // If the store does not answer, the statement uses the old estimate. It fails when it reads the
+            // table.
             if let Ok(value) = make() {
                 let good_for = (start.elapsed() * FRESH_TIMES).clamp(FRESH, FRESH_MAX);
                 let good_until = Instant::now() + good_for;
@@ -135,8 +138,8 @@ impl TableStatistics {
         self.bytes.tables.write().remove(&table);
     }
 
-    /// About how many rows a table had some seconds ago, within a factor of a few; exact for fewer than 128. `interrupt` ends the
-    /// wait for a store that does not answer; then the result is the old estimate.
+    /// About how many rows a table had some seconds ago, within a factor of a few; exact for fewer than 128.
+    /// `interrupt` ends the wait for a store that does not answer; then the result is the old estimate.
     pub fn rows(&self, table: i64, interrupt: &Arc<Interrupt>) -> u64 {
         let make = || self.estimate(table, interrupt);
         self.rows.get(table, interrupt, make)
@@ -168,7 +171,8 @@ impl TableStatistics {
         Ok((total / row_bytes).max(SAMPLE_ROWS as u64))
     }
 
-    /// About how many bytes a table's rows and its indexes took some seconds ago; 0 if the store does not answer.
+    /// About how many bytes a table's rows and its indexes took some seconds ago; 0 if the store does not
+    /// answer.
     pub fn bytes(&self, table: i64, interrupt: &Arc<Interrupt>) -> (u64, u64) {
         self.bytes.get(table, interrupt, || {
             let reader = self.store.latest().interruptible(Arc::clone(interrupt));
@@ -187,7 +191,8 @@ mod tests {
 
     use super::*;
 
-    /// On a cluster each costs scans, and a node that has just started is asked by all its clients at the same time.
+    /// On a cluster each costs scans, and a node that has just started is asked by all its clients at the
+    /// same time.
     #[test]
     fn one_of_many_makes_an_estimate() {
         let statistics = Estimates::<u64>::default();

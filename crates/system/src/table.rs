@@ -28,8 +28,8 @@ pub(crate) trait SystemTable: Sync {
     fn traits(&self) -> SystemTraits {
         traits_of_most(self.name())
     }
-    /// All rows that satisfy [`Context::conditions`]; other rows may be among them. What is expensive to compute may be NULL in
-    /// a column that the query does not read ([`Context::wants`]).
+    /// All rows that satisfy [`Context::conditions`]; other rows may be among them. What is expensive to
+    /// compute may be NULL in a column that the query does not read ([`Context::wants`]).
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>>;
 }
 
@@ -83,8 +83,8 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether the query reads any of these columns. On a cluster, a table's size is an estimate for which some of its rows are
-    /// read, so it is computed only for a query that reads it.
+    /// Whether the query reads any of these columns. On a cluster, a table's size is an estimate for which
+    /// some of its rows are read, so it is computed only for a query that reads it.
     pub(crate) fn wants(&self, mut offsets: Range<usize>) -> bool {
         offsets.any(|offset| self.wanted.contains(&offset))
     }
@@ -95,8 +95,8 @@ impl Context<'_> {
         Value::UInt(DateTime { microsecond: 0, ..at }.pack())
     }
 
-    /// The databases that the session may see and whose names satisfy the conditions on column `name`, in the order of their
-    /// names.
+    /// The databases that the session may see and whose names satisfy the conditions on column `name`, in the
+    /// order of their names.
     ///
     /// # Errors
     /// Those of a condition.
@@ -110,8 +110,8 @@ impl Context<'_> {
         Ok(found)
     }
 
-    /// The tables that the session may see and whose names satisfy the conditions on columns `database` and `name`, in the order
-    /// of databases and names.
+    /// The tables that the session may see and whose names satisfy the conditions on columns `database` and
+    /// `name`, in the order of databases and names.
     ///
     /// # Errors
     /// Those of a condition.

@@ -1,7 +1,7 @@
 //! MySQL's data types, their values in memory, and its errors: the vocabulary every other crate speaks.
 //!
-//! Not here: arithmetic, comparison of mixed types, casts and functions (`functions`); bytes on disk (`codec`);
-//! bytes on the network (`wire`).
+//! Not here: arithmetic, comparison of mixed types, casts and functions (`functions`); bytes on disk
+//! (`codec`); bytes on the network (`wire`).
 //!
 //! - [`SqlType`]: the type of a column or an expression, and which Arrow array holds its values.
 //! - [`Value`]: one value. [`mod@array`]: many of them, as Arrow arrays.

@@ -55,8 +55,9 @@ impl Digits {
     }
 }
 
-/// Appends a DOUBLE in at most `width` characters: all its digits if there is room, else as many as one of the forms
-/// `12.3` and `1.2e3` holds. False: not even one digit and the exponent fit, and what was appended is cut.
+/// Appends a DOUBLE in at most `width` characters: all its digits if there is room, else as many as one of
+/// the forms `12.3` and `1.2e3` holds. False: not even one digit and the exponent fit, and what was appended
+/// is cut.
 pub fn write_f64_within(value: f64, width: usize, out: &mut Vec<u8>) -> bool {
     let end = out.len() + width;
     let negative = value.is_sign_negative();
@@ -162,7 +163,8 @@ fn write_scientific(value: f64, mut number: Digits, room: i32, out: &mut Vec<u8>
 mod tests {
     use super::*;
 
-    /// What MySQL 8.0.33 stored in VARCHAR(1), VARCHAR(2) and so on; `!`: error 1406, and what INSERT IGNORE stored.
+    /// What MySQL 8.0.33 stored in VARCHAR(1), VARCHAR(2) and so on; `!`: error 1406, and what INSERT IGNORE
+    /// stored.
     #[test]
     fn doubles_as_short_columns_keep_them() {
         for (value, expected) in STORED {

@@ -28,7 +28,8 @@ pub fn write_f64(value: f64, out: &mut Vec<u8>) {
         return;
     }
     if value.abs() >= 1e15 && value != value.trunc() {
-        // With digits behind the point, the plain form is the shorter one up to where a double has no such digits.
+        // With digits behind the point, the plain form is the shorter one up to where a double has no such
+        // digits.
         let _ = write!(out, "{value}");
         return;
     }

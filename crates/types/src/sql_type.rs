@@ -148,8 +148,8 @@ impl SqlType {
         }
     }
 
-    /// The type of a text, or of bytes, that a client gives for a parameter. It only has to be long enough, and texts of about
-    /// a length share plans.
+    /// The type of a text, or of bytes, that a client gives for a parameter. It only has to be long enough,
+    /// and texts of about a length share plans.
     pub fn given(length: usize, collation: Collation) -> Self {
         let length = match length {
             0..=255 => 255,

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use crate::{SqlType, TypeKind};
 
 impl SqlType {
-    /// `int unsigned`, `decimal(10,2)`, `varchar(20)`, `timestamp(6)`: `information_schema.columns.column_type`.
+    /// `int unsigned`, `decimal(10,2)`, `varchar(20)`, `timestamp(6)`:
+    /// `information_schema.columns.column_type`.
     pub fn column_type(&self) -> String {
         let mut text = self.data_type().to_owned();
         // Writing to a String cannot fail.

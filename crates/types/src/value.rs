@@ -70,8 +70,8 @@ impl Value {
             }
     }
 
-    /// Appends the value as MySQL's text protocol prints a value of type `ty`. Appends nothing for NULL, which the
-    /// caller marks in its own way.
+    /// Appends the value as MySQL's text protocol prints a value of type `ty`. Appends nothing for NULL,
+    /// which the caller marks in its own way.
     ///
     /// Text comes out as UTF-8, whatever the type's character set.
     pub fn write_text(&self, ty: &SqlType, out: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
 //! The aggregates of [`functions::aggregate`] as DataFusion calls them.
 //!
-//! Not here: what an aggregate means, and its inner loops. DataFusion's own aggregate functions stay out: they have other
-//! types and rules than MySQL's, and take two minutes to compile.
+//! Not here: what an aggregate means, and its inner loops. DataFusion's own aggregate functions stay out:
+//! they have other types and rules than MySQL's, and take two minutes to compile.
 
 mod distinct;
 mod merged;
@@ -38,7 +38,8 @@ impl AggregateUDFImpl for Aggregate {
         match self.function {
             MergeableFunction::Count => "count",
             MergeableFunction::Sum(_) => "sum",
-            // Not "min" and "max": DataFusion asks those for their results before the last row, to filter scans by them.
+            // Not "min" and "max": DataFusion asks those for their results before the last row, to filter
+            // scans by them.
             MergeableFunction::Min(_) => "least",
             MergeableFunction::Max(_) => "greatest",
             MergeableFunction::First(_) => "first",
@@ -91,7 +92,8 @@ impl AggregateUDFImpl for Aggregate {
         }
     }
 
-    /// Whether a group's result only grows (`true`) or shrinks, and the groups with the first results can be found early.
+    /// Whether a group's result only grows (`true`) or shrinks, and the groups with the first results can be
+    /// found early.
     fn is_descending(&self) -> Option<bool> {
         match self.function {
             function if function.takes_positions() => None,

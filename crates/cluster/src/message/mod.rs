@@ -1,12 +1,13 @@
 //! Requests to other nodes and their replies, sent through the store: no node opens a port for another one.
 //!
-//! A message is stored under a key of its receiver, with a version key that the receiver watches. The receiver stores its
-//! reply as a message to the sender, and deletes the request in the same transaction. The sender waits for a limited time and
-//! then deletes the requests without a reply. Nothing is locked: each message has a key of its own, and a version is any value
-//! that was not there before. So a node that crashes while it writes blocks no other. A node's unread messages are deleted
-//! with its record.
+//! A message is stored under a key of its receiver, with a version key that the receiver watches. The
+//! receiver stores its reply as a message to the sender, and deletes the request in the same transaction. The
+//! sender waits for a limited time and then deletes the requests without a reply. Nothing is locked: each
+//! message has a key of its own, and a version is any value that was not there before. So a node that crashes
+//! while it writes blocks no other. A node's unread messages are deleted with its record.
 //!
-//! The names that serde writes are those of the first release, so that nodes of different releases understand each other.
+//! The names that serde writes are those of the first release, so that nodes of different releases understand
+//! each other.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -77,11 +78,12 @@ pub struct ProcessRow {
     pub info: Option<String>,
 }
 
-/// The server's answers to other nodes. It is called on the thread that follows the store, so it must not block.
+/// The server's answers to other nodes. It is called on the thread that follows the store, so it must not
+/// block.
 pub trait Responder: Send + Sync {
     fn answer(&self, request: &Request) -> Reply;
-    /// The node has another number now: it was without a lease for so long that another node has got the old one
-    /// ([`crate::node::Node::number`]).
+    /// The node has another number now: it was without a lease for so long that another node has got the old
+    /// one ([`crate::node::Node::number`]).
     fn renumbered(&self, number: u32);
 }
 
@@ -151,8 +153,8 @@ impl Messages {
         }
     }
 
-    /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not reply in time are
-    /// not in the result.
+    /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not
+    /// reply in time are not in the result.
     ///
     /// # Errors
     /// Those of the store, 1317 once `interrupt` is raised.
@@ -232,14 +234,16 @@ impl Messages {
         }
     }
 
-    /// Reads the messages to this node: answers requests, and gives replies to the threads that wait for them.
+    /// Reads the messages to this node: answers requests, and gives replies to the threads that wait for
+    /// them.
     pub(crate) fn receive(&self) -> Result<()> {
         let mut found: Vec<(Vec<u8>, Option<Message>)> = Vec::new();
         self.store
             .latest()
             .scan(&keys::messages(self.own), false, &mut |key, value| {
                 let message = decode(value, "message").inspect_err(|error| {
-                    // Perhaps from a later release. Its sender gets no reply, but the messages after it are dealt with.
+                    // Perhaps from a later release. Its sender gets no reply, but the messages after it are
+                    // dealt with.
                     tracing::warn!(%error, "a message of another node is discarded");
                 });
                 found.push((key.to_vec(), message.ok()));

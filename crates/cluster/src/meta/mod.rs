@@ -1,7 +1,7 @@
 //! What is stored under `m` keys: definitions, nodes, accounts, settings, schema changes and counters.
 //!
-//! [`Meta`] changes them within one transaction. The keys are in [`keys`]. Values are JSON with a format number
-//! ([`record`]); counters are decimal text, as in TiDB.
+//! [`Meta`] changes them within one transaction. The keys are in [`keys`]. Values are JSON with a format
+//! number ([`record`]); counters are decimal text, as in TiDB.
 
 pub mod keys;
 pub mod record;
@@ -20,8 +20,8 @@ const FIRST_ID: i64 = 100;
 /// How long to wait for another node's change of the same key.
 const LOCK_WAIT: Duration = Duration::from_secs(50);
 
-/// How long the locks of a crashed server stay in a shared store. It is shorter than a lease, so that a node that takes over
-/// the crashed server's work finds nothing locked.
+/// How long the locks of a crashed server stay in a shared store. It is shorter than a lease, so that a node
+/// that takes over the crashed server's work finds nothing locked.
 const LOCK_TTL: Duration = Duration::from_secs(6);
 
 /// Reads and changes within one transaction.
@@ -98,8 +98,8 @@ impl<'a> Meta<'a> {
         i64::try_from(id).map_err(|_| Error::internal("ids are used up"))
     }
 
-    /// Gives a watched key a value that it never had. It takes no lock: if several transactions do so at the same time, the
-    /// last commit decides the value, and each watcher sees a new one.
+    /// Gives a watched key a value that it never had. It takes no lock: if several transactions do so at the
+    /// same time, the last commit decides the value, and each watcher sees a new one.
     pub fn put_new_version(&mut self, key: Vec<u8>) -> Result<()> {
         let version = self.txn.start_ts();
         self.put_counter(key, version)

@@ -1,7 +1,7 @@
 //! Stored values: JSON, each with the number of its format.
 //!
-//! `{"format":1,"value":{...}}`. A value of a later format is refused. Fields that are added within a format have a serde
-//! default.
+//! `{"format":1,"value":{...}}`. A value of a later format is refused. Fields that are added within a format
+//! have a serde default.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,8 @@ use super::table_lock::TableLock;
 use super::{MetadataLocks, ROUND};
 use crate::wait::{Deadline, WaitLimit};
 
-/// The pause between two rounds, in which the transactions that waited can enter. It doubles with each round, so that a
-/// change that waits for a very long transaction leaves most of the time to others.
+/// The pause between two rounds, in which the transactions that waited can enter. It doubles with each round,
+/// so that a change that waits for a very long transaction leaves most of the time to others.
 pub const PAUSE_MIN: Duration = Duration::from_millis(50);
 pub const PAUSE_MAX: Duration = Duration::from_secs(4);
 

@@ -1,20 +1,22 @@
 //! Metadata locks: a table's definition does not change while a transaction uses the table.
 //!
 //! A transaction takes a table's lock *shared* at its first statement on the table and holds it to its end
-//! ([`crate::TransactionLocks`]). A schema change takes it *for change* ([`ChangeLocks`]): one change at a time per table,
-//! beside transactions; and *exclusive* for the moment in which the new definition is published.
+//! ([`crate::TransactionLocks`]). A schema change takes it *for change* ([`ChangeLocks`]): one change at a
+//! time per table, beside transactions; and *exclusive* for the moment in which the new definition is
+//! published.
 //!
-//! An exclusive request closes the table to new transactions while it waits for the ones inside to end. It never holds some
-//! of its tables while it waits long for others: it tries all of them for [`ROUND`], then opens them again, lets waiting
-//! transactions enter, and tries again until its timeout. So a schema change that waits for a long transaction delays others
-//! for moments only, and no transaction can deadlock with a schema change: a lock that a transaction waits for is available
-//! within a round. (In MySQL, all later statements wait behind a waiting ALTER TABLE, and a deadlock kills a transaction.)
+//! An exclusive request closes the table to new transactions while it waits for the ones inside to end. It
+//! never holds some of its tables while it waits long for others: it tries all of them for [`ROUND`], then
+//! opens them again, lets waiting transactions enter, and tries again until its timeout. So a schema change
+//! that waits for a long transaction delays others for moments only, and no transaction can deadlock with a
+//! schema change: a lock that a transaction waits for is available within a round. (In MySQL, all later
+//! statements wait behind a waiting ALTER TABLE, and a deadlock kills a transaction.)
 //!
-//! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it, transactions that write
-//! a table are counted apart from those that read it.
+//! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it,
+//! transactions that write a table are counted apart from those that read it.
 //!
-//! These locks are of one process. Where several share a store, each closes tables as the schema versions of the others ask
-//! for it ([`ClosedTable`]).
+//! These locks are of one process. Where several share a store, each closes tables as the schema versions of
+//! the others ask for it ([`ClosedTable`]).
 
 mod change;
 mod closed;
@@ -71,8 +73,8 @@ impl MetadataLocks {
             .clone()
     }
 
-    /// Drops the lock of a table that has been dropped. Ids are never used twice, so a transaction that still waits for the
-    /// lock may get it: it then finds that the table does not exist.
+    /// Drops the lock of a table that has been dropped. Ids are never used twice, so a transaction that still
+    /// waits for the lock may get it: it then finds that the table does not exist.
     pub fn forget(&self, id: i64) {
         self.shards[id.unsigned_abs() as usize % SHARDS]
             .write()
@@ -93,7 +95,8 @@ impl MetadataLocks {
         }
     }
 
-    /// LOCK TABLES: the ids of the tables, each once, and whether it is WRITE. The session must not use any of them.
+    /// LOCK TABLES: the ids of the tables, each once, and whether it is WRITE. The session must not use any
+    /// of them.
     ///
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile.

@@ -1,12 +1,12 @@
 //! LOCK TABLES: tables that a session holds until UNLOCK TABLES, across its transactions.
 //!
-//! READ permits all sessions to read and none to write; it waits for the transactions that have written. WRITE excludes all
-//! other sessions, as a schema change does; it waits for all transactions that use the table, and is the table's only schema
-//! change meanwhile. Like a schema change, and for the same reason, it does not hold some of its tables while it waits long
-//! for others.
+//! READ permits all sessions to read and none to write; it waits for the transactions that have written.
+//! WRITE excludes all other sessions, as a schema change does; it waits for all transactions that use the
+//! table, and is the table's only schema change meanwhile. Like a schema change, and for the same reason, it
+//! does not hold some of its tables while it waits long for others.
 //!
-//! A node that has lost its lease releases its sessions' locks: the other nodes no longer wait for them, and this node must
-//! close the tables that their schema versions change.
+//! A node that has lost its lease releases its sessions' locks: the other nodes no longer wait for them, and
+//! this node must close the tables that their schema versions change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

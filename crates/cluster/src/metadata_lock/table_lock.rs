@@ -13,7 +13,8 @@ const CLOSED: u64 = 1 << 63;
 /// Set while a session has, or waits for, the table by LOCK TABLES ... READ: no writer can enter.
 const READ_ONLY: u64 = 1 << 62;
 const FLAGS: u64 = CLOSED | READ_ONLY;
-/// The other bits count the transactions inside: those that read in the lower half, those that write in the upper.
+/// The other bits count the transactions inside: those that read in the lower half, those that write in the
+/// upper.
 const READER: u64 = 1;
 const WRITER: u64 = 1 << 31;
 const WRITERS: u64 = !FLAGS & !(WRITER - 1);
@@ -86,8 +87,8 @@ impl TableLock {
         self.pass(what, what.barrier(), deadline)
     }
 
-    /// Enters to write, for a transaction that is inside as a reader. It does not wait for an exclusive request, since that
-    /// request waits for this transaction.
+    /// Enters to write, for a transaction that is inside as a reader. It does not wait for an exclusive
+    /// request, since that request waits for this transaction.
     pub(crate) fn enter_further(&self, deadline: &Deadline) -> Result<()> {
         self.pass(Use::Write, READ_ONLY, deadline)
     }

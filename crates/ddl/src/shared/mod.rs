@@ -1,15 +1,17 @@
 //! Schema changes where several processes share the store.
 //!
-//! What a local schema change does with a metadata lock is done here by schema versions, which every node follows: a job
-//! *freezes* its tables with one version, which closes them on all nodes, and publishes its change with the next, which opens
-//! them. New indexes come in the states of F1's protocol, for which nothing is frozen.
+//! What a local schema change does with a metadata lock is done here by schema versions, which every node
+//! follows: a job *freezes* its tables with one version, which closes them on all nodes, and publishes its
+//! change with the next, which opens them. New indexes come in the states of F1's protocol, for which nothing
+//! is frozen.
 //!
-//! If not all nodes reach a version soon, because a transaction on one of them is long, the version is taken back and
-//! published again after a pause ([`step`]). So other statements are delayed for moments only, as by a local schema change,
-//! and schema changes of other tables have their turn.
+//! If not all nodes reach a version soon, because a transaction on one of them is long, the version is taken
+//! back and published again after a pause ([`step`]). So other statements are delayed for moments only, as by
+//! a local schema change, and schema changes of other tables have their turn.
 //!
-//! A job belongs to the node that runs the statement, as long as that node's lease lasts. Then any other node may take it over
-//! ([`resume`]); the lock of the job's record decides which one. Every step of a job checks that the node still owns it.
+//! A job belongs to the node that runs the statement, as long as that node's lease lasts. Then any other node
+//! may take it over ([`resume`]); the lock of the job's record decides which one. Every step of a job checks
+//! that the node still owns it.
 
 mod in_work;
 mod resume;
@@ -61,7 +63,8 @@ impl SharedJobs {
         }
     }
 
-    /// Stores a job for tables that no other job changes; `None` when `make` finds that their definitions have changed.
+    /// Stores a job for tables that no other job changes; `None` when `make` finds that their definitions
+    /// have changed.
     fn claim(
         &self,
         limit: &WaitLimit,
@@ -82,7 +85,8 @@ impl SharedJobs {
                     }
                     job.id = change.meta.next_id()?;
                     job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
-                    // Before it is stored, so that no other thread of this node takes it for a job that was left unfinished.
+                    // Before it is stored, so that no other thread of this node takes it for a job that was
+                    // left unfinished.
                     work = Some(self.in_work.begin(job.id));
                     job.put(&mut change.meta)?;
                     Ok(Outcome::Stored(Claim::Made(Box::new(job))))
@@ -143,8 +147,9 @@ impl SharedJobs {
         if state.is_none() {
             publish_indexes(publisher, job, options, SchemaState::DeleteOnly, None)?;
         }
-        // Also for a job that is taken over in this state, since not all nodes may have reached it. If the step fails, such a job
-        // stays write-only: in an earlier state, writers would not maintain the entries that are already written.
+        // Also for a job that is taken over in this state, since not all nodes may have reached it. If the
+        // step fails, such a job stays write-only: in an earlier state, writers would not maintain the
+        // entries that are already written.
         let before = state.unwrap_or(SchemaState::DeleteOnly);
         publish_indexes(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
         let schema = publisher.cluster.read_schema()?;
@@ -183,8 +188,8 @@ impl SharedJobs {
         })
     }
 
-    /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if `resolve` finds
-    /// other tables then.
+    /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if
+    /// `resolve` finds other tables then.
     pub(crate) fn change_tables<T>(
         &self,
         statement: &Statement,
@@ -228,7 +233,8 @@ impl SharedJobs {
         }
     }
 
-    /// Runs the work on a job. If it leaves the job unfinished, undoes it: now or, if that takes too long, later.
+    /// Runs the work on a job. If it leaves the job unfinished, undoes it: now or, if that takes too long,
+    /// later.
     fn work_on<T>(
         &self,
         (mut job, work): (Job, Work<'_>),

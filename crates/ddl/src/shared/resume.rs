@@ -23,7 +23,8 @@ impl SharedJobs {
         };
         let is_published = stored.change.as_ref().is_some_and(|made| made.state.is_some());
         if is_published {
-            // Writers must maintain the index until no transaction uses it: an entry that stays behind would look like a duplicate.
+            // Writers must maintain the index until no transaction uses it: an entry that stays behind would
+            // look like a duplicate.
             freeze(publisher, job, options, |_| Ok(()))?;
         }
         let requires = match is_published {

@@ -44,8 +44,9 @@ impl<'a> StepOptions<'a> {
     }
 }
 
-/// Publishes `forward`, a change of the job and of what it defines, and waits until all nodes use it. If some take long,
-/// publishes `back`, which takes it back, and tries again after a pause. So other statements are delayed for moments only.
+/// Publishes `forward`, a change of the job and of what it defines, and waits until all nodes use it. If some
+/// take long, publishes `back`, which takes it back, and tries again after a pause. So other statements are
+/// delayed for moments only.
 fn step(
     publisher: &Publisher,
     job: &mut Job,
@@ -101,8 +102,8 @@ fn publish_step(
     Ok(version)
 }
 
-/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: what else this version
-/// changes.
+/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: what
+/// else this version changes.
 pub(super) fn freeze(
     publisher: &Publisher,
     job: &mut Job,

@@ -88,8 +88,8 @@ fn an_index_grows_beside_writers() {
     checked(&db, "t");
 }
 
-/// A row without an entry yet is deleted while another row has an entry of the same key: that one stays, and in the end
-/// every row has its own.
+/// A row without an entry yet is deleted while another row has an entry of the same key: that one stays, and
+/// in the end every row has its own.
 #[test]
 fn a_deleted_row_without_an_entry_leaves_the_entry_of_another_row() {
     let db = new_db();

@@ -21,7 +21,8 @@ pub(super) struct ColumnOrder {
 /// Packets, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// The packets one behind the other. The text that a packet is sorted by is the packet's end, or lies behind it.
+    /// The packets one behind the other. The text that a packet is sorted by is the packet's end, or lies
+    /// behind it.
     bytes: Vec<u8>,
     rows: Vec<Packet>,
 }
@@ -35,8 +36,8 @@ struct Packet {
     prefix: Option<u64>,
 }
 
-/// A packet's prefix, which has 65 bits with that of NULL, above its index. Sorting ranks sorts packets, and leaves those
-/// with the same prefix in the order in which they came.
+/// A packet's prefix, which has 65 bits with that of NULL, above its index. Sorting ranks sorts packets, and
+/// leaves those with the same prefix in the order in which they came.
 type Rank = u128;
 const INDEX_BITS: u32 = 63;
 const PREFIX_MAX: Rank = 1 << 64;
@@ -102,7 +103,8 @@ impl Packets {
         }
     }
 
-    /// Whether there are many more rows than `stay`, which is how many a cut will leave. A cut sorts, so it has to be rare.
+    /// Whether there are many more rows than `stay`, which is how many a cut will leave. A cut sorts, so it
+    /// has to be rare.
     pub fn is_worth_cutting(&self, stay: usize) -> bool {
         let beyond = self.len().saturating_sub(stay.saturating_mul(2));
         beyond > BATCH_ROWS || (beyond > 0 && self.bytes.len() > BATCH_BYTES / 8)
@@ -143,7 +145,8 @@ impl Packets {
             .unwrap_or_default()
     }
 
-    /// The indexes of the packets in order, without duplicates if the order is distinct; equal ones in the order they came.
+    /// The indexes of the packets in order, without duplicates if the order is distinct; equal ones in the
+    /// order they came.
     pub fn sorted(&self, order: &ColumnOrder) -> Vec<usize> {
         let rows = self.rows.iter().enumerate();
         let mut ranks: Vec<Rank> = rows.map(|(index, row)| order.rank(index, row)).collect();

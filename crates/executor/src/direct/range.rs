@@ -18,7 +18,8 @@ use crate::operator::sort;
 /// How many sorted rows are appended to the client's buffer before it may be written out.
 const ROWS_AT_ONCE: usize = 256;
 
-/// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
+/// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever
+/// access path.
 pub(crate) struct RangeSelect<'p> {
     scan: &'p TableScan,
     /// The columns of the result, and behind them the one that rows are sorted by.

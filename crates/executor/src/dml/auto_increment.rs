@@ -1,7 +1,7 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
-//! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of one
-//! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
+//! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of
+//! one INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
 use cluster::ids::largest_id;
 use kv::Timestamp;

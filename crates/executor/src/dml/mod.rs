@@ -1,8 +1,9 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 //!
-//! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and writes rows with their
-//! index entries; [`image`] says what a row looks like in the store; [`defaults`] and [`assign`] make values for
-//! columns. A failing statement leaves its writes behind: the session undoes them with a savepoint.
+//! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and
+//! writes rows with their index entries; [`image`] says what a row looks like in the store; [`defaults`] and
+//! [`assign`] make values for columns. A failing statement leaves its writes behind: the session undoes them
+//! with a savepoint.
 
 mod assign;
 mod auto_increment;

@@ -1,8 +1,8 @@
 //! The operators of a query, one per file. [`tree`] makes those of a plan.
 //!
-//! Rows are pulled: an operator calls [`Operator::next`] of its input and says how many rows it can use, so that `LIMIT 1`
-//! reads one row, and a whole table is read in batches of a thousand. Not here: how expressions are computed
-//! (`functions`).
+//! Rows are pulled: an operator calls [`Operator::next`] of its input and says how many rows it can use, so
+//! that `LIMIT 1` reads one row, and a whole table is read in batches of a thousand. Not here: how
+//! expressions are computed (`functions`).
 
 mod aggregate;
 mod distinct;

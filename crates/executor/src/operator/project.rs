@@ -39,9 +39,9 @@ impl<'p> Project<'p> {
         }
     }
 
-    /// The projection of a locking read. One request locks its rows at one moment and returns them in order. If others
-    /// write between two requests, rows of the second may precede rows of the first: so there should be one
-    /// request only. `source`: what makes the input.
+    /// The projection of a locking read. One request locks its rows at one moment and returns them in order.
+    /// If others write between two requests, rows of the second may precede rows of the first: so there
+    /// should be one request only. `source`: what makes the input.
     pub fn locking(self, source: &Rel) -> Self {
         Self {
             asks_ahead: reads_no_variables(source),

@@ -40,7 +40,8 @@ impl MergeableFunction {
         }
     }
 
-    /// Whether the answer depends on the order of the rows, and a second argument (UINT64) gives their positions.
+    /// Whether the answer depends on the order of the rows, and a second argument (UINT64) gives their
+    /// positions.
     pub fn takes_positions(self) -> bool {
         match self {
             Self::Count | Self::Sum(_) => false,
@@ -149,7 +150,8 @@ impl MergeableAggregate {
         }
     }
 
-    /// Removes the first `groups` groups and gives their results, in the type of [`MergeableFunction::result_type`].
+    /// Removes the first `groups` groups and gives their results, in the type of
+    /// [`MergeableFunction::result_type`].
     pub fn take_result(&mut self, groups: usize) -> Result<ArrayRef> {
         match &mut self.0 {
             State::Count(counts) => Ok(counts.take(groups)),
@@ -158,7 +160,8 @@ impl MergeableAggregate {
         }
     }
 
-    /// Removes the first `groups` groups and gives their states, in the types of [`MergeableFunction::state_types`].
+    /// Removes the first `groups` groups and gives their states, in the types of
+    /// [`MergeableFunction::state_types`].
     pub fn take_state(&mut self, groups: usize) -> Result<Vec<ArrayRef>> {
         match &mut self.0 {
             State::Extreme(extremes) => extremes.take_state(groups),

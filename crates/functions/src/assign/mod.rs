@@ -25,8 +25,8 @@ pub use number::integer_range;
 
 /// Converts `value`, of type `from`, to what is stored in a column of type `to`.
 ///
-/// `column` is what messages call the column; for a JSON column that is `table.column`. `row_number` counts from 1 within
-/// the statement. NULL stays NULL.
+/// `column` is what messages call the column; for a JSON column that is `table.column`. `row_number` counts
+/// from 1 within the statement. NULL stays NULL.
 ///
 /// Fails with 1264, 1265, 1292, 1366, 1406 in strict mode, 3140 and 3144 for JSON in every mode.
 pub fn value(

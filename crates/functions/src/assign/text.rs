@@ -110,8 +110,9 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
 }
 
-/// What a column stores of text that is not well formed. If the text is of the column's character set, the part
-/// before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character at the end.
+/// What a column stores of text that is not well formed. If the text is of the column's character set, the
+/// part before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character
+/// at the end.
 ///
 /// Reports 1366, or 1406 if that incomplete character is all that is wrong.
 fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {

@@ -16,7 +16,8 @@ pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
     }
 }
 
-/// Digits before the point and after it that an expression may have, as MySQL counts them for DECIMAL results.
+/// Digits before the point and after it that an expression may have, as MySQL counts them for DECIMAL
+/// results.
 pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
     let ty = expr.ty();
     let scale = if ty.is_decimal() || ty.is_temporal() {
@@ -94,8 +95,8 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// The expression as a value of `ty`: itself where it is one already. What IF, CASE and NULLIF choose is converted from its own
-/// type (see [`reads_branches`]).
+/// The expression as a value of `ty`: itself where it is one already. What IF, CASE and NULLIF choose is
+/// converted from its own type (see [`reads_branches`]).
 pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
@@ -202,7 +203,8 @@ pub fn output_text(expr: &Expr) -> Option<Expr> {
         .then(|| implicit_cast(expr.clone(), ty))
 }
 
-/// A hexadecimal or bit literal (the unsigned ones among binary literals) is a number where a number is wanted.
+/// A hexadecimal or bit literal (the unsigned ones among binary literals) is a number where a number is
+/// wanted.
 pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     if !target.is_numeric() {
         return expr;

@@ -10,16 +10,17 @@ use crate::string::ill_formed::refuse_in_json;
 use crate::{Expr, registry};
 /// Resolves a function or operator by its lower-case name.
 ///
-/// Operators: `+ - * / div % unary - ~ & | ^ << >>`, `= <=> <> < <= > >=`, `between` (3 arguments), `in`
-/// (the value, then the list), `like` (value, pattern[, escape]), `regexp`, `and or xor not`, `is null`, `is true`,
-/// `is false`, `is unknown` and the same with `is not`, `binary`, `collate` (value, name as a string literal),
-/// `convert using` (value, name), `->`, `->>`, `@` (name). `!=`, `mod`, `&&`, `||` (as OR), `!`, `rlike`, `not between`, `not in`, `not like` and
-/// `not regexp` are understood too. An interval is two arguments, the amount and its unit as a string literal:
-/// `date_add(d, INTERVAL 1 DAY)` is `call("date_add", [d, 1, 'day'])`; so are the units of `extract('year', d)`,
-/// `timestampdiff('day', a, b)`, `timestampadd` and `get_format('date', 'usa')`. `trim(LEADING x FROM s)` is
-/// `call("trim leading", [s, x])`, likewise `trim trailing` and `trim both`; `char(n, ... USING cs)` is `char`
-/// with the character set's name (`binary` if there is none) as its last argument; `weight_string(s AS CHAR(n))` is
-/// `weight_string(s, 'char', n)`; `position(a IN b)` is `locate(a, b)`.
+/// Operators: `+ - * / div % unary - ~ & | ^ << >>`, `= <=> <> < <= > >=`, `between` (3 arguments), `in` (the
+/// value, then the list), `like` (value, pattern[, escape]), `regexp`, `and or xor not`, `is null`, `is
+/// true`, `is false`, `is unknown` and the same with `is not`, `binary`, `collate` (value, name as a string
+/// literal), `convert using` (value, name), `->`, `->>`, `@` (name). `!=`, `mod`, `&&`, `||` (as OR), `!`,
+/// `rlike`, `not between`, `not in`, `not like` and `not regexp` are understood too. An interval is two
+/// arguments, the amount and its unit as a string literal: `date_add(d, INTERVAL 1 DAY)` is `call("date_add",
+/// [d, 1, 'day'])`; so are the units of `extract('year', d)`, `timestampdiff('day', a, b)`, `timestampadd`
+/// and `get_format('date', 'usa')`. `trim(LEADING x FROM s)` is `call("trim leading", [s, x])`, likewise
+/// `trim trailing` and `trim both`; `char(n, ... USING cs)` is `char` with the character set's name (`binary`
+/// if there is none) as its last argument; `weight_string(s AS CHAR(n))` is `weight_string(s, 'char', n)`;
+/// `position(a IN b)` is `locate(a, b)`.
 ///
 /// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 where collations do not mix.
 pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {

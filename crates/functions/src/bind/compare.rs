@@ -145,7 +145,8 @@ fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> R
     Ok(constant)
 }
 
-/// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a column.
+/// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a
+/// column.
 fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
     let parameter = matches!(number, Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal());
     matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())

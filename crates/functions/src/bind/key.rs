@@ -11,18 +11,22 @@ use crate::{Expr, registry};
 pub enum KeyRounding {
     /// None: NULL, so that an equality finds nothing.
     Exact,
-    /// The next one below: the upper bound of `<` and `<=`; the comparison is then `<=`, unless the key is exact.
+    /// The next one below: the upper bound of `<` and `<=`; the comparison is then `<=`, unless the key is
+    /// exact.
     Down,
-    /// The next one above: the lower bound of `>` and `>=`; the comparison is then `>=`, unless the key is exact.
+    /// The next one above: the lower bound of `>` and `>=`; the comparison is then `>=`, unless the key is
+    /// exact.
     Up,
 }
 
-/// The constant `expr`, bound as one side of a comparison with a column of type `column`, as a value of the column's type.
+/// The constant `expr`, bound as one side of a comparison with a column of type `column`, as a value of the
+/// column's type.
 ///
-/// `None` where no such value says the same for every constant (text compared with a number, say), so that the index
-/// cannot serve. At run time a NULL means that no row can match. The bounds that [`KeyRounding::Down`] and
-/// [`KeyRounding::Up`] give are to be used inclusively, with the comparison itself kept as a filter where it was `<` or `>`.
-/// An out of range constant becomes the nearest end of the column's range on the side where rows can still match, else NULL.
+/// `None` where no such value says the same for every constant (text compared with a number, say), so that
+/// the index cannot serve. At run time a NULL means that no row can match. The bounds that
+/// [`KeyRounding::Down`] and [`KeyRounding::Up`] give are to be used inclusively, with the comparison itself
+/// kept as a filter where it was `<` or `>`. An out of range constant becomes the nearest end of the column's
+/// range on the side where rows can still match, else NULL.
 pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Expr> {
     let from = expr.ty();
     // A number may lie between two dates.

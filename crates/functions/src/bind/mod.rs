@@ -28,8 +28,9 @@ pub use common::common_type;
 pub use env::{BindNotes, TypeEnv};
 pub use key::{KeyRounding, key_cast};
 
-/// `CAST(input AS ty)`. A string type whose [`SqlType::length`] is `u32::MAX` stands for CHAR or BINARY without a length;
-/// BIGINT is SIGNED, BIGINT UNSIGNED is UNSIGNED. Fails with 1425, 1426, 1427 for impossible sizes.
+/// `CAST(input AS ty)`. A string type whose [`SqlType::length`] is `u32::MAX` stands for CHAR or BINARY
+/// without a length; BIGINT is SIGNED, BIGINT UNSIGNED is UNSIGNED. Fails with 1425, 1426, 1427 for
+/// impossible sizes.
 pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     conversion::check_explicit(&ty)?;
     let input = arguments::hex_as_number(input, &ty);
@@ -78,8 +79,8 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
-/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for JSON: see
-/// [`case_operands`].
+/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for
+/// JSON: see [`case_operands`].
 pub fn case(
     operand: Option<Expr>,
     branches: Vec<(Expr, Expr)>,
@@ -110,8 +111,9 @@ pub fn case(
     })
 }
 
-/// What a simple CASE compares: a JSON value beside a string or another JSON value by its text, beside a number as a DOUBLE,
-/// where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the JSON null.
+/// What a simple CASE compares: a JSON value beside a string or another JSON value by its text, beside a
+/// number as a DOUBLE, where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the
+/// JSON null.
 fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
     let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
     // FLOAT(M,D) with all its digits, where `=` looks at D of them.

@@ -40,15 +40,16 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
     }))
 }
 
-/// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next day's beginning.
+/// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next
+/// day's beginning.
 fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64> {
     let rounded = whole_seconds(value, &conversion.from, conversion.ctx)?;
     let digits = temporal_number(rounded, &conversion.from);
     Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
 }
 
-/// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960. 1441 behind the last
-/// day, an error in strict DML.
+/// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960.
+/// 1441 behind the last day, an error in strict DML.
 pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContext) -> Result<Datum<'a>> {
     Ok(match value {
         Datum::UInt(packed) if ty.is_datetime() => {

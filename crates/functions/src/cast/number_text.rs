@@ -8,7 +8,8 @@ pub(crate) struct Prefix<T> {
     pub complete: bool,
 }
 
-/// The double that `text` begins with; one too large is the largest there is, and incomplete. Empty text is a complete 0.
+/// The double that `text` begins with; one too large is the largest there is, and incomplete. Empty text is a
+/// complete 0.
 pub(crate) fn parse_double(text: &[u8]) -> Prefix<f64> {
     let start = text.iter().take_while(|b| is_space(**b)).count();
     let rest = text.get(start..).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Differences and sums of times, and day numbers: DATEDIFF, TIMEDIFF, TIMESTAMPDIFF, ADDTIME, TO_DAYS, PERIOD_ADD.
+//! Differences and sums of times, and day numbers: DATEDIFF, TIMEDIFF, TIMESTAMPDIFF, ADDTIME, TO_DAYS,
+//! PERIOD_ADD.
 
 use types::temporal::{DateTime, MICROS_PER_DAY, Time};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};

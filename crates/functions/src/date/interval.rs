@@ -90,7 +90,8 @@ impl Unit {
         )
     }
 
-    /// Whether a TIME that it is added to becomes a point in time. Of the compound units MySQL leaves one out.
+    /// Whether a TIME that it is added to becomes a point in time. Of the compound units MySQL leaves one
+    /// out.
     fn begins_with_days(self) -> bool {
         self.is_of_date() || matches!(self, Self::DayHour | Self::DayMinute | Self::DaySecond)
     }

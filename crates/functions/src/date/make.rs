@@ -1,5 +1,5 @@
-//! Dates and times made of their parts or of other values: DATE, TIME, TIMESTAMP, MAKEDATE, MAKETIME, SEC_TO_TIME,
-//! TIME_TO_SEC, LAST_DAY.
+//! Dates and times made of their parts or of other values: DATE, TIME, TIMESTAMP, MAKEDATE, MAKETIME,
+//! SEC_TO_TIME, TIME_TO_SEC, LAST_DAY.
 
 use types::temporal::{DateTime, Time};
 use types::{Result, SqlType, Value, errno};

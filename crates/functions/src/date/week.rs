@@ -11,7 +11,8 @@ pub(crate) struct WeekRule {
     pub monday_first: bool,
     /// The days before the first week belong to the last week of the year before; else to week 0.
     pub whole_year: bool,
-    /// The first week is the one with the year's first Sunday (or Monday); else the one with four days of the year.
+    /// The first week is the one with the year's first Sunday (or Monday); else the one with four days of the
+    /// year.
     pub first_day_decides: bool,
 }
 

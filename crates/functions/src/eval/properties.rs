@@ -26,8 +26,8 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
-/// Whether it reads a variable that the statement assigns. Then the value for a row depends on what was computed
-/// for the rows before it.
+/// Whether it reads a variable that the statement assigns. Then the value for a row depends on what was
+/// computed for the rows before it.
 pub fn reads_assigned(expr: &Expr) -> bool {
     let mut reads = false;
     expr.walk(&mut |e| {

@@ -75,8 +75,8 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
     })
 }
 
-/// Evaluates the arguments, without a heap allocation for up to three, and calls the function. `None`: an argument is NULL, and
-/// so the result.
+/// Evaluates the arguments, without a heap allocation for up to three, and calls the function. `None`: an
+/// argument is NULL, and so the result.
 fn scalar<'a, T>(
     call: &Call<'a>,
     eval: fn(&Call<'_>, &[Datum<'_>]) -> Result<T>,

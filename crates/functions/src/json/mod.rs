@@ -1,7 +1,7 @@
 //! JSON values: a tree, its normalised text, its order.
 //!
-//! A JSON column or expression holds normalised text (keys by length, then bytes; `", "` and `": "` between), so values
-//! are parsed when a function looks into them.
+//! A JSON column or expression holds normalised text (keys by length, then bytes; `", "` and `": "` between),
+//! so values are parsed when a function looks into them.
 //!
 //! - [`value`]: the tree.
 //! - [`parse`]: text in, with MySQL's error messages and positions.

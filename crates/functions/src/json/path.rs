@@ -202,7 +202,8 @@ impl Path {
             .any(|leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_)))
     }
 
-    /// The values it leads to, in document order, each once. Takes time proportional to the document, whatever the path.
+    /// The values it leads to, in document order, each once. Takes time proportional to the document,
+    /// whatever the path.
     pub fn find<'a>(&self, root: &'a Json) -> Vec<&'a Json> {
         let mut found = vec![root];
         for leg in &self.0 {

@@ -1,4 +1,5 @@
-//! JSON functions that look into documents: JSON_EXTRACT, `->`, `->>`, JSON_CONTAINS, JSON_KEYS and their like.
+//! JSON functions that look into documents: JSON_EXTRACT, `->`, `->>`, JSON_CONTAINS, JSON_KEYS and their
+//! like.
 //!
 //! Source: manual 12.18 "JSON Functions".
 

@@ -1,4 +1,5 @@
-//! JSON functions that make documents or change them: JSON_OBJECT, JSON_ARRAY, JSON_SET, JSON_MERGE_PATCH and their like.
+//! JSON functions that make documents or change them: JSON_OBJECT, JSON_ARRAY, JSON_SET, JSON_MERGE_PATCH and
+//! their like.
 //!
 //! Source: manual 12.18 "JSON Functions".
 

@@ -1,4 +1,5 @@
-//! ABS, SIGN, CEILING, FLOOR, ROUND, TRUNCATE. Exact numbers round half away from zero, doubles to the even neighbour.
+//! ABS, SIGN, CEILING, FLOOR, ROUND, TRUNCATE. Exact numbers round half away from zero, doubles to the even
+//! neighbour.
 
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 

@@ -1,4 +1,5 @@
-//! Comparison of columns: with Arrow's kernels where both sides are held alike, in a tight loop for text under a collation.
+//! Comparison of columns: with Arrow's kernels where both sides are held alike, in a tight loop for text
+//! under a collation.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

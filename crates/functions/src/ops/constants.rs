@@ -241,7 +241,8 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })
 }
 
-/// A constant as a key of a column's type; see [`crate::bind::key_cast`]. `direction`: -1 down, 0 exact, 1 up.
+/// A constant as a key of a column's type; see [`crate::bind::key_cast`]. `direction`: -1 down, 0 exact, 1
+/// up.
 fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -372,7 +373,8 @@ fn end_of_decimals(negative: bool, ty: &types::SqlType, direction: i8) -> Value 
     }
 }
 
-/// A DECIMAL column is compared with a double as doubles; a margin takes in all decimals that are that double.
+/// A DECIMAL column is compared with a double as doubles; a margin takes in all decimals that are that
+/// double.
 fn double_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Result<Value> {
     let wanted = datum.double();
     let widened = match direction {

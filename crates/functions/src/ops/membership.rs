@@ -113,7 +113,8 @@ fn contains<T: Ord>(constants: &[T], value: &T) -> bool {
     }
 }
 
-/// The integers among the constants, ascending; decimals that are none, and what the type does not hold, match no integer.
+/// The integers among the constants, ascending; decimals that are none, and what the type does not hold,
+/// match no integer.
 fn integers<T: TryFrom<i128> + Ord>(constants: &[&Value]) -> Option<Vec<T>> {
     let mut set = Vec::with_capacity(constants.len());
     for value in constants {

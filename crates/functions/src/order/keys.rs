@@ -7,7 +7,8 @@ use types::{Error, Result, SqlType};
 use super::sort_options;
 use crate::comparable::{self, Purpose};
 
-/// Turns columns of fixed types into one key per row, made of the comparable forms of its values ([`comparable`]).
+/// Turns columns of fixed types into one key per row, made of the comparable forms of its values
+/// ([`comparable`]).
 #[derive(Debug)]
 pub struct RowKeys {
     types: Vec<SqlType>,

@@ -6,8 +6,8 @@
 //! - Text compares by the weights of its collation; strings with the same weights are equal.
 //! - JSON compares by its value, but ORDER BY looks only at the lengths of arrays and objects, as MySQL does.
 //!
-//! Three operators sort, because their rows lie in memory in different ways. They take the order from here, in one of
-//! two forms:
+//! Three operators sort, because their rows lie in memory in different ways. They take the order from here,
+//! in one of two forms:
 //!
 //! | operator | its rows | form |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //!
 //! A whole key for each row would cost more than all comparisons of a small sort: hence the prefixes.
 //!
-//! Not here: `<` and `=` in expressions, which convert between types first ([`crate::bind`]); keys in the store, whose
-//! bytes are a stored format (`codec`).
+//! Not here: `<` and `=` in expressions, which convert between types first ([`crate::bind`]); keys in the
+//! store, whose bytes are a stored format (`codec`).
 
 mod keys;
 pub mod prefix;

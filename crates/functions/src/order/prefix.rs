@@ -1,7 +1,8 @@
-//! The first 64 bits of a value's order: where two values of one type have different prefixes, they compare as these do.
+//! The first 64 bits of a value's order: where two values of one type have different prefixes, they compare
+//! as these do.
 //!
-//! Numbers, dates and times with the same prefix are equal. Texts with the same prefix are compared by their collation
-//! ([`types::Collation::order_number`]). NULL has no prefix.
+//! Numbers, dates and times with the same prefix are equal. Texts with the same prefix are compared by their
+//! collation ([`types::Collation::order_number`]). NULL has no prefix.
 
 const SIGN: u64 = 1 << 63;
 

@@ -1,6 +1,7 @@
 //! CHAR columns as `sql_mode` PAD_CHAR_TO_FULL_LENGTH shows them: with the spaces that are not stored.
 //!
-//! The planner wraps each such column that an expression reads, so that everything above the column sees the padded text.
+//! The planner wraps each such column that an expression reads, so that everything above the column sees the
+//! padded text.
 
 use types::{Result, SqlType, TypeKind, Value};
 

@@ -1,7 +1,7 @@
 //! COMPRESS, UNCOMPRESS, UNCOMPRESSED_LENGTH, RANDOM_BYTES.
 //!
-//! Compressed data is the length of the original, four bytes, least first, and then zlib's format; nothing of nothing. A point
-//! follows where that ends in a space, which columns could lose (manual 12.13).
+//! Compressed data is the length of the original, four bytes, least first, and then zlib's format; nothing of
+//! nothing. A point follows where that ends in a space, which columns could lose (manual 12.13).
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -82,7 +82,8 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         )?;
         return Ok(Value::Null);
     }
-    // One byte more tells that the length is wrong. Memory is taken as there is data, whatever it says of its length.
+    // One byte more tells that the length is wrong. Memory is taken as there is data, whatever it says of its
+    // length.
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(data).take(u64::from(length) + 1);
     match decoder.read_to_end(&mut plain) {

@@ -156,7 +156,8 @@ fn ord(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     ))
 }
 
-/// `CHAR(n, ... USING charset)`: the character set's name, `binary` where none was written, is the last argument.
+/// `CHAR(n, ... USING charset)`: the character set's name, `binary` where none was written, is the last
+/// argument.
 fn resolve_char(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(binding.args.len().saturating_sub(1))?.to_owned();
     binding.args.pop();

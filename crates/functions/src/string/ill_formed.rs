@@ -1,8 +1,8 @@
 //! Literals of bytes that are no text of their character set.
 //!
-//! MySQL takes them as text with wrong bytes in it, and warns with 1300. In memory text is always valid UTF-8 here, so
-//! such a literal is binary data that remembers its character set. It equals no text, and what a column stores of it
-//! is decided as for text ([`crate::assign`]).
+//! MySQL takes them as text with wrong bytes in it, and warns with 1300. In memory text is always valid UTF-8
+//! here, so such a literal is binary data that remembers its character set. It equals no text, and what a
+//! column stores of it is decided as for text ([`crate::assign`]).
 
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
@@ -40,8 +40,8 @@ pub fn ill_formed_text(bytes: &[u8], collation: Collation) -> Expr {
 }
 
 impl Expr {
-    /// The bytes of a literal that [`ill_formed_text`] made, typed as text: what [`crate::assign::value`] expects.
-    /// `None` for any other expression.
+    /// The bytes of a literal that [`ill_formed_text`] made, typed as text: what [`crate::assign::value`]
+    /// expects. `None` for any other expression.
     pub fn as_ill_formed(&self) -> Option<&Self> {
         match self {
             Self::Call { function, args, .. } if function.0.name == NAME => args.first(),

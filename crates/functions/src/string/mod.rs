@@ -9,7 +9,8 @@
 //! - [`ill_formed`]: literals whose bytes are no text.
 //! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
 //!
-//! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
+//! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String
+//! Functions and Operators".
 
 pub(crate) mod aes;
 pub(crate) mod base64;

@@ -92,7 +92,8 @@ fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::String(out))
 }
 
-/// The number with exactly `digits` digits after the point. A DOUBLE is rounded as `ROUND` does it: halves to even.
+/// The number with exactly `digits` digits after the point. A DOUBLE is rounded as `ROUND` does it: halves to
+/// even.
 fn fixed(number: &Datum<'_>, digits: u8) -> String {
     if let Datum::Double(v) = number {
         let v = &round_double(*v, i32::from(digits), false);

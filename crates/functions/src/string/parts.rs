@@ -170,8 +170,8 @@ fn resolve_insert(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(length, collation))
 }
 
-/// `INSERT(text, position, count, new)`: a position outside the text leaves it alone. The one right behind the last
-/// character is outside only where characters are bytes: that is what MySQL's check comes to.
+/// `INSERT(text, position, count, new)`: a position outside the text leaves it alone. The one right behind
+/// the last character is outside only where characters are bytes: that is what MySQL's check comes to.
 fn insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, position, count, new] = args else {
         return Ok(Value::Null);

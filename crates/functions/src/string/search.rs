@@ -101,8 +101,8 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
     find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
 }
 
-/// As MySQL looks for text of several bytes a character: it compares as many bytes of it as the needle has, so that what is
-/// equal to the needle but longer or shorter is not found.
+/// As MySQL looks for text of several bytes a character: it compares as many bytes of it as the needle has,
+/// so that what is equal to the needle but longer or shorter is not found.
 fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
     let uses_uca = matches!(
         collation,
@@ -115,7 +115,8 @@ fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Op
         let Some(whole) = (at..=end).rev().find(|i| text.is_char_boundary(*i)) else {
             return false;
         };
-        // The bytes may end within a character. By the Unicode Collation Algorithm MySQL reads them up to there.
+        // The bytes may end within a character. By the Unicode Collation Algorithm MySQL reads them up to
+        // there.
         let readable = end <= text.len() && (uses_uca || whole == end);
         let window = text.get(at..whole).filter(|_| readable);
         window.is_some_and(|window| {

@@ -1,5 +1,6 @@
-//! The places of numbers among dates. `datetime_column > 1` compares the column's digits (`20240102030405`) with 1, which
-//! is no date; so that an index can serve, such a number gets a place between two dates that has the same order.
+//! The places of numbers among dates. `datetime_column > 1` compares the column's digits (`20240102030405`)
+//! with 1, which is no date; so that an index can serve, such a number gets a place between two dates that
+//! has the same order.
 //!
 //! A place is the fields of a date that may be none: its microseconds may be [`AFTER`] all there are.
 
@@ -13,7 +14,8 @@ const AFTER: u32 = 10_000_000;
 /// The largest value of year, month, day, hour, minute, second.
 const LIMITS: [i64; 6] = [9999, 12, 31, 23, 59, 59];
 
-/// The place of a number that spells no date. Beside a DATE a number has eight digits, beside others fourteen.
+/// The place of a number that spells no date. Beside a DATE a number has eight digits, beside others
+/// fourteen.
 pub(crate) fn of_number(whole: i64, nanoseconds: i32, beside_date: bool) -> DateTime {
     if whole < 0 || nanoseconds < 0 {
         // Before all dates but the zero date, which it must not equal.
@@ -139,8 +141,8 @@ pub(crate) fn above(place: &DateTime, zeros: bool) -> Option<DateTime> {
     (at.year <= 9999).then_some(at)
 }
 
-/// The first value that a column can hold after `date`, one of its own: the next day of a DATE, else the next unit of the
-/// last of `fsp` fractional digits.
+/// The first value that a column can hold after `date`, one of its own: the next day of a DATE, else the next
+/// unit of the last of `fsp` fractional digits.
 pub(crate) fn next(date: &DateTime, is_date: bool, fsp: u8, zeros: bool) -> Option<DateTime> {
     if is_date {
         let end = DateTime {
@@ -184,7 +186,8 @@ mod tests {
         dates
     }
 
-    /// A place stands among dates as the number among the dates' numbers, and so do the keys on both sides of it.
+    /// A place stands among dates as the number among the dates' numbers, and so do the keys on both sides of
+    /// it.
     #[test]
     fn order_is_that_of_numbers() {
         for number in [

@@ -144,7 +144,8 @@ pub(crate) fn split_number(number: &Datum<'_>) -> Option<(i64, i32)> {
     }
 }
 
-/// The same of a number that spells a moment: the mode may have it cut to microseconds, which it is rounded to otherwise.
+/// The same of a number that spells a moment: the mode may have it cut to microseconds, which it is rounded
+/// to otherwise.
 pub(crate) fn split_moment(number: &Datum<'_>, ctx: &EvalContext) -> Option<(i64, i32)> {
     let (whole, nano) = split_number(number)?;
     match ctx.sql_mode.time_truncate_fractional {
@@ -153,7 +154,8 @@ pub(crate) fn split_moment(number: &Datum<'_>, ctx: &EvalContext) -> Option<(i64
     }
 }
 
-/// A point in time with `fsp` fractional digits, rounded, or cut where the mode wants that. `None` as [`DateTime::round`].
+/// A point in time with `fsp` fractional digits, rounded, or cut where the mode wants that. `None` as
+/// [`DateTime::round`].
 pub(crate) fn fit(at: &DateTime, fsp: u8, ctx: &EvalContext) -> Option<DateTime> {
     match ctx.sql_mode.time_truncate_fractional {
         true => Some(at.truncate(fsp)),
@@ -238,7 +240,8 @@ pub(crate) fn is_date_number(number: i64) -> bool {
     (101..=99_991_231).contains(&number)
 }
 
-/// An integer's literal as the packed point in time (a day for DATE) it spells, for a comparison with a column of `ty`.
+/// An integer's literal as the packed point in time (a day for DATE) it spells, for a comparison with a
+/// column of `ty`.
 pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
     let number = value.as_i64()?;
     let found = number_to_datetime(number, 0, DateRules::ANY)?;
@@ -255,7 +258,8 @@ pub fn spells_point_in_time(text: &str) -> bool {
     parse::time(text.as_bytes()).is_ok_and(|parsed| parsed.date.is_some())
 }
 
-/// The value as a TIME in microseconds; `None` with a warning (an error in strict DML) if it is none, and for NULL.
+/// The value as a TIME in microseconds; `None` with a warning (an error in strict DML) if it is none, and for
+/// NULL.
 pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<i64>> {
     let lost = || {
         let text = datum.to_value().display_text(ty);
@@ -290,8 +294,8 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
     Ok(found)
 }
 
-/// `hhmmss` as a TIME, or the time of day of a larger number's point in time. With a fraction the largest TIME is beyond
-/// [`Time::MAX`].
+/// `hhmmss` as a TIME, or the time of day of a larger number's point in time. With a fraction the largest
+/// TIME is beyond [`Time::MAX`].
 pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
     const MAX: i64 = 8_385_959;
     if number > MAX {

@@ -1,7 +1,8 @@
 //! Dates and times out of text, as lenient as MySQL.
 //!
-//! Any punctuation separates fields, two-digit years are of 1970 to 2069, `20240131` and `240131` are dates, a trailing
-//! `+05:30` moves the time to UTC. Source: manual 9.1.3 "Date and Time Literals" and MySQL 8.0.33's answers.
+//! Any punctuation separates fields, two-digit years are of 1970 to 2069, `20240131` and `240131` are dates,
+//! a trailing `+05:30` moves the time to UTC. Source: manual 9.1.3 "Date and Time Literals" and MySQL
+//! 8.0.33's answers.
 
 use types::temporal::{DateTime, calendar};
 
@@ -135,8 +136,8 @@ pub(crate) fn datetime(text: &[u8], rules: DateRules) -> Option<ParsedDateTime> 
     parse(text, rules, false)
 }
 
-/// The same for TIME, which takes a point in time only if a space divides it, or nothing but a `T` is between its digits:
-/// `2024-02-29T12:34:56` is the TIME that it begins with, 00:20:24.
+/// The same for TIME, which takes a point in time only if a space divides it, or nothing but a `T` is between
+/// its digits: `2024-02-29T12:34:56` is the TIME that it begins with, 00:20:24.
 fn full_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     parse(text, DateRules::ANY, true)
 }

@@ -1,8 +1,11 @@
 //! Access paths: which index of a table, and which ranges of it, a statement reads.
 //!
-//! - [`sarg`]: which conditions an index can serve ("search arguments"), and which intervals of it they allow.
-//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to ranges, index by index.
-//! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the cheapest.
+//! - [`sarg`]: which conditions an index can serve ("search arguments"), and which intervals of it they
+//!   allow.
+//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
+//!   ranges, index by index.
+//! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
+//!   cheapest.
 //!
 //! A condition that the path does not guarantee stays a filter; so does one where this is in doubt.
 

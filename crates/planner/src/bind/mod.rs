@@ -1,9 +1,10 @@
 //! Names and types: from [`syntax::ast`] to plans, definitions and commands.
 //!
-//! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by `functions::bind`.
+//! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by
+//!   `functions::bind`.
 //! - [`scope`]: what a name can mean where it stands.
-//! - [`block`]: which queries the binder takes. [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
-//!   puts the operators together.
+//! - [`block`]: which queries the binder takes. [`select`], [`grouping`], [`output`]: queries;
+//!   [`crate::access`] then chooses how the table is read and [`crate::build`] puts the operators together.
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;

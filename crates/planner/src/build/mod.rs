@@ -3,7 +3,8 @@
 //! Scan (or the one row without a table), gate of constant conditions, HAVING or the aggregation, sort,
 //! projection, DISTINCT, LIMIT, from below. Columns that nothing above the scan needs are not read.
 //!
-//! - [`source`]: the scan and its filter. [`columns`]: which columns. [`extreme`]: MIN and MAX of an index's end.
+//! - [`source`]: the scan and its filter. [`columns`]: which columns. [`extreme`]: MIN and MAX of an index's
+//!   end.
 //! - [`route`]: which executor. [`constant`]: conditions without columns.
 
 mod columns;

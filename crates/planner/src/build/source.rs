@@ -49,8 +49,9 @@ impl Binder<'_> {
         }
     }
 
-    /// Its rows are filtered afterwards. Conditions on one column reach the table too, so that it makes fewer rows. If any part of
-    /// the filter can fail or warn, none does: then the filter must see all rows, as it would in MySQL.
+    /// Its rows are filtered afterwards. Conditions on one column reach the table too, so that it makes fewer
+    /// rows. If any part of the filter can fail or warn, none does: then the filter must see all rows, as it
+    /// would in MySQL.
     fn virtual_table(&self, select: &BoundSelect<'_>, upper: &Upper, table: &TableBinding) -> Result<Source> {
         let width = table.table.columns.len();
         let mut wanted = Columns::of(select, upper, true);

@@ -6,8 +6,8 @@ use types::{Collation, Error, Result, SqlType, Value};
 use super::zone::from_stored;
 use crate::model::Column;
 
-/// The value of a default's text ([`crate::model::Default::Literal`], [`Column::original_default`]), a TIMESTAMP in
-/// `zone`.
+/// The value of a default's text ([`crate::model::Default::Literal`], [`Column::original_default`]), a
+/// TIMESTAMP in `zone`.
 ///
 /// # Errors
 /// 1105 if the text is none of the column's type: it was checked when the column was defined.

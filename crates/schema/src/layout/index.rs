@@ -47,7 +47,8 @@ fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> 
     })
 }
 
-/// Decodes selected columns, and the handle, of an index's entries. One object serves all executions of a plan.
+/// Decodes selected columns, and the handle, of an index's entries. One object serves all executions of a
+/// plan.
 #[derive(Debug, Clone)]
 pub struct IndexLayout {
     types: Vec<SqlType>,
@@ -104,7 +105,8 @@ impl IndexLayout {
         &self.types
     }
 
-    /// Appends an entry to the buffers, one for each selected column. After an error the buffers' lengths may differ.
+    /// Appends an entry to the buffers, one for each selected column. After an error the buffers' lengths may
+    /// differ.
     pub(super) fn decode_entry(
         &self,
         key: &[u8],

@@ -176,7 +176,8 @@ impl KeyParts {
         self.key(values, zone).map(Some)
     }
 
-    /// The keys of a range. If a part is a prefix, other keys may be among them: the caller must compare the rows again.
+    /// The keys of a range. If a part is a prefix, other keys may be among them: the caller must compare the
+    /// rows again.
     pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<Range<Vec<u8>>> {
         let mut prefix = self.begin(range.prefix.len() + 1);
         for (part, value) in range.prefix.iter().enumerate() {
@@ -234,7 +235,8 @@ fn nothing() -> Range<Vec<u8>> {
 /// A row's integer handle.
 ///
 /// # Errors
-/// 1105 for anything else. BIGINT UNSIGNED does not fit, so a primary key of that type is never an integer handle.
+/// 1105 for anything else. BIGINT UNSIGNED does not fit, so a primary key of that type is never an integer
+/// handle.
 pub(super) fn integer_handle(value: &Value) -> Result<i64> {
     value
         .as_i64()

@@ -1,17 +1,18 @@
-//! Where a table's values are stored: which columns are in the key of a row, which are in its value, and what an index entry
-//! has. The encoding of bytes is in `codec`; `docs/format.md` describes all of it.
+//! Where a table's values are stored: which columns are in the key of a row, which are in its value, and what
+//! an index entry has. The encoding of bytes is in `codec`; `docs/format.md` describes all of it.
 //!
 //! - [`RowEncoder`]: keys and values of rows, and of their index entries, from values.
-//! - [`TableLayout`], [`IndexLayout`]: selected columns of rows and of index entries; [`Decoder`] collects them in Arrow
-//!   arrays.
+//! - [`TableLayout`], [`IndexLayout`]: selected columns of rows and of index entries; [`Decoder`] collects
+//!   them in Arrow arrays.
 //! - [`place`]: where one column is; [`column_source`] and [`KeyColumns`] read it without arrays.
 //! - [`KeyParts`]: the key of the primary key or of an index, part by part, and ranges of it.
 //! - [`default_value`]: the text of a default as a value.
 //!
-//! Each type here owns what it needs of its [`Table`]. Rows have the values of all columns, and indexes have entries of all rows,
-//! in any [`crate::model::SchemaState`]: the caller decides what a state means.
+//! Each type here owns what it needs of its [`Table`]. Rows have the values of all columns, and indexes have
+//! entries of all rows, in any [`crate::model::SchemaState`]: the caller decides what a state means.
 //!
-//! A TIMESTAMP is in the session's time zone in memory and in UTC in the store, so the caller passes the zone.
+//! A TIMESTAMP is in the session's time zone in memory and in UTC in the store, so the caller passes the
+//! zone.
 
 mod decoder;
 mod defaults;

@@ -38,7 +38,8 @@ impl TableLayout {
         Self::with_positions(table, types.collect::<Result<_>>()?, wanted)
     }
 
-    /// For rows with as many values as the table has columns: selected columns at their own offsets, NULL for all others.
+    /// For rows with as many values as the table has columns: selected columns at their own offsets, NULL for
+    /// all others.
     ///
     /// # Errors
     /// As [`TableLayout::new`].
@@ -81,7 +82,8 @@ impl TableLayout {
         &self.types
     }
 
-    /// Appends a row to the buffers, one for each selected column. After an error the buffers' lengths may differ.
+    /// Appends a row to the buffers, one for each selected column. After an error the buffers' lengths may
+    /// differ.
     pub(super) fn decode_row(
         &self,
         key: &[u8],

@@ -1,4 +1,5 @@
-//! Which columns of a table can be read from its keys, and which must be stored in the values of rows and entries.
+//! Which columns of a table can be read from its keys, and which must be stored in the values of rows and
+//! entries.
 
 use codec::row::ColumnSource;
 use types::{Error, Result, SqlType};
@@ -78,8 +79,8 @@ pub(super) fn is_cut(table: &Table, part: &IndexPart) -> bool {
     })
 }
 
-/// Columns that an index's entries have in their values, because their keys have only sort keys; each with the number of
-/// characters (bytes for binary) of its prefix. In ascending order of column ids, as in rows.
+/// Columns that an index's entries have in their values, because their keys have only sort keys; each with
+/// the number of characters (bytes for binary) of its prefix. In ascending order of column ids, as in rows.
 pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Option<u32>)> {
     let needs_restoring = |p: &&IndexPart| {
         table

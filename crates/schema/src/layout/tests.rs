@@ -41,8 +41,8 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
     }
 }
 
-/// Columns: 0 int, 1 text, 2 timestamp, 3 decimal, 4 padded text, 5 binary, 6 time, 7 double, 8 int unsigned, 9 json.
-/// Their ids do not follow their order.
+/// Columns: 0 int, 1 text, 2 timestamp, 3 decimal, 4 padded text, 5 binary, 6 time, 7 double, 8 int unsigned,
+/// 9 json. Their ids do not follow their order.
 fn table(handle: Handle, indexes: Vec<Index>) -> Table {
     let unsigned = SqlType {
         kind: TypeKind::Int,
@@ -233,8 +233,8 @@ fn older_rows_have_the_default_of_newer_columns() {
     );
 }
 
-/// Every kind of index over every kind of handle: handle, covered columns, distinctness.
-/// For each subset of some columns: what is copied and what is encoded make the same bytes as encoding all does.
+/// Every kind of index over every kind of handle: handle, covered columns, distinctness. For each subset of
+/// some columns: what is copied and what is encoded make the same bytes as encoding all does.
 #[test]
 fn a_changed_row_is_what_encoding_all_of_it_gives() {
     for (table, _) in tables() {

@@ -16,7 +16,8 @@ use crate::model::{Column, Handle, IndexPart, Table};
 pub struct IndexEntry {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
-    /// The index is unique and no part is NULL: the key has no handle, and another row with this key is a duplicate.
+    /// The index is unique and no part is NULL: the key has no handle, and another row with this key is a
+    /// duplicate.
     pub distinct: bool,
 }
 
@@ -135,7 +136,8 @@ impl RowEncoder {
         })
     }
 
-    /// The handle of a row: one value per column of the table, in the table's order, each of its column's type.
+    /// The handle of a row: one value per column of the table, in the table's order, each of its column's
+    /// type.
     ///
     /// # Errors
     /// 1105 for a table with hidden handles, which are allocated, and for a row that does not fit the table.
@@ -173,8 +175,8 @@ impl RowEncoder {
         Ok(encoder.finish()?)
     }
 
-    /// The new value of a row: the columns in `changed` have the values of `row`, all others are copied from `stored`. `None` if
-    /// the changed columns have the same values as before.
+    /// The new value of a row: the columns in `changed` have the values of `row`, all others are copied from
+    /// `stored`. `None` if the changed columns have the same values as before.
     pub fn changed_value(
         &self,
         stored: &[u8],

@@ -1,4 +1,5 @@
-//! SHOW CREATE TABLE and SHOW CREATE DATABASE: statements that create the same object, in exactly MySQL 8.0's form.
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: statements that create the same object, in exactly MySQL 8.0's
+//! form.
 
 use functions::TimeZone;
 use types::{Collation, TypeKind, Value};
@@ -29,8 +30,8 @@ impl Style {
     }
 }
 
-/// The statement that creates the table; options that only TiDB has are in its comments. `next_auto_increment`: the id of the next
-/// row, or its sequence number if the table has AUTO_RANDOM.
+/// The statement that creates the table; options that only TiDB has are in its comments.
+/// `next_auto_increment`: the id of the next row, or its sequence number if the table has AUTO_RANDOM.
 pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> String {
     let mut lines: Vec<String> = table
         .public_columns()
@@ -110,7 +111,8 @@ pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> Stri
     )
 }
 
-/// MySQL omits the default collation of a character set, except for utf8mb4's, since older servers have another default.
+/// MySQL omits the default collation of a character set, except for utf8mb4's, since older servers have
+/// another default.
 fn shows_collation(collation: Collation) -> bool {
     collation != collation.charset().default_collation() || collation == Collation::Utf8mb40900AiCi
 }

@@ -240,7 +240,8 @@ fn collated(columns: Vec<Column>, collation: Collation) -> String {
     })
 }
 
-/// What the statement says of a column's collation is repeated; what it inherits is shown only where it has to be.
+/// What the statement says of a column's collation is repeated; what it inherits is shown only where it has
+/// to be.
 #[test]
 fn collations_of_columns_and_tables() {
     use Collation::*;

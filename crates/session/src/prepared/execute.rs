@@ -35,8 +35,9 @@ struct Execution {
     database: Option<Arc<str>>,
     values: Vec<Value>,
     types: Vec<SqlType>,
-    /// The plan of the execution before, if it was for the same types in the same environment. It is away from the prepared
-    /// statement while it runs: one more owner would have to be counted in a cache line that all connections share.
+    /// The plan of the execution before, if it was for the same types in the same environment. It is away
+    /// from the prepared statement while it runs: one more owner would have to be counted in a cache line
+    /// that all connections share.
     plan: Option<Compiled>,
     cursor: bool,
     /// Of parameters that were sent ahead.
@@ -131,8 +132,8 @@ impl Session {
         self.compile_prepared(&statement.parsed, &statement.text, types)
     }
 
-    /// Selects the database again that was selected before a prepared statement ran in its own; unless the statement
-    /// has dropped it.
+    /// Selects the database again that was selected before a prepared statement ran in its own; unless the
+    /// statement has dropped it.
     pub(crate) fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
         let dropped = self.database.is_none() && of_statement.is_some() && *of_statement == current;
         if !dropped {

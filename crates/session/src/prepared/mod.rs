@@ -1,8 +1,9 @@
-//! Prepared statements: those of the binary protocol (COM_STMT_*), with cursors and long data, and those of SQL (PREPARE).
+//! Prepared statements: those of the binary protocol (COM_STMT_*), with cursors and long data, and those of
+//! SQL (PREPARE).
 //!
 //! - [`PreparedStatements`], [`NamedStatements`]: what a session has prepared.
-//! - `prepare`: a statement is checked, and its result columns and parameter types found. `execute`: COM_STMT_EXECUTE, and
-//!   COM_STMT_FETCH of its cursor. EXECUTE is a statement: `crate::statement`.
+//! - `prepare`: a statement is checked, and its result columns and parameter types found. `execute`:
+//!   COM_STMT_EXECUTE, and COM_STMT_FETCH of its cursor. EXECUTE is a statement: `crate::statement`.
 //! - [`parameter_types`]: values become what their parameters are. `long_data`, `cursor`: see there.
 
 mod cursor;
@@ -49,7 +50,8 @@ struct Prepared {
     cursor: Option<Cursor>,
 }
 
-/// What an execution was compiled to, held for the next one, so that it need not be looked up by the statement's text.
+/// What an execution was compiled to, held for the next one, so that it need not be looked up by the
+/// statement's text.
 struct LastPlan {
     compiled: Compiled,
     /// What it was planned for, beside what cannot change while the statement is prepared.

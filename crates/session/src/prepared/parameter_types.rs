@@ -1,5 +1,5 @@
-//! The values of an execution, converted to the types that their parameters have by where they stand in the statement
-//! (`planner`'s `bind::parameter` infers those).
+//! The values of an execution, converted to the types that their parameters have by where they stand in the
+//! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
@@ -11,8 +11,9 @@ enum Converted {
     Other(Value, SqlType),
 }
 
-/// Converts values and their types to those of their parameters; `None` where a parameter has no type. Where one value is of
-/// another kind than its parameter, all values but texts stay of their own types, as in MySQL. A NULL has the parameter's type.
+/// Converts values and their types to those of their parameters; `None` where a parameter has no type. Where
+/// one value is of another kind than its parameter, all values but texts stay of their own types, as in
+/// MySQL. A NULL has the parameter's type.
 pub fn convert(
     expected: &[Option<SqlType>],
     values: &mut [Value],
@@ -53,11 +54,12 @@ pub enum Protocol {
     Sql,
 }
 
-/// Converts the parameters of LIMIT and OFFSET, at the positions `row_counts`, to numbers of rows. NULL is 0 rows.
+/// Converts the parameters of LIMIT and OFFSET, at the positions `row_counts`, to numbers of rows. NULL is 0
+/// rows.
 ///
 /// # Errors
-/// Fails with 1210 for what is no integer, with 1690 for what is negative. A text is read as the integer that it begins
-/// with, but not from a user variable.
+/// Fails with 1210 for what is no integer, with 1690 for what is negative. A text is read as the integer that
+/// it begins with, but not from a user variable.
 pub fn convert_row_counts(
     row_counts: &[usize],
     how: Protocol,
@@ -94,7 +96,8 @@ fn row_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<u64> {
     }
 }
 
-/// As C's `strtoull` reads it: 0 without digits, the largest number where it is larger, negative numbers beyond all others.
+/// As C's `strtoull` reads it: 0 without digits, the largest number where it is larger, negative numbers
+/// beyond all others.
 fn leading_integer(text: &str) -> u64 {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -190,7 +193,8 @@ fn to_double(number: &Value) -> f64 {
     }
 }
 
-/// The date or time that a text or number spells; a date with a time of day is a DATETIME, whatever is expected.
+/// The date or time that a text or number spells; a date with a time of day is a DATETIME, whatever is
+/// expected.
 fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
     let timed = matches!(value, Value::String(text) if text.contains(':'));
     let target = if timed && expected.kind == TypeKind::Date {

@@ -1,4 +1,5 @@
-//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements of all servers, running and done, as TiDB shows them.
+//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements of all servers, running and done, as
+//! TiDB shows them.
 
 use types::{Result, SqlType, Value};
 

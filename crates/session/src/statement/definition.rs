@@ -9,7 +9,8 @@ use super::lock_tables;
 use crate::reply::Done;
 use crate::session::Session;
 
-/// Runs a definition, which is committed with its end. What was open has been committed ([`Session::enter_statement`]).
+/// Runs a definition, which is committed with its end. What was open has been committed
+/// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client.account, ddl)?;
     session.table_locks.check_ddl(ddl)?;

@@ -1,5 +1,5 @@
-//! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they begin say
-//! DROP ... IF EXISTS, whether they ever made one or not.
+//! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they
+//! begin say DROP ... IF EXISTS, whether they ever made one or not.
 
 use schema::definition::TableName;
 use syntax::ast::ObjectKind;

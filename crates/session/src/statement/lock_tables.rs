@@ -1,8 +1,8 @@
 //! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES WITH READ LOCK.
 //!
-//! Other than in MySQL, a definition statement unlocks the tables while it runs, and locks them again before it
-//! replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
-//! that have written, and new tables can be created under it.
+//! Other than in MySQL, a definition statement unlocks the tables while it runs, and locks them again before
+//! it replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for
+//! the transactions that have written, and new tables can be created under it.
 
 use cluster::metadata_lock::{SessionLocks, Use};
 use cluster::wait::WaitLimit;

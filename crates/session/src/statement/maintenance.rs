@@ -48,8 +48,8 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
-/// They have nothing to do: row counts are estimated from the store, which reclaims space in the background, and no table is
-/// ever written in half. `messages`: the rows for a table that exists.
+/// They have nothing to do: row counts are estimated from the store, which reclaims space in the background,
+/// and no table is ever written in half. `messages`: the rows for a table that exists.
 fn maintain(
     session: &Session,
     tables: &[TableName],

@@ -1,6 +1,7 @@
 //! SPLIT TABLE and SHOW TABLE ... REGIONS.
 //!
-//! Source: TiDB's documentation of both. Where the store keeps all keys in one place, nothing is split, and a note says so.
+//! Source: TiDB's documentation of both. Where the store keeps all keys in one place, nothing is split, and a
+//! note says so.
 
 use std::sync::Arc;
 

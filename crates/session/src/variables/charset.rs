@@ -8,8 +8,8 @@ use crate::other_collations;
 /// A character set by its name, or by the number of one of its collations.
 ///
 /// # Errors
-/// 1115 for one that there is not, 1231 for one that no client may use, 1273 where a number means a collation that StemDB does not have
-/// and the variable has a collation beside it.
+/// 1115 for one that there is not, 1231 for one that no client may use, 1273 where a number means a collation
+/// that StemDB does not have and the variable has a collation beside it.
 pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
     let Some(number) = number(value) else {
         return charset_named(variable, &string(variable, value)?);
@@ -59,8 +59,8 @@ pub fn numbered(value: &Value) -> Option<Collation> {
     Collation::ALL.into_iter().find(|c| i128::from(c.id()) == number)
 }
 
-/// A character set and its collation are two variables of one choice: what the other one becomes when this one is set.
-/// `numbered`: the collation whose number was given instead of a name.
+/// A character set and its collation are two variables of one choice: what the other one becomes when this
+/// one is set. `numbered`: the collation whose number was given instead of a name.
 pub fn paired(name: &str, text: &str, numbered: Option<Collation>) -> Option<(String, &'static str)> {
     let has_both = |place: &&str| matches!(*place, "connection" | "database" | "server");
     if let Some(place) = name.strip_prefix("character_set_").filter(has_both) {

@@ -56,15 +56,16 @@ pub struct Definition {
     pub name: &'static str,
     pub scope: Scope,
     pub kind: Kind,
-    /// As SHOW VARIABLES prints it. Where MySQL's default claims machinery that StemDB does not have, the value is
-    /// what is true here. Exceptions are values that tools insist on: `innodb_file_per_table`,
+    /// As SHOW VARIABLES prints it. Where MySQL's default claims machinery that StemDB does not have, the
+    /// value is what is true here. Exceptions are values that tools insist on: `innodb_file_per_table`,
     /// `default_storage_engine`.
     pub default: &'static str,
     pub effect: Effect,
 }
 
 impl Definition {
-    /// Whether each node of several that share a store has a value of its own: SET GLOBAL reaches one server only.
+    /// Whether each node of several that share a store has a value of its own: SET GLOBAL reaches one server
+    /// only.
     pub fn is_of_node(&self) -> bool {
         matches!(self.name, "max_connections" | "server_id")
     }

@@ -1,5 +1,6 @@
-//! System variables: their list ([`definitions`]), their values for the server and for one session ([`values`]), and the few
-//! that statements read often, parsed once ([`settings`]). Values by their kind: `convert`, `sql_mode`, [`charset`].
+//! System variables: their list ([`definitions`]), their values for the server and for one session
+//! ([`values`]), and the few that statements read often, parsed once ([`settings`]). Values by their kind:
+//! `convert`, `sql_mode`, [`charset`].
 //!
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 

@@ -1,4 +1,5 @@
-//! `sql_mode`: the list of modes as a text, as a number, and as statements use it (manual 5.1.11, "Server SQL Modes").
+//! `sql_mode`: the list of modes as a text, as a number, and as statements use it (manual 5.1.11, "Server SQL
+//! Modes").
 
 use types::SqlMode;
 
@@ -29,7 +30,8 @@ const MODES: &[(&str, u32)] = &[
     ("TIME_TRUNCATE_FRACTIONAL", 32),
 ];
 
-/// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not one.
+/// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not
+/// one.
 pub fn normalized(text: &str) -> Result<String, String> {
     let mut bits = 0;
     for name in text.split(',').filter(|name| !name.is_empty()) {
@@ -52,7 +54,8 @@ pub fn retired(bits: i128) -> i128 {
     }
 }
 
-/// The modes that the bits of a number stand for, as [`normalized`] prints them. Fails with the number where a bit is none.
+/// The modes that the bits of a number stand for, as [`normalized`] prints them. Fails with the number where
+/// a bit is none.
 pub fn of_bits(bits: i128) -> Result<String, String> {
     let has = |bit: u32| bits >> bit & 1 == 1;
     let parts = |name: &str| -> &[&str] {

@@ -43,7 +43,8 @@ impl GlobalVariables {
         self.texts.read().clone()
     }
 
-    /// What a `SET GLOBAL` sets: names with values in printed form. And a warning's text when the value was adjusted.
+    /// What a `SET GLOBAL` sets: names with values in printed form. And a warning's text when the value was
+    /// adjusted.
     pub fn changes(
         &self,
         definition: &'static Definition,
@@ -60,8 +61,8 @@ impl GlobalVariables {
         Ok((changes, warning))
     }
 
-    /// Takes over values that this server or another one has checked. Passes over what cannot be set here: the other server may
-    /// be of another version.
+    /// Takes over values that this server or another one has checked. Passes over what cannot be set here:
+    /// the other server may be of another version.
     pub fn take_over(&self, changes: &[GlobalValue]) {
         let mut texts = self.texts.write();
         let mut copy = Texts::clone(&texts);
@@ -206,7 +207,8 @@ const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
     match definition.name {
         "secure_file_priv" => None,
-        // Drivers convert times with it where `time_zone` is SYSTEM. MySQL's abbreviation could mean several zones.
+        // Drivers convert times with it where `time_zone` is SYSTEM. MySQL's abbreviation could mean several
+        // zones.
         "system_time_zone" => match TimeZone::system() {
             TimeZone::Offset(_) => Some(definition.default.into()),
             zone => Some(zone.name().into()),
@@ -311,8 +313,8 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
     }
 }
 
-/// Refuses SERIALIZABLE, which is more than StemDB has, unless `skip`, the variable `stemdb_skip_isolation_level_check`,
-/// allows REPEATABLE READ in its place.
+/// Refuses SERIALIZABLE, which is more than StemDB has, unless `skip`, the variable
+/// `stemdb_skip_isolation_level_check`, allows REPEATABLE READ in its place.
 fn check_isolation(
     definition: &Definition,
     (text, warning): Assigned,

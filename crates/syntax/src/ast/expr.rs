@@ -21,7 +21,8 @@ pub enum Expr {
     Bool(bool),
     Number(NumberText),
     Text(String),
-    /// A word of the language among a function's arguments: a unit, a character set. In lower case where case does not matter.
+    /// A word of the language among a function's arguments: a unit, a character set. In lower case where case
+    /// does not matter.
     Keyword(String),
     /// Bytes to be read in a character set.
     Introduced {

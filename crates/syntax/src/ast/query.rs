@@ -205,7 +205,8 @@ pub enum LockWait {
 }
 
 impl Query {
-    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks. Any other query is returned as it is.
+    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks. Any other query is
+    /// returned as it is.
     pub fn into_plain_values(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {
         match self.plain_values() {
             Some(rows) => Ok(std::mem::take(rows)),

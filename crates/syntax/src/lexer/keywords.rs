@@ -158,8 +158,9 @@ fn is_same(text: &str, word: &[u8]) -> bool {
     text.len() == word.len() && (word.len() <= 16 || text.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// The first and the last eight bytes of a word, in one case of letters. Two words of the same length up to 16 that have the same
-/// are equal but for case: what the mask clears tells no two bytes of names apart but letters of different case.
+/// The first and the last eight bytes of a word, in one case of letters. Two words of the same length up to
+/// 16 that have the same are equal but for case: what the mask clears tells no two bytes of names apart but
+/// letters of different case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Letters(u64, u64);
 

@@ -3,7 +3,8 @@
 //! - [`ColumnBuilder`]: one array from many values.
 //! - [`ColumnView`]: values, or their text, out of one array.
 //!
-//! Which Arrow type holds which SQL type is in [`SqlType`]'s table. Not here: evaluation over arrays (`functions`).
+//! Which Arrow type holds which SQL type is in [`SqlType`]'s table. Not here: evaluation over arrays
+//! (`functions`).
 
 mod builder;
 mod view;

@@ -118,7 +118,8 @@ impl<'a> ColumnView<'a> {
         }
     }
 
-    /// The 64 bits of an integer, a YEAR, a packed point in time or a TIME; `None` for NULL and every other type.
+    /// The 64 bits of an integer, a YEAR, a packed point in time or a TIME; `None` for NULL and every other
+    /// type.
     pub fn bits(&self, row: usize) -> Option<u64> {
         if self.is_null(row) {
             return None;

@@ -1,11 +1,12 @@
 //! `utf8mb4_0900_ai_ci`: the primary weights of the Default Unicode Collation Element Table, version 9.0.
 //!
-//! A string's weights are those of its code points, one after the other: MySQL neither normalises nor looks for
-//! contractions under this collation. Code points with no primary weight (controls, combining marks) do not count.
+//! A string's weights are those of its code points, one after the other: MySQL neither normalises nor looks
+//! for contractions under this collation. Code points with no primary weight (controls, combining marks) do
+//! not count.
 //!
 //! The table is `allkeys.txt` of UCA 9.0.0 with everything but primary weights left out. It agrees with what
-//! `WEIGHT_STRING` of MySQL 8.0.33 says of every code point; the 13 on which the two differ are handled here as MySQL does
-//! and named where they are.
+//! `WEIGHT_STRING` of MySQL 8.0.33 says of every code point; the 13 on which the two differ are handled here
+//! as MySQL does and named where they are.
 //!
 //! `ducet_9_0_primary.bin`, all numbers little-endian 16 bits unless said otherwise:
 //!
@@ -16,7 +17,8 @@
 //! lists: length, weights
 //! ```
 //!
-//! Sources: UTS #10 version 9.0, <https://www.unicode.org/Public/UCA/9.0.0/>; implicit weights: its section 10.1.3.
+//! Sources: UTS #10 version 9.0, <https://www.unicode.org/Public/UCA/9.0.0/>; implicit weights: its section
+//! 10.1.3.
 
 const DATA: &[u8] = include_bytes!("ducet_9_0_primary.bin");
 const PAGE_COUNT: usize = 4352;
@@ -183,7 +185,8 @@ impl Iterator for Weights<'_> {
     }
 }
 
-/// The weights of four ASCII characters as one number, if these are what the text begins with and each has one.
+/// The weights of four ASCII characters as one number, if these are what the text begins with and each has
+/// one.
 pub(super) fn four_of_ascii(text: &[u8]) -> Option<u64> {
     let first: &[u8; 4] = text.first_chunk()?;
     first.iter().try_fold(0, |number, byte| {

@@ -2,14 +2,17 @@
 
 use super::Collation;
 
-/// Longest bound that is made; longer ones would only tell apart strings that end in hundreds of padding characters.
+/// Longest bound that is made; longer ones would only tell apart strings that end in hundreds of padding
+/// characters.
 const MAX_CHARACTERS: usize = 1024;
 
 impl Collation {
-    /// The smallest and the greatest string, both included, that begin with `prefix` and have at most `max_characters`
-    /// characters: what an index is read for under `LIKE 'prefix%'`. Strings that do not begin with it may lie between.
+    /// The smallest and the greatest string, both included, that begin with `prefix` and have at most
+    /// `max_characters` characters: what an index is read for under `LIKE 'prefix%'`. Strings that do not
+    /// begin with it may lie between.
     ///
-    /// Where spaces pad, `'abc'` itself is not the smallest: `'abc\n'` is less. For `binary` use bytes instead.
+    /// Where spaces pad, `'abc'` itself is not the smallest: `'abc\n'` is less. For `binary` use bytes
+    /// instead.
     pub fn like_range(self, prefix: &str, max_characters: usize) -> (String, String) {
         let room = max_characters
             .min(MAX_CHARACTERS)

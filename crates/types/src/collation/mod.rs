@@ -1,7 +1,7 @@
 //! Character sets and collations: how strings compare, and keys that sort the same way.
 //!
-//! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per collation that is not plain bytes
-//!   (`ducet`, `uca`, `general_ci`, `latin1`), and to `pad` for PAD SPACE.
+//! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per collation that is not plain
+//!   bytes (`ducet`, `uca`, `general_ci`, `latin1`), and to `pad` for PAD SPACE.
 //! - [`latin1_to_utf8`], [`utf8_to_latin1`]: for clients that speak latin1. In memory all text is UTF-8.
 //! - [`first_characters`], [`character_count`]: lengths in characters.
 //!
@@ -147,7 +147,8 @@ impl Collation {
         }
     }
 
-    /// Whether trailing spaces are ignored by comparison (PAD SPACE): not under the newer collations and `binary`.
+    /// Whether trailing spaces are ignored by comparison (PAD SPACE): not under the newer collations and
+    /// `binary`.
     pub fn pads_space(self) -> bool {
         !matches!(self, Self::Utf8mb40900AiCi | Self::Utf8mb40900Bin | Self::Binary)
     }
@@ -418,8 +419,8 @@ impl Charset {
         }
     }
 
-    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most
-    /// three.
+    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong
+    /// one on, at most three.
     pub fn invalid_message(self, bytes: &[u8]) -> String {
         let wrong: String = bytes
             .iter()
@@ -510,8 +511,8 @@ mod tests {
         }
     }
 
-    /// The whole of Unicode against a running MySQL. `MYSQL_WEIGHTS` names a file of tab-separated lines: code point,
-    /// `HEX(WEIGHT_STRING(...))` under utf8mb4_0900_ai_ci and under utf8mb4_general_ci.
+    /// The whole of Unicode against a running MySQL. `MYSQL_WEIGHTS` names a file of tab-separated lines:
+    /// code point, `HEX(WEIGHT_STRING(...))` under utf8mb4_0900_ai_ci and under utf8mb4_general_ci.
     #[test]
     #[ignore = "needs weights from a MySQL server"]
     fn every_code_point_weighs_as_in_mysql() {

@@ -1,8 +1,9 @@
 //! PAD SPACE: strings compare as if spaces followed for ever.
 //!
-//! So `'a' = 'a  '`, and `'a\n' < 'a'` since a line feed is less than a space. A key that sorts like that cannot just leave
-//! trailing spaces out. Every space in it, the first of the endless ones included, is followed by a mark that tells whether
-//! what comes after the spaces is less than a space (0), nothing (1), or greater (2):
+//! So `'a' = 'a  '`, and `'a\n' < 'a'` since a line feed is less than a space. A key that sorts like that
+//! cannot just leave trailing spaces out. Every space in it, the first of the endless ones included, is
+//! followed by a mark that tells whether what comes after the spaces is less than a space (0), nothing (1),
+//! or greater (2):
 //!
 //! ```text
 //! 'a\n'   61 0a 20 1
@@ -34,8 +35,8 @@ pub(super) fn compare(
     }
 }
 
-/// Appends the key of a sequence of weights; `write` appends one weight. Keys compare as [`compare`] does provided that
-/// what `write` appends does, byte by byte, and is of one length.
+/// Appends the key of a sequence of weights; `write` appends one weight. Keys compare as [`compare`] does
+/// provided that what `write` appends does, byte by byte, and is of one length.
 pub(super) fn sort_key(
     weights: impl Iterator<Item = u16>,
     space: u16,

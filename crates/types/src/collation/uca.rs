@@ -1,9 +1,10 @@
-//! `utf8mb4_unicode_ci` and `utf8mb4_unicode_520_ci`: the primary weights of two older versions of the Default Unicode
-//! Collation Element Table, 4.0.0 and 5.2.0. Both pad with spaces.
+//! `utf8mb4_unicode_ci` and `utf8mb4_unicode_520_ci`: the primary weights of two older versions of the
+//! Default Unicode Collation Element Table, 4.0.0 and 5.2.0. Both pad with spaces.
 //!
-//! As under `utf8mb4_0900_ai_ci` ([`super::ducet`], whose file format the tables share) a string's weights are those of its
-//! code points, without normalisation and contractions, and code points with no primary weight do not count. The weights
-//! are what `WEIGHT_STRING` of MySQL 8.0.33 says of every code point: under 4.0.0 those above U+FFFF all weigh 0xfffd.
+//! As under `utf8mb4_0900_ai_ci` ([`super::ducet`], whose file format the tables share) a string's weights
+//! are those of its code points, without normalisation and contractions, and code points with no primary
+//! weight do not count. The weights are what `WEIGHT_STRING` of MySQL 8.0.33 says of every code point: under
+//! 4.0.0 those above U+FFFF all weigh 0xfffd.
 
 use super::characters::next_code_point;
 
@@ -84,8 +85,8 @@ impl Version {
         }
     }
 
-    /// The weights of code points that the table leaves to a rule: UTS #10, "Implicit Weights", with the ideographs of
-    /// Unicode 3.1 in both versions.
+    /// The weights of code points that the table leaves to a rule: UTS #10, "Implicit Weights", with the
+    /// ideographs of Unicode 3.1 in both versions.
     fn implicit(self, code_point: u32) -> (u16, Option<u16>) {
         if self == Self::V4_0 && code_point > 0xffff {
             return (SUPPLEMENTARY, None);
@@ -185,8 +186,8 @@ mod tests {
         ("\u{9fa6}", "FBC19FA6", "FBC19FA6"),
     ];
 
-    /// The whole of Unicode against a running MySQL. `MYSQL_UCA_WEIGHTS` names a file of tab-separated lines: code point,
-    /// `HEX(WEIGHT_STRING(...))` under utf8mb4_unicode_ci and under utf8mb4_unicode_520_ci.
+    /// The whole of Unicode against a running MySQL. `MYSQL_UCA_WEIGHTS` names a file of tab-separated lines:
+    /// code point, `HEX(WEIGHT_STRING(...))` under utf8mb4_unicode_ci and under utf8mb4_unicode_520_ci.
     #[test]
     #[ignore = "needs weights from a MySQL server"]
     fn every_code_point_weighs_as_in_mysql() {

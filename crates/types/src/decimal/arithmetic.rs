@@ -56,8 +56,8 @@ impl Decimal {
         Self::new(kept, (scale - excess) as u8).checked()
     }
 
-    /// The quotient at MySQL's scale: this one's plus `div_precision_increment`, at most 30. `None` also for a division
-    /// by zero, which callers look for first.
+    /// The quotient at MySQL's scale: this one's plus `div_precision_increment`, at most 30. `None` also for
+    /// a division by zero, which callers look for first.
     pub fn div(&self, other: &Self, div_precision_increment: u8) -> Option<Self> {
         let scale = self
             .scale
@@ -147,8 +147,8 @@ impl Decimal {
         })
     }
 
-    /// `ROUND(x, places)`: half away from zero; `places` below zero rounds before the point. The scale of the answer is
-    /// `places`, from 0 to the number's own scale.
+    /// `ROUND(x, places)`: half away from zero; `places` below zero rounds before the point. The scale of the
+    /// answer is `places`, from 0 to the number's own scale.
     pub fn round(&self, places: i32) -> Option<Self> {
         self.cut(places, Cut::Round)
     }

@@ -12,8 +12,8 @@ impl Decimal {
         Self::from_i128(value as i128, 0)
     }
 
-    /// The shortest decimal that reads back as `value`, as MySQL converts. `None` if it is not finite or has more than
-    /// 65 digits.
+    /// The shortest decimal that reads back as `value`, as MySQL converts. `None` if it is not finite or has
+    /// more than 65 digits.
     pub fn from_f64(value: f64) -> Option<Self> {
         if !value.is_finite() {
             return None;

@@ -18,11 +18,12 @@ use arrow::datatypes::i256;
 
 pub use text::ParsedDecimal;
 
-/// An exact number: `unscaled / 10^scale`. Columns hold at most 65 digits, at most 30 of them after the point.
+/// An exact number: `unscaled / 10^scale`. Columns hold at most 65 digits, at most 30 of them after the
+/// point.
 ///
-/// Equality, order and hash are those of the number: `1.50 == 1.5`. Arithmetic goes on with up to 76 digits, as MySQL's
-/// goes beyond 65 in the middle of an expression (there up to 81), and answers `None` past that: error 1690. What is
-/// stored is checked against its column's 65 or fewer with [`Decimal::fits`].
+/// Equality, order and hash are those of the number: `1.50 == 1.5`. Arithmetic goes on with up to 76 digits,
+/// as MySQL's goes beyond 65 in the middle of an expression (there up to 81), and answers `None` past that:
+/// error 1690. What is stored is checked against its column's 65 or fewer with [`Decimal::fits`].
 ///
 /// Source: MySQL 8.0 manual, 12.25 "Precision Math".
 #[derive(Debug, Clone, Copy)]

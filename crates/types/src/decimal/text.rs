@@ -9,7 +9,8 @@ use super::{Decimal, pow10, pow10_i128};
 /// What [`Decimal::parse_prefix`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedDecimal {
-    /// Zero if there was no number; the largest one with the sign and the scale if there were too many digits.
+    /// Zero if there was no number; the largest one with the sign and the scale if there were too many
+    /// digits.
     pub value: Decimal,
     /// How many bytes belong to the number, spaces before it included. 0: no number at all.
     pub consumed: usize,
@@ -20,7 +21,8 @@ pub struct ParsedDecimal {
 }
 
 impl Decimal {
-    /// Reads a number that is all of `text`, spaces around it aside. `None` if it is not one or has more than 65 digits.
+    /// Reads a number that is all of `text`, spaces around it aside. `None` if it is not one or has more than
+    /// 65 digits.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = Self::parse_prefix(text.as_bytes());
         let rest = text.as_bytes().get(parsed.consumed..)?;
@@ -110,7 +112,8 @@ fn digits_at(text: &[u8], at: usize) -> &[u8] {
     &rest[..len]
 }
 
-/// Reads `e[sign]digits`; leaves `at` alone where there is none. Clamped to +-10,000, far beyond any number's digits.
+/// Reads `e[sign]digits`; leaves `at` alone where there is none. Clamped to +-10,000, far beyond any number's
+/// digits.
 fn exponent_at(text: &[u8], at: &mut usize) -> i32 {
     if !matches!(text.get(*at), Some(b'e' | b'E')) {
         return 0;

@@ -26,14 +26,16 @@ pub fn days_in_month(year: u16, month: u8) -> u8 {
     }
 }
 
-/// `TO_DAYS`: days since the start of year 0. Month and day may be 0, as in `2024-00-00`; the zero date is day 0.
+/// `TO_DAYS`: days since the start of year 0. Month and day may be 0, as in `2024-00-00`; the zero date is
+/// day 0.
 pub fn day_number(year: u16, month: u8, day: u8) -> i64 {
     if year == 0 && month == 0 {
         return i64::from(day);
     }
     let (y, m, d) = (i64::from(year), i64::from(month), i64::from(day));
     let mut days = 365 * y + 31 * (m - 1) + d;
-    // Leap days and short months count from March on, those of January and February belong to the year before.
+    // Leap days and short months count from March on, those of January and February belong to the year
+    // before.
     let leap_base = if m <= 2 {
         y - 1
     } else {

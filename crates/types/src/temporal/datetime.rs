@@ -47,16 +47,16 @@ impl DateTime {
         Self::new(year, month, day, 0, 0, 0, 0)
     }
 
-    /// Order-preserving 64 bits: `((year * 13 + month) << 5 | day) << 17 | hour << 12 | minute << 6 | second`,
-    /// shifted left by 24 and joined with the microsecond. The same layout as rows on disk.
+    /// Order-preserving 64 bits: `((year * 13 + month) << 5 | day) << 17 | hour << 12 | minute << 6 |
+    /// second`, shifted left by 24 and joined with the microsecond. The same layout as rows on disk.
     pub fn pack(&self) -> u64 {
         let ymd = (u64::from(self.year) * 13 + u64::from(self.month)) << 5 | u64::from(self.day);
         let hms = u64::from(self.hour) << 12 | u64::from(self.minute) << 6 | u64::from(self.second);
         (ymd << 17 | hms) << 24 | u64::from(self.microsecond)
     }
 
-    /// The fields of [`DateTime::pack`]'s answer. Any other number gives fields that [`DateTime::is_valid`] refuses, or
-    /// that are wrong; it never panics.
+    /// The fields of [`DateTime::pack`]'s answer. Any other number gives fields that [`DateTime::is_valid`]
+    /// refuses, or that are wrong; it never panics.
     pub fn unpack(packed: u64) -> Self {
         let ymdhms = packed >> 24;
         let ymd = ymdhms >> 17;
@@ -183,8 +183,8 @@ impl DateTime {
         Self::from_day_number(days, microseconds.rem_euclid(MICROS_PER_DAY))
     }
 
-    /// Rounded half up to `fsp` fractional digits. `None` if that leaves year 9999 or the date has a zero in it and the
-    /// rounding would change the day.
+    /// Rounded half up to `fsp` fractional digits. `None` if that leaves year 9999 or the date has a zero in
+    /// it and the rounding would change the day.
     pub fn round(&self, fsp: u8) -> Option<Self> {
         let unit = fsp_unit(fsp);
         let rest = self.microsecond % unit;

@@ -33,7 +33,8 @@ fn definitions_reach_the_others_before_they_are_acknowledged() {
     assert!(one.history(100).unwrap().iter().all(|job| job.state == "synced"));
 }
 
-/// Writers on two nodes, each with rows of its own and a list of those that must exist; definitions change on the third node.
+/// Writers on two nodes, each with rows of its own and a list of those that must exist; definitions change on
+/// the third node.
 #[test]
 fn no_row_is_lost_and_indexes_agree_while_definitions_change() {
     let shared = SharedStore::new();
@@ -348,7 +349,8 @@ fn ids_follow_what_another_node_sets() {
     assert!(next(&two) < 50_000);
 }
 
-/// While a definition statement waits for a transaction on another node, statements about other tables do not wait.
+/// While a definition statement waits for a transaction on another node, statements about other tables do not
+/// wait.
 #[test]
 fn a_long_transaction_delays_one_table_only() {
     let shared = SharedStore::new();

@@ -194,7 +194,8 @@ fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
     assert!(!is_open(&two), "the revoked lock does not open the table");
 }
 
-/// After a pause of the machine, its clock may say that the lease lasts. The store's timestamps show that it is over.
+/// After a pause of the machine, its clock may say that the lease lasts. The store's timestamps show that it
+/// is over.
 #[test]
 fn a_read_after_the_end_of_the_lease_is_refused() {
     let shared = SharedStore::new();
@@ -390,7 +391,8 @@ fn an_index_that_a_crashed_node_was_building_is_finished_by_another() {
     }
 }
 
-/// The old owner may only have been slow. The next page of its backfill, and its last step, fail because another node owns the job.
+/// The old owner may only have been slow. The next page of its backfill, and its last step, fail because
+/// another node owns the job.
 #[test]
 fn a_node_that_lost_a_job_does_no_more_of_it() {
     let shared = SharedStore::new();

@@ -1,5 +1,5 @@
-//! Several nodes on one store, as several processes would be. Time passes only where a test says so: leases are long, and the
-//! store's clock is set by hand.
+//! Several nodes on one store, as several processes would be. Time passes only where a test says so: leases
+//! are long, and the store's clock is set by hand.
 
 mod changes;
 mod leases;

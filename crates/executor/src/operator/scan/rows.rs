@@ -1,4 +1,5 @@
-//! Stored bytes to batches: decoding, the scan's filter, and the check that a row still belongs to the access path.
+//! Stored bytes to batches: decoding, the scan's filter, and the check that a row still belongs to the access
+//! path.
 
 use std::borrow::Cow;
 use std::sync::Arc;

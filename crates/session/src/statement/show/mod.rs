@@ -1,4 +1,5 @@
-//! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
+//! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all
+//! alike.
 
 mod definitions;
 mod server;

@@ -1,4 +1,5 @@
-//! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
+//! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets,
+//! grants.
 
 use system::charsets::charset_description;
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};

@@ -1,7 +1,7 @@
 //! The words of the SQL language. Drivers read them to know which names to quote.
 //!
-//! The list is MySQL's, also for statements that StemDB does not support: names that are quoted for MySQL are quoted right for
-//! StemDB. It is the parser's own table.
+//! The list is MySQL's, also for statements that StemDB does not support: names that are quoted for MySQL are
+//! quoted right for StemDB. It is the parser's own table.
 
 use schema::model::SystemTraits;
 use types::{Result, Value};

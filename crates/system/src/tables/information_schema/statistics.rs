@@ -39,7 +39,8 @@ EXPRESSION longtext bin NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         each_part(ctx, (1, 2), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            // All parts of a unique index together have as many values as there are rows. Nothing is known about other parts.
+            // All parts of a unique index together have as many values as there are rows. Nothing is known
+            // about other parts.
             let is_known = ctx.wants(9..10) && index.unique && sequence as usize == index.parts.len();
             let cardinality = if is_known {
                 i64::try_from(
