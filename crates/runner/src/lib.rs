@@ -7,8 +7,8 @@
 //!    ([`lock`]).
 //! 2. [`Runner::statement`] opens a statement: what it writes stays as a whole or is undone as a whole
 //!    ([`runner`]).
-//! 3. Within it, [`Runner::query`] and [`Runner::read_row`] ([`read`]) or [`Runner::write`] ([`write`]) open
-//!    or join the transaction ([`transaction`]), or take a snapshot and no more, and choose the executor
+//! 3. Within it, [`Runner::query`] and [`Runner::read_row`] ([`read`]) or [`Runner::write`] ([`mod@write`])
+//!    open or join the transaction ([`transaction`]), or take a snapshot and no more, and choose the executor
 //!    ([`execution`]).
 //! 4. The end of the statement commits it, where no transaction outlives it ([`commit`]).
 //!

@@ -2,7 +2,7 @@
 //! meanwhile.
 //!
 //! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no
-//! others (manual 13.3.6). The statements: [`crate::statement::lock_tables`]. The locks themselves, and the
+//! others (manual 13.3.6). The statements: `statement::lock_tables`. The locks themselves, and the
 //! waits for them: `cluster::metadata_lock`.
 
 use cluster::Cluster;

@@ -299,7 +299,7 @@ pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }
 
-/// `IN` and `BETWEEN`, whose arguments [`super::call`] has converted.
+/// `IN` and `BETWEEN`, whose arguments [`fn@super::call`] has converted.
 pub(crate) fn resolve_converted(_: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }

@@ -8,7 +8,7 @@
 //! - [`collation`]: the collation of mixed strings.
 //! - [`common`]: the type of CASE, IF, COALESCE and UNION.
 //! - [`arguments`]: conversions that functions ask for.
-//! - [`env`]: what binding depends on.
+//! - [`mod@env`]: what binding depends on.
 
 pub(crate) mod arguments;
 mod call;

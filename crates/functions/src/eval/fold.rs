@@ -1,6 +1,6 @@
 //! Constants that are computed while planning.
 //!
-//! Not here: what is the same for all rows of one statement only ([`super::hoist`]).
+//! Not here: what is the same for all rows of one statement only ([`mod@super::hoist`]).
 
 use types::TypeKind;
 

@@ -1,8 +1,8 @@
 //! Computes the constants of a condition once a statement, as MySQL does: they cost nothing for each row, and
 //! warn once.
 //!
-//! Not here: constants that can be computed when a statement is planned ([`super::fold`]); the constants of a
-//! SELECT list, which MySQL computes, with warnings, for each row.
+//! Not here: constants that can be computed when a statement is planned ([`mod@super::fold`]); the constants
+//! of a SELECT list, which MySQL computes, with warnings, for each row.
 
 use std::borrow::Cow;
 
