@@ -25,11 +25,12 @@ pub enum Holder {
     /// that it is a large statement: it waits, if it may, until it can have all that its limit allows, and
     /// after that other holders cannot make it fail.
     Statement,
-    /// What outlives a statement, or is there before it, as its packet: taken from [`Share::Session`]. Never
-    /// waits.
+    /// What outlives a statement, taken from [`Share::Session`]. Never waits.
     Session,
     /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,
+    /// A packet of a client's, from its first bytes until its command has run: as a transaction's writes.
+    Packet,
 }
 
 /// The least that is taken at a time.
@@ -43,14 +44,6 @@ impl Account {
             used: 0,
             granted: broker.free_bytes().min(limit_bytes),
             grant: broker.grant(),
-        }
-    }
-
-    /// For what is held beside an account that has the free allowance already.
-    pub fn without_allowance(broker: &'static Broker, holder: Holder, limit_bytes: usize) -> Self {
-        Self {
-            granted: 0,
-            ..Self::new(broker, holder, limit_bytes)
         }
     }
 
@@ -107,7 +100,7 @@ impl Account {
         match self.holder {
             Holder::Statement => self.request_for_statement(missing, control),
             Holder::Session => self.take(Share::Session, missing),
-            Holder::Transaction => self
+            Holder::Transaction | Holder::Packet => self
                 .take(Share::Session, missing)
                 .or_else(|_| self.take(Share::Large, missing)),
         }

@@ -171,7 +171,7 @@ impl Input {
     fn count_large(&mut self, bytes: usize) -> Result<()> {
         let account = self
             .account
-            .get_or_insert_with(|| Account::without_allowance(self.broker, Holder::Session, usize::MAX));
+            .get_or_insert_with(|| Account::new(self.broker, Holder::Packet, usize::MAX));
         account.resize(bytes, None).map_err(|_| out_of_memory())
     }
 }

@@ -253,7 +253,7 @@ fn uncommitted_writes(server: &Server) -> Result<(), String> {
 /// That client gets error 1041 and loses its connection. The others are served, and all memory comes back.
 fn large_packets(server: &Server) -> Result<(), String> {
     const FRAME_BYTES: usize = 0xff_ffff;
-    const FULL_FRAMES: usize = 1;
+    const FULL_FRAMES: usize = 3;
     let mut watch = connect(server, "@unused = 0")?;
     let before = status(&mut watch, "used_bytes")?;
     let refusals = status(&mut watch, "refused")?;

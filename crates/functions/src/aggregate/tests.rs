@@ -127,7 +127,11 @@ fn no_group_and_no_row() {
             let mut grouped = GroupedAccumulator::new(&call).unwrap();
             let ctx = crate::EvalContext::default();
             for rows in [RowGroups::One(0), RowGroups::Each(&[])] {
-                grouped.update(&[ints(&[])], rows, 0, &ctx).unwrap();
+                let none = call
+                    .args
+                    .iter()
+                    .map(|a| arrow::array::new_empty_array(&a.ty().arrow_type()));
+                grouped.update(&none.collect::<Vec<_>>(), rows, 0, &ctx).unwrap();
             }
             assert_eq!(grouped.evaluate(&ctx).unwrap().len(), 0, "{name}");
         }
