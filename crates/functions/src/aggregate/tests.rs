@@ -114,26 +114,3 @@ fn average_apart_is_the_average() {
     // The digits that are not shown count further on, as in MySQL: AVG(i) * 1000000 is 1666666.6660.
     assert_eq!(value.display_text(&avg.ty), "1.666666666");
 }
-
-#[test]
-fn no_group_and_no_row() {
-    for name in ["sum", "avg", "count", "min", "max", "stddev", "bit_or"] {
-        for distinct in [false, true] {
-            let call = call(
-                name,
-                SqlType::BIGINT,
-                distinct && name != "stddev" && name != "bit_or",
-            );
-            let mut grouped = GroupedAccumulator::new(&call).unwrap();
-            let ctx = crate::EvalContext::default();
-            for rows in [RowGroups::One(0), RowGroups::Each(&[])] {
-                let none = call
-                    .args
-                    .iter()
-                    .map(|a| arrow::array::new_empty_array(&a.ty().arrow_type()));
-                grouped.update(&none.collect::<Vec<_>>(), rows, 0, &ctx).unwrap();
-            }
-            assert_eq!(grouped.evaluate(&ctx).unwrap().len(), 0, "{name}");
-        }
-    }
-}
