@@ -10,7 +10,7 @@
 //! | 0x06 | decimal | DECIMAL |
 //! | 0x07 | signed integer, nanoseconds | TIME |
 //!
-//! So NULL sorts first. A TIMESTAMP is in UTC here: whoever calls converts. A string under a collation cannot
+//! So NULL sorts first. A TIMESTAMP is in UTC here: the caller converts it. A string under a collation cannot
 //! be read back from its sort key; [`decode`] refuses, and the original is looked for in the index's value.
 
 use types::{SqlType, TypeKind, Value};

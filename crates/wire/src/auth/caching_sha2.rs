@@ -21,7 +21,7 @@ const ROUNDS_PER_UNIT: u32 = 1000;
 /// Longer passwords are refused by MySQL's full authentication.
 pub const PASSWORD_BYTES_MAX: usize = 256;
 
-/// The value that the fast path needs: `SHA256(SHA256(password))`. Whoever has it can log in, so it is
+/// The value that the fast path needs: `SHA256(SHA256(password))`. A client that has it can log in, so it is
 /// never stored on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CachedDigest([u8; 32]);
