@@ -4,7 +4,7 @@
 //! The planner binds calls with [`bind`], which types each call and makes every implicit conversion explicit.
 //! The result is an [`Expr`]. [`mod@eval`] computes it for one row or for a batch, with the session's state
 //! in an [`EvalContext`]. [`registry`] lists all functions and operators, [`aggregate`] has the aggregate
-//! functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
+//! functions, [`window`] the window functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
 //!
 //! Not here: names and plans (`planner`), operators over rows (`executor`, `analytics`), values and their
 //! types (`types`). To add a function, add an entry to the table of its family, for example in
@@ -39,6 +39,7 @@ pub mod timezone;
 mod truth;
 mod user_lock;
 mod warnings;
+pub mod window;
 
 pub use bind::common_type;
 pub use call::{ColumnarValue, Row};

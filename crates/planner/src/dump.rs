@@ -136,6 +136,10 @@ impl Dump {
                 )
             }),
             Rel::Distinct { input } => self.above(input, |names| ("Distinct".to_owned(), names.to_vec())),
+            _ => {
+                self.line("?");
+                Vec::new()
+            }
         }
     }
 

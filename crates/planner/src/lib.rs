@@ -21,6 +21,7 @@ pub mod dump;
 mod env;
 pub mod errno;
 pub mod explain;
+pub mod logical;
 
 pub mod object_access;
 pub mod plan;

@@ -9,6 +9,7 @@ pub fn expr(expr: &Expr, names: &[String]) -> String {
     match expr {
         Expr::Column { index, .. } => names.get(*index).cloned().unwrap_or_else(|| format!("#{index}")),
         Expr::Param { index, .. } => format!("?{index}"),
+        Expr::Outer { slot, .. } => format!("outer {slot}"),
         Expr::Literal { value, ty } => literal(value, ty),
         Expr::Call { function, args, .. } => call(function.0.name, args, names),
         Expr::Cast { input, ty, .. } => format!("{}::{}", self::expr(input, names), type_name(ty)),

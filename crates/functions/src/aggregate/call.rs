@@ -99,6 +99,15 @@ pub struct AggregateCall {
 }
 
 impl AggregateCall {
+    /// Calls `visit` with each argument.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.args.iter().for_each(visit);
+    }
+
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        self.args.iter_mut().for_each(visit);
+    }
+
     /// Types the call and converts its arguments.
     pub(crate) fn bind(
         function: AggregateFunction,

@@ -44,7 +44,7 @@ pub fn eval(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Colum
             ColumnarValue::Array(array) => Ok(ColumnarValue::Array(finish_array(array, &expr.ty())?)),
             scalar => Ok(scalar),
         },
-        Expr::Literal { .. } | Expr::Param { .. } => {
+        Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => {
             Ok(ColumnarValue::Scalar(eval_row_of(expr, Row::None, ctx)?))
         }
         _ if batch.num_rows() <= FEW_ROWS => Ok(ColumnarValue::Array(by_rows(expr, batch, ctx)?)),

@@ -158,6 +158,7 @@ impl Binder<'_> {
             access: chosen.access,
             filter,
             as_of: table.as_of.clone(),
+            locking: None,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

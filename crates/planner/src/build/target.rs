@@ -60,6 +60,7 @@ impl Binder<'_> {
                 access: chosen.access,
                 filter: self.all(chosen.residual)?,
                 as_of: None,
+                locking: None,
             },
             order_by,
             limit,

@@ -138,6 +138,7 @@ impl Row {
                     input
                 }
                 Rel::Filter { input, .. } | Rel::Project { input, .. } | Rel::Repeat { input, .. } => input,
+                _ => break,
             };
         }
         if temporary {

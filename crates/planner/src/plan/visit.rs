@@ -5,31 +5,75 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Rel, TableScan};
+use super::{ApplyKind, JoinKind, Rel, TableScan};
 
 impl Rel {
-    /// The operator whose rows this one takes; `None` for those that make rows themselves.
+    /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
+    /// rows of several.
     #[inline]
     pub fn input(&self) -> Option<&Self> {
         match self {
-            Self::OneRow | Self::Scan(_) | Self::Virtual(_) => None,
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Repeat { input, .. }
+            | Self::Window { input, .. }
             | Self::Distinct { input } => Some(input),
+            Self::OneRow
+            | Self::Scan(_)
+            | Self::Virtual(_)
+            | Self::Values { .. }
+            | Self::CommonTable { .. }
+            | Self::Join(_)
+            | Self::LookupJoin(_)
+            | Self::Apply(_)
+            | Self::SetOperation { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. } => None,
         }
     }
 
-    /// This operator and all below it, from the top.
+    /// The operators right below, subqueries and definitions included.
+    pub fn inputs(&self) -> Vec<&Self> {
+        match self {
+            Self::Join(join) => vec![&join.left, &join.right],
+            Self::LookupJoin(join) => vec![&join.left],
+            Self::Apply(apply) => vec![&apply.input, &apply.subquery],
+            Self::SetOperation { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { seed, step, .. } => vec![seed, step],
+            single => single.input().into_iter().collect(),
+        }
+    }
+
+    /// Calls `visit` with this operator and all below it, outermost first.
+    pub fn walk<'r>(&'r self, visit: &mut dyn FnMut(&'r Self)) {
+        visit(self);
+        for input in self.inputs() {
+            input.walk(visit);
+        }
+    }
+
+    /// All scans of stored tables, those of lookup joins included.
+    pub fn scans(&self) -> Vec<&TableScan> {
+        let mut scans = Vec::new();
+        self.walk(&mut |rel| match rel {
+            Self::Scan(scan) => scans.push(scan),
+            Self::LookupJoin(join) => scans.push(&join.right),
+            _ => {}
+        });
+        scans
+    }
+
+    /// This operator and those below it, from the top down to the first that has no input or several.
     #[inline]
     pub fn operators(&self) -> impl Iterator<Item = &Self> {
         successors(Some(self), |rel| rel.input())
     }
 
-    /// The operator at the bottom, where the rows come from.
+    /// The lowest of [`Rel::operators`]: a table, or what brings several inputs together.
     #[inline]
     pub fn source(&self) -> &Self {
         let mut rel = self;
@@ -39,7 +83,7 @@ impl Rel {
         rel
     }
 
-    /// The stored table that the rows come from.
+    /// The stored table that the rows come from, if it is the only source.
     #[inline]
     pub fn scan(&self) -> Option<&TableScan> {
         match self.source() {
@@ -52,10 +96,7 @@ impl Rel {
     pub fn output_types(&self) -> Vec<SqlType> {
         match self {
             Self::OneRow => Vec::new(),
-            Self::Scan(scan) => {
-                let columns = scan.columns.iter().filter_map(|&c| scan.table.columns.get(c));
-                columns.map(|column| column.ty).collect()
-            }
+            Self::Scan(scan) => scan.output_types(),
             Self::Virtual(scan) => scan.table.columns.iter().map(|column| column.ty).collect(),
             Self::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
             Self::Aggregate { keys, aggregates, .. } => {
@@ -69,6 +110,46 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input } => input.output_types(),
+            Self::Values { columns, .. }
+            | Self::Recursive { columns, .. }
+            | Self::CommonTable { columns, .. } => columns.iter().map(|column| column.ty).collect(),
+            Self::Join(join) => joined(join.kind, &join.left, join.right.output_types()),
+            Self::LookupJoin(join) => joined(join.kind, &join.left, join.right.output_types()),
+            Self::Apply(apply) => {
+                let mut types = apply.input.output_types();
+                match apply.kind {
+                    ApplyKind::Scalar | ApplyKind::Lateral { .. } => {
+                        types.extend(apply.subquery.output_types());
+                    }
+                    ApplyKind::Exists | ApplyKind::Any { .. } => types.push(SqlType::BIGINT),
+                }
+                types
+            }
+            Self::Window { input, calls, .. } => {
+                let mut types = input.output_types();
+                types.extend(calls.iter().map(|call| call.ty));
+                types
+            }
+            Self::SetOperation { left, .. } => left.output_types(),
+            Self::With { body, .. } => body.output_types(),
         }
+    }
+}
+
+fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
+    let mut types = left.output_types();
+    match kind {
+        JoinKind::Inner | JoinKind::Left => types.extend(right),
+        JoinKind::Semi | JoinKind::Anti => {}
+        JoinKind::Mark => types.push(SqlType::BIGINT),
+    }
+    types
+}
+
+impl TableScan {
+    /// The types of the columns of its rows.
+    pub fn output_types(&self) -> Vec<SqlType> {
+        let columns = self.columns.iter().filter_map(|&c| self.table.columns.get(c));
+        columns.map(|column| column.ty).collect()
     }
 }
