@@ -36,6 +36,7 @@ pub struct Conn<'d> {
     pub memory_limit_bytes: usize,
     pub auto_increment: (u64, u64),
     pub explicit_auto_random: bool,
+    pub cte_max_recursion_depth: u64,
     pub interrupt: Arc<Interrupt>,
     pub last_insert_id: u64,
     /// What the last statement warned of: `code message`.
@@ -142,6 +143,7 @@ impl Db {
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
             explicit_auto_random: false,
+            cte_max_recursion_depth: 1000,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
             warnings: Vec::new(),
@@ -225,6 +227,7 @@ impl Conn<'_> {
             auto_increment: self.auto_increment,
             insert_select: None,
             explicit_auto_random: self.explicit_auto_random,
+            cte_max_recursion_depth: self.cte_max_recursion_depth,
         }
     }
 
