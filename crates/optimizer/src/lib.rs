@@ -11,8 +11,10 @@
 
 mod access;
 mod constant;
+mod cost;
 pub mod dump;
 mod expr;
+mod join_order;
 mod limit;
 mod physical;
 mod print;
