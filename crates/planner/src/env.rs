@@ -13,7 +13,8 @@ use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::command::Command;
 use crate::object_access::ObjectAccess;
-use crate::plan::{Plan, Route};
+use crate::logical::LogicalStatement;
+use crate::plan::Route;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
@@ -62,8 +63,12 @@ pub struct BindEnv<'a> {
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Bound {
-    Plan {
-        plan: Plan,
+    Statement {
+        statement: LogicalStatement,
+        /// What expressions that the optimizer makes are typed by.
+        types: TypeEnv,
+        /// The statement assigns to user variables, row by row.
+        assigns: bool,
         /// The privileges and locks it needs, an entry for each table.
         accesses: Vec<ObjectAccess>,
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same

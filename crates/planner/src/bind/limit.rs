@@ -6,7 +6,7 @@ use types::{Result, SqlType, Value};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::NoNames;
+use super::scope::NO_NAMES;
 use syntax::ast::{self, Limit};
 
 /// How many rows are wanted.
@@ -30,7 +30,7 @@ impl Binder<'_> {
 
     fn row_count(&self, expr: &ast::Expr) -> Result<Expr> {
         let unsigned = SqlType::BIGINT_UNSIGNED;
-        let bound = self.hinted(expr, Some(unsigned), &Context::of(&NoNames))?;
+        let bound = self.hinted(expr, Some(unsigned), &Context::of(&NO_NAMES))?;
         Ok(match bound {
             Expr::Literal {
                 value: Value::Int(count),
