@@ -31,13 +31,14 @@ pub fn query(
         ctx,
         source: &mut source,
         memory: &memory,
+        implied_locking: None,
     };
     if let Some(rows) = sink.packets()
         && let Some(range) = RangeSelect::of(plan)
     {
         return range.run(&mut env, rows);
     }
-    let mut root = tree::build(&plan.root, plan.locking, &mut env)?;
+    let mut root = tree::build(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }
@@ -51,7 +52,7 @@ pub fn reads_one_moment(plan: &QueryPlan) -> bool {
         return false;
     }
     let Rel::Scan(scan) = plan.root.source() else {
-        return true;
+        return plan.root.scans().is_empty();
     };
     let Access::PrimaryPoints { keys } = &scan.access else {
         return false;

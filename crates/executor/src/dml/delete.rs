@@ -40,6 +40,7 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         source: &mut source,
         memory: &memory,
+        implied_locking: None,
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;
     while let Some(batch) = rows.next(&mut env)? {

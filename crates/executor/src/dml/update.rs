@@ -165,6 +165,7 @@ impl Update<'_> {
             ctx,
             source: &mut source,
             memory: &memory,
+            implied_locking: None,
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {

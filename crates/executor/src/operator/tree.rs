@@ -1,7 +1,7 @@
 //! The tree of operators of a plan.
 
-use planner::plan::{Locking, Rel};
-use types::Result;
+use planner::plan::Rel;
+use types::{Error, Result};
 
 use super::{
     BoxOperator, aggregate, distinct, filter, limit, one_row, project, repeat, scan, sort, virtual_scan,
@@ -10,22 +10,18 @@ use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
 
 /// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
-pub(crate) fn build<'p>(
-    rel: &'p Rel,
-    locking: Option<Locking>,
-    env: &mut Env<'_, '_>,
-) -> Result<BoxOperator<'p>> {
+pub(crate) fn build<'p>(rel: &'p Rel, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
-        Rel::Scan(scan) => scan::open(scan, locking, false, env)?,
+        Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), false, env)?,
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
-            let input = build(input, locking, env)?;
+            let input = build(input, env)?;
             Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
         Rel::Project { input: source, exprs } => {
-            let project = project::Project::new(build(source, locking, env)?, exprs);
-            match locking {
+            let project = project::Project::new(build(source, env)?, exprs);
+            match source.scan().and_then(|scan| env.locking_of(scan)) {
                 Some(_) => Box::new(project.locking(source)),
                 None => Box::new(project),
             }
@@ -35,38 +31,45 @@ pub(crate) fn build<'p>(
             keys,
             aggregates,
         } => {
-            if let Some(rows) = AggregateRows::of(input, keys, aggregates, locking)? {
+            if env.implied_locking.is_none()
+                && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
+            {
                 return Ok(Box::new(rows));
             }
-            let input = build(input, locking, env)?;
+            let input = build(input, env)?;
             Box::new(aggregate::Aggregate::new(input, keys, aggregates)?)
         }
         Rel::Sort { input, keys, limit } => {
             let limit = limit::count_of(limit.as_ref(), env)?;
             match input.as_ref() {
                 Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
-                    let input = build(input, locking, env)?;
+                    let input = build(input, env)?;
                     Box::new(sort::Sort::new(input, keys, limit)?.distinct())
                 }
-                _ => sort::sorted(build(input, locking, env)?, keys, limit)?,
+                _ => sort::sorted(build(input, env)?, keys, limit)?,
             }
         }
         Rel::Limit { input, offset, count } => {
             let offset = limit::count_of(offset.as_ref(), env)?;
             let count = limit::count_of(count.as_ref(), env)?;
-            Box::new(limit::Limit::new(
-                build(input, locking, env)?,
-                offset.unwrap_or(0),
-                count,
-            ))
+            Box::new(limit::Limit::new(build(input, env)?, offset.unwrap_or(0), count))
         }
         Rel::Repeat { input, times } => {
             let types = input.output_types();
-            Box::new(repeat::Repeat::new(build(input, locking, env)?, *times, types))
+            Box::new(repeat::Repeat::new(build(input, env)?, *times, types))
         }
         Rel::Distinct { input } => {
             let types = input.output_types();
-            Box::new(distinct::Distinct::new(build(input, locking, env)?, types)?)
+            Box::new(distinct::Distinct::new(build(input, env)?, types)?)
         }
+        Rel::Values { .. }
+        | Rel::Join(_)
+        | Rel::LookupJoin(_)
+        | Rel::Apply(_)
+        | Rel::Window { .. }
+        | Rel::SetOperation { .. }
+        | Rel::With { .. }
+        | Rel::Recursive { .. }
+        | Rel::CommonTable { .. } => return Err(Error::internal("an operator without an implementation")),
     })
 }

@@ -10,7 +10,7 @@ use super::constant::Gate;
 use super::{ONLY_ROUTE, Upper, route};
 use crate::access::{self, Chosen, Request, RowLimit};
 use crate::bind::{AGGREGATE_BASE, Binder, BoundSelect, TableBinding, literal_count, unsigned};
-use crate::plan::{Rel, Route, SortKey, TableScan, VirtualScan};
+use crate::plan::{Locking, Rel, Route, SortKey, TableScan, VirtualScan};
 
 /// The lowest operators of a query.
 pub struct Source {
@@ -25,13 +25,29 @@ pub struct Source {
 }
 
 /// The rows of a derived table.
-fn derived_rows(select: &BoundSelect<'_>, rows: Rel, width: usize) -> Source {
+fn derived_rows(select: &BoundSelect<'_>, mut rows: Rel, width: usize) -> Source {
+    lock_rows(&mut rows, select.locking);
     Source {
         rel: filtered(rows, select.filter.clone()),
         map: (0..width).map(Some).collect(),
         width,
         ordered: false,
         route: ONLY_ROUTE,
+    }
+}
+
+/// Makes the scan below lock its rows.
+fn lock_rows(rel: &mut Rel, locking: Option<Locking>) {
+    match rel {
+        Rel::Scan(scan) => scan.locking = scan.locking.or(locking),
+        Rel::Filter { input, .. }
+        | Rel::Project { input, .. }
+        | Rel::Aggregate { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Repeat { input, .. }
+        | Rel::Distinct { input } => lock_rows(input, locking),
+        _ => {}
     }
 }
 
@@ -118,7 +134,9 @@ impl Binder<'_> {
             chosen.ordered = upper.order_by.is_empty();
         }
         let columns = Columns::of(select, upper, !chosen.ordered || select.distinct);
-        self.scan(table, columns, chosen, gate.constant, gate.closed, route)
+        let mut source = self.scan(table, columns, chosen, gate.constant, gate.closed, route)?;
+        lock_rows(&mut source.rel, select.locking);
+        Ok(source)
     }
 
     /// The scan of what has been chosen, its expressions over its own output.

@@ -65,9 +65,7 @@ impl Logical {
                 ApplyKind::Any { condition, .. } => visit(condition),
                 ApplyKind::Lateral { condition, .. } => condition.iter().for_each(visit),
             },
-            Self::Aggregate {
-                keys, aggregates, ..
-            } => {
+            Self::Aggregate { keys, aggregates, .. } => {
                 keys.iter().for_each(|(_, key)| visit(key));
                 aggregates.iter().for_each(|(_, call)| call.expressions(visit));
             }
@@ -100,11 +98,11 @@ impl Logical {
                 ApplyKind::Any { condition, .. } => visit(condition),
                 ApplyKind::Lateral { condition, .. } => condition.iter_mut().for_each(visit),
             },
-            Self::Aggregate {
-                keys, aggregates, ..
-            } => {
+            Self::Aggregate { keys, aggregates, .. } => {
                 keys.iter_mut().for_each(|(_, key)| visit(key));
-                aggregates.iter_mut().for_each(|(_, call)| call.expressions_mut(visit));
+                aggregates
+                    .iter_mut()
+                    .for_each(|(_, call)| call.expressions_mut(visit));
             }
             Self::Window { window, calls, .. } => {
                 window.partition_by.iter_mut().for_each(&mut *visit);

@@ -1,0 +1,40 @@
+//! Constant keys are computed when the plan is made, and not again for each execution.
+
+use functions::{EvalContext, Expr};
+use types::Value;
+
+/// The expression as a literal, if it is made of literals and conversions that depend on nothing else; else
+/// as it is.
+pub fn folded(expr: Expr) -> Expr {
+    match value(&expr) {
+        Some(value) => Expr::literal(value, expr.ty()),
+        None => expr,
+    }
+}
+
+/// The value of a constant expression.
+pub fn value(expr: &Expr) -> Option<Value> {
+    if let Expr::Literal { value, .. } = expr {
+        return Some(value.clone());
+    }
+    if !is_pure(expr) {
+        return None;
+    }
+    let context = EvalContext::default();
+    let value = functions::eval_value(expr, &context).ok()?;
+    // An expression that raises a warning is left to the execution, which reports it.
+    (context.warnings.count() == 0).then_some(value)
+}
+
+fn is_pure(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal { ty, .. } => !ty.is_temporal(),
+        Expr::Cast { input, ty, .. } => !ty.is_temporal() && is_pure(input),
+        Expr::Call { function, args, ty } => {
+            matches!(function.0.name, "key exact" | "key down" | "key up" | "unary -")
+                && !ty.is_temporal()
+                && args.iter().all(is_pure)
+        }
+        _ => false,
+    }
+}
