@@ -14,7 +14,6 @@ use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 use crate::command::Command;
 use crate::object_access::ObjectAccess;
 use crate::logical::LogicalStatement;
-use crate::plan::Route;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
@@ -42,10 +41,6 @@ pub struct BindEnv<'a> {
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
     pub time_zone: TimeZone,
-    /// Overrides the planner's choice of an executor, where both can run the plan.
-    pub route: Option<Route>,
-    /// About how many rows a table has, by its id.
-    pub row_estimate: &'a dyn Fn(i64) -> u64,
     /// `@@name` and `@@scope.name`. Fails with 1193 on an unknown name.
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.

@@ -170,11 +170,6 @@ impl Relation {
         }
     }
 
-    /// Whether a column is one of the relation's.
-    pub fn owns(&self, id: ColumnId) -> bool {
-        self.position(id).is_some()
-    }
-
     pub fn position(&self, id: ColumnId) -> Option<usize> {
         match &self.source {
             RelationSource::Table { table, first } => {

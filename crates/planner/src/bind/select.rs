@@ -484,7 +484,7 @@ impl Binder<'_> {
         }
     }
 
-    fn order_by(
+    pub fn order_by(
         &self,
         select: &Block<'_>,
         items: &[Item],

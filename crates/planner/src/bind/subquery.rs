@@ -52,12 +52,6 @@ impl Subqueries {
         others.0.borrow_mut().extend(moved);
     }
 
-    /// The columns that they make.
-    pub fn columns(&self) -> BTreeSet<ColumnId> {
-        let all = self.0.borrow();
-        all.iter().flat_map(|subquery| subquery.kind.columns()).collect()
-    }
-
     /// The columns of other rows that the subquery that makes a column names.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
         let all = self.0.borrow();
