@@ -8,7 +8,7 @@
 //! 2013.)
 
 use functions::Expr;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use functions::Expr;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::logical::{ColumnId, Get, Logical};
 use planner::plan::{
     Access, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,

@@ -1,7 +1,7 @@
 //! Conditions as lists.
 
 use functions::Expr;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::logical::{ColumnId, Logical};
 use types::Result;
 

@@ -19,12 +19,14 @@ use crate::physical::replace_in;
 
 type Made = HashMap<ColumnId, Expr>;
 
-pub fn merge(root: &mut Logical) {
+/// Whether there was one.
+pub fn merge(root: &mut Logical) -> bool {
     let mut made = Made::new();
     visit(root, Position::Fixed, &mut made);
     if !made.is_empty() {
         replace_in(root, &mut |id, column| value(&made, id, column));
     }
+    !made.is_empty()
 }
 
 /// Whether an operator's output may have other columns.

@@ -22,8 +22,11 @@ pub fn apply_all(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()>
     common_tables::inline(&mut query.root);
     if !env.assigns {
         sorts::remove(&mut query.root, true);
-        derived_tables::merge(&mut query.root);
         push_filters::apply(query, env)?;
+        // Tables that were in queries of their own are now beside those around them.
+        if derived_tables::merge(&mut query.root) {
+            push_filters::apply(query, env)?;
+        }
     }
     Ok(())
 }

@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use functions::Expr;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::logical::{
     Apply, ApplyKind, ColumnId, Join, JoinKind, Logical, LogicalQuery, SetOperation, SetOperator, Window,
 };

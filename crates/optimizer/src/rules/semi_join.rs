@@ -10,7 +10,7 @@
 //! ```
 
 use functions::Expr;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::logical::{Apply, ApplyKind, ColumnId, Join, JoinKind, Logical};
 
 use crate::expr::{bare_column, into_conjuncts};
