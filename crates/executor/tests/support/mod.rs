@@ -13,6 +13,7 @@ use ddl::{DdlContext, SchemaChanger};
 use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
+use optimizer::{Planned, Surroundings};
 use planner::plan::{Plan, QueryPlan, Route};
 use planner::{BindEnv, Bound};
 use types::array::ColumnView;
@@ -158,10 +159,18 @@ impl Db {
 
 impl Conn<'_> {
     pub fn plan(&self, sql: &str, params: &[Value]) -> Result<Plan> {
-        match self.bind(sql, params)? {
-            Bound::Plan { plan, .. } => Ok(plan),
+        match self.planned(sql, params)? {
+            Planned::Plan(planned) => Ok(planned.plan),
             other => panic!("{sql} is no plan: {other:?}"),
         }
+    }
+
+    fn planned(&self, sql: &str, params: &[Value]) -> Result<Planned> {
+        let surroundings = Surroundings {
+            route: Some(Route::Transactional),
+            row_estimate: &|_| 1_000_000,
+        };
+        optimizer::plan(self.bind(sql, params)?, &surroundings)
     }
 
     fn bind(&self, sql: &str, params: &[Value]) -> Result<Bound> {
@@ -183,9 +192,7 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-            route: Some(Route::Transactional),
-            row_estimate: &|_| 1_000_000,
-            system_variable: &|_, name| panic!("no @@{name} here"),
+                system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
@@ -230,13 +237,13 @@ impl Conn<'_> {
 
     pub fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer> {
         self.warnings.clear();
-        let plan = match self.bind(sql, params)? {
-            Bound::Plan { plan, .. } => plan,
-            Bound::Ddl(ddl) => {
+        let plan = match self.planned(sql, params)? {
+            Planned::Plan(planned) => planned.plan,
+            Planned::Ddl(ddl) => {
                 self.db.changer.execute(&ddl, &self.ddl_context())?;
                 return Ok(Answer::Done(DmlResult::default()));
             }
-            Bound::Command(command) => panic!("{sql} is a command: {command:?}"),
+            Planned::Command(command) => panic!("{sql} is a command: {command:?}"),
         };
         self.run_made(&plan, params)
     }

@@ -1,6 +1,9 @@
 //! The cost of an access path, in rows of a full scan. There are no histograms: selectivities are rules of
 //! thumb. The order of preference that they give is point, unique, equality, range, full.
 
+use planner::plan::{Access, Range};
+use schema::model::Table;
+
 use super::RowLimit;
 use super::paths::{Bounded, Path};
 
@@ -31,6 +34,38 @@ pub fn rows_read(path: &Path, rows: u64) -> f64 {
         return path.ranges.len() as f64;
     }
     share(path.fixed_parts, path.bounded, path.combinations, rows)
+}
+
+/// Rows that the access path of a plan gives, of `rows` in the table.
+pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
+    let rows = (rows as f64).max(1.0);
+    let of_ranges = |ranges: &[Range]| {
+        let fixed = ranges.iter().map(|range| range.prefix.len()).min().unwrap_or(0);
+        let is_open = |range: &Range| range.lower.is_some() != range.upper.is_some();
+        let bounded = if ranges.iter().any(is_open) {
+            Bounded::OneEnd
+        } else if ranges.iter().any(|range| range.lower.is_some()) {
+            Bounded::BothEnds
+        } else {
+            Bounded::No
+        };
+        let combinations = if bounded == Bounded::No { ranges.len() } else { 1 };
+        share(fixed, bounded, combinations, rows)
+    };
+    match access {
+        Access::Full { .. } => rows,
+        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
+        Access::PrimaryRanges { ranges, .. } => of_ranges(ranges),
+        Access::IndexRanges { index, ranges, .. } => {
+            let unique = &table.indexes[*index];
+            let is_key = |range: &Range| unique.unique && range.prefix.len() == unique.parts.len();
+            if ranges.iter().all(is_key) {
+                ranges.len() as f64
+            } else {
+                of_ranges(ranges)
+            }
+        }
+    }
 }
 
 /// The first part that is fixed leaves one row in a hundred, each further one in ten of those.

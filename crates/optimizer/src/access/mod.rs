@@ -25,6 +25,7 @@ use planner::plan::Access;
 use syntax::ast::IndexHint;
 
 pub use choose::{choose, full};
+pub use cost::rows_of_access;
 
 /// What a table is read for.
 pub struct Request<'a> {

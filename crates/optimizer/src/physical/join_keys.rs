@@ -3,7 +3,7 @@
 use functions::Expr;
 use functions::bind::implicit_cast;
 use planner::logical::ColumnId;
-use planner::logical::visit::columns_of;
+use planner::logical::columns_of;
 use planner::plan::JoinKey;
 use types::{SqlType, TypeKind};
 

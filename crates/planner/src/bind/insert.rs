@@ -4,67 +4,58 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
-use super::block::Block;
 use super::expr::Context;
+use super::output::Item;
 use super::scope::{
-    FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
+    ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
 use super::write::assigned_column;
+use crate::logical::{LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource};
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, ExecutionCache, InsertMode, InsertPlan, InsertSource};
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
-    pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
-        let table = self.table(&insert.table)?;
-        let table = TableBinding {
-            alias: table.name.clone(),
-            table,
-            as_of: None,
-            rows: None,
-            pads: self.env.sql_mode.pad_char_to_full_length,
-        };
-        self.refuse_virtual(&table)?;
+    pub fn insert(&self, insert: &Insert) -> Result<LogicalInsert> {
+        let found = self.table(&insert.table)?;
+        // The columns of the row that is there and of the row that is inserted: ids that are offsets.
+        let first = self.new_columns(found.columns.len() * 2);
+        let table = Relation::of_table(
+            found.clone(),
+            &found.name,
+            first,
+            self.env.sql_mode.pad_char_to_full_length,
+        );
+        self.refuse_virtual(&found)?;
         self.accesses
-            .add(&table.table, &table.alias, privileges(insert), LockMode::Write);
+            .add(&found, &table.alias, privileges(insert), LockMode::Write);
         let columns = target_columns(insert, &table)?;
         let mut read = None;
         let source = match &insert.rows {
             InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
             InsertRows::Query(query) => {
-                let mut bound = self.bind_select(Block::of(query)?)?;
-                self.check_grouping(&bound)?;
-                // FOUND_ROWS() counts rows that are sent to a client.
-                bound.counts_all_rows = false;
-                if bound.items.len() != columns.len() {
+                let mut bound = self.query(query, None)?;
+                if bound.columns.len() != columns.len() {
                     return Err(wrong_value_count(1));
                 }
-                // The rows of a grouped query are not those of the table, so ON DUPLICATE KEY UPDATE cannot
-                // name its columns.
-                if let (false, Some(table)) = (bound.grouped, &bound.table) {
-                    read = Some(ReadTable {
-                        table: table.clone(),
-                        items: bound.items.iter().map(|item| item.column).collect(),
-                    });
-                }
-                // The query reads in the transaction that writes.
-                InsertSource::Query(Box::new(self.plan_query(bound, false)?))
+                // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
+                // name their columns.
+                read = bound.block.take().map(|(scope, items)| ReadTables { scope, items });
+                LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
         let mode = if insert.replace {
-            InsertMode::Replace
+            LogicalInsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
-            InsertMode::Insert
+            LogicalInsertMode::Insert
         } else {
-            InsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
+            LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
-        Ok(InsertPlan {
-            table: table.table,
+        Ok(LogicalInsert {
+            table: found,
             columns,
             source,
             mode,
             ignore: insert.ignore,
-            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -73,11 +64,13 @@ impl Binder<'_> {
         insert: &Insert,
         rows: &[Vec<Option<ast::Expr>>],
         columns: &[usize],
-        table: &TableBinding,
-    ) -> Result<InsertSource> {
-        let names = TableNames {
-            table: Some(table),
+        table: &Relation,
+    ) -> Result<LogicalInsertSource> {
+        let scope = Scope::of(table.clone());
+        let names = ScopeNames {
+            scope: &scope,
             clause: FIELD_LIST,
+            outer: None,
         };
         let context = Context::of(&names);
         let mut bound = Vec::with_capacity(rows.len());
@@ -94,16 +87,16 @@ impl Binder<'_> {
             }
             bound.push(values);
         }
-        Ok(InsertSource::Values(bound))
+        Ok(LogicalInsertSource::Values(bound))
     }
 
     fn on_duplicate(
         &self,
         insert: &Insert,
-        table: &TableBinding,
+        table: &Relation,
         columns: &[usize],
-        read: Option<&ReadTable>,
-    ) -> Result<Vec<Assignment>> {
+        read: Option<&ReadTables>,
+    ) -> Result<Vec<LogicalAssignment>> {
         let names = DuplicateNames {
             binder: self,
             table,
@@ -117,7 +110,7 @@ impl Binder<'_> {
         for assignment in &insert.on_duplicate {
             let column = assigned_column(table, &assignment.column)?;
             let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
-            assignments.push(Assignment { column, value });
+            assignments.push(LogicalAssignment { column, value });
         }
         Ok(assignments)
     }
@@ -135,9 +128,9 @@ fn privileges(insert: &Insert) -> PrivilegeSet {
 }
 
 /// Offsets of the columns that values are given for.
-fn target_columns(insert: &Insert, table: &TableBinding) -> Result<Vec<usize>> {
+fn target_columns(insert: &Insert, table: &Relation) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        return Ok(table.table.public_columns().collect());
+        return Ok(table.positions());
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
@@ -161,19 +154,18 @@ fn wrong_value_count(row: usize) -> Error {
     )
 }
 
-/// The table of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
-struct ReadTable {
-    table: TableBinding,
-    /// The column that each item of the select list simply is.
-    items: Vec<Option<usize>>,
+/// The tables of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
+struct ReadTables {
+    scope: Scope,
+    items: Vec<Item>,
 }
 
 /// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at
 /// `n..2n`.
 struct DuplicateNames<'a, 'b> {
     binder: &'a Binder<'b>,
-    table: &'a TableBinding,
-    read: Option<&'a ReadTable>,
+    table: &'a Relation,
+    read: Option<&'a ReadTables>,
     alias: Option<&'a RowAlias>,
     /// Target columns, which the alias's columns name in order.
     columns: &'a [usize],
@@ -200,23 +192,19 @@ impl DuplicateNames<'_, '_> {
     fn new_value(&self, offset: usize) -> Expr {
         let mut column = self.table.stored(offset);
         if let Expr::Column { index, nullable, .. } = &mut column {
-            *index += self.table.table.columns.len();
+            *index += self.table.table().map_or(0, |table| table.columns.len());
             *nullable = true;
         }
         self.table.shown(column)
     }
 
-    /// A column of the table that is read: its value is at hand where it was selected for a column of the
-    /// same type.
-    fn of_read(&self, read: &ReadTable, offset: usize) -> Result<Expr> {
-        let ty = read.table.table.columns.get(offset).map(|c| c.ty);
-        let target = read
-            .items
-            .iter()
-            .zip(self.columns)
-            .find(|(item, target)| {
-                **item == Some(offset) && self.table.table.columns.get(**target).map(|c| c.ty) == ty
-            })
+    /// A column of a table that is read: its value is at hand where it was selected for a column of the same
+    /// type.
+    fn of_read(&self, read: &ReadTables, column: ColumnRef) -> Result<Expr> {
+        let ty = read.scope.column(column).ty();
+        let mut pairs = read.items.iter().zip(self.columns);
+        let target = pairs
+            .find(|(item, target)| item.column == Some(column) && self.table.stored(**target).ty() == ty)
             .map(|(_, target)| *target);
         target.map(|target| self.new_value(target)).ok_or_else(|| {
             Error::not_supported(
@@ -254,16 +242,19 @@ impl Names for DuplicateNames<'_, '_> {
         if let Some(offset) = self.of_alias(name) {
             return Ok(self.new_value(offset));
         }
-        let read = self.read.and_then(|read| Some((read, read.table.find(name)?)));
+        let read = match self.read {
+            Some(read) => read.scope.find(name, FIELD_LIST)?.map(|column| (read, column)),
+            None => None,
+        };
         match (self.table.find(name), read) {
             (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
             (Some(offset), None) => Ok(self.table.column(offset)),
-            (None, Some((read, offset))) => self.of_read(read, offset),
+            (None, Some((read, column))) => self.of_read(read, column),
             (None, None) => Err(unknown_column(name, FIELD_LIST)),
         }
     }
 
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         match self.table.find(name) {
             Some(offset) => Ok((self.table, offset)),
             None => Err(unknown_column(name, FIELD_LIST)),

@@ -1,134 +1,130 @@
 //! UPDATE and DELETE.
 
+use schema::model::Table;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
-use super::block::only_table;
 use super::expr::Context;
-use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
+use super::scope::{
+    FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column,
+};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
+use crate::logical::{Get, LogicalAssignment, LogicalDelete, LogicalTarget, LogicalUpdate};
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, DeletePlan, ExecutionCache, SortKey, Target, UpdatePlan};
+use crate::plan::SortKey;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
 impl Binder<'_> {
-    pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
+    pub fn update(&self, update: &Update) -> Result<LogicalUpdate> {
         let written = only_table(&update.tables).ok_or_else(|| {
             Error::not_supported("UPDATE of several tables", "update the tables one by one")
         })?;
-        let table = self.written_table(written, "UPDATE")?;
-        self.writes(&table, PrivilegeSet::UPDATE);
-        let fields = TableNames {
-            table: Some(&table),
-            clause: FIELD_LIST,
-        };
+        let target = self.written_table(written, "UPDATE")?;
+        self.writes(&target, PrivilegeSet::UPDATE);
+        let scope = Scope::of(self.relation(&target));
+        let fields = names(&scope, FIELD_LIST);
+        let table = &scope.relations[0];
         let mut assignments = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
-            let column = assigned_column(&table, &assignment.column)?;
-            let value = self.assigned(assignment.value.as_ref(), &table, column, &Context::of(&fields))?;
-            assignments.push(Assignment { column, value });
+            let column = assigned_column(table, &assignment.column)?;
+            let value = self.assigned(assignment.value.as_ref(), table, column, &Context::of(&fields))?;
+            assignments.push(LogicalAssignment { column, value });
         }
-        let target = self.written_rows(
-            &table,
-            written,
-            update.filter.as_ref(),
-            &update.order_by,
-            update.limit.as_ref(),
-        )?;
-        Ok(UpdatePlan {
-            target,
+        let rows = WrittenRows {
+            filter: update.filter.as_ref(),
+            order_by: &update.order_by,
+            limit: update.limit.as_ref(),
+        };
+        Ok(LogicalUpdate {
+            target: self.written_rows(target, &scope, rows)?,
             assignments,
             ignore: update.ignore,
-            execution_cache: ExecutionCache::default(),
         })
     }
 
-    pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
+    pub fn delete(&self, delete: &Delete) -> Result<LogicalDelete> {
         let written = only_table(&delete.tables)
             .filter(|_| delete.targets.len() <= 1)
             .ok_or_else(|| {
                 Error::not_supported("DELETE from several tables", "delete from the tables one by one")
             })?;
-        let table = self.written_table(written, "DELETE")?;
-        self.writes(&table, PrivilegeSet::DELETE);
-        if let Some(target) = delete.targets.first() {
-            check_target(target, written, &table)?;
+        let target = self.written_table(written, "DELETE")?;
+        self.writes(&target, PrivilegeSet::DELETE);
+        if let Some(named) = delete.targets.first() {
+            check_target(named, written, &target)?;
         }
-        let target = self.written_rows(
-            &table,
-            written,
-            delete.filter.as_ref(),
-            &delete.order_by,
-            delete.limit.as_ref(),
-        )?;
-        Ok(DeletePlan {
-            target,
+        let scope = Scope::of(self.relation(&target));
+        let rows = WrittenRows {
+            filter: delete.filter.as_ref(),
+            order_by: &delete.order_by,
+            limit: delete.limit.as_ref(),
+        };
+        Ok(LogicalDelete {
+            target: self.written_rows(target, &scope, rows)?,
             ignore: delete.ignore,
-            execution_cache: ExecutionCache::default(),
         })
     }
 
-    fn written_table(&self, table: &TableRef, statement: &str) -> Result<TableBinding> {
-        let table = self.table_ref(table)?;
-        if table.as_of.is_some() {
+    fn written_table(&self, table: &TableRef, statement: &str) -> Result<Get> {
+        let not_updatable = |alias: &str| {
+            Error::new(
+                ER_NON_UPDATABLE_TABLE,
+                format!("The target table {alias} of the {statement} is not updatable"),
+            )
+        };
+        let table = match table {
+            TableRef::Table(table) => table,
+            TableRef::Derived(derived) => {
+                // Its own errors come first.
+                self.query(&derived.query, None)?;
+                return Err(not_updatable(&derived.alias));
+            }
+            TableRef::Join(_) | TableRef::Nested(_) => {
+                return Err(Error::internal("a write to more than one table"));
+            }
+        };
+        let alias = table.alias.as_ref().unwrap_or(&table.name.name);
+        let get = self.get(table, alias)?;
+        if get.as_of.is_some() {
             return Err(Error::not_supported(
                 format!("{statement} ... AS OF TIMESTAMP"),
                 "the past cannot be changed",
             ));
         }
-        if table.rows.is_some() {
-            return Err(Error::new(
-                ER_NON_UPDATABLE_TABLE,
-                format!(
-                    "The target table {} of the {statement} is not updatable",
-                    table.alias
-                ),
-            ));
-        }
-        self.refuse_virtual(&table)?;
-        Ok(table)
+        self.refuse_virtual(&get.table)?;
+        Ok(get)
     }
 
     /// The statement finds rows of the table, and changes them.
-    fn writes(&self, table: &TableBinding, privilege: PrivilegeSet) {
+    fn writes(&self, target: &Get, privilege: PrivilegeSet) {
         let privileges = PrivilegeSet::SELECT | privilege;
         self.accesses
-            .add(&table.table, &table.alias, privileges, LockMode::Write);
+            .add(&target.table, &target.alias, privileges, LockMode::Write);
     }
 
-    fn written_rows(
-        &self,
-        table: &TableBinding,
-        written: &TableRef,
-        filter: Option<&ast::Expr>,
-        order_by: &[OrderItem],
-        limit: Option<&ast::Limit>,
-    ) -> Result<Target> {
-        let filter = self.filter(filter, Some(table))?;
-        let names = TableNames {
-            table: Some(table),
-            clause: ORDER_CLAUSE,
-        };
-        let mut keys = Vec::with_capacity(order_by.len());
-        for item in order_by {
+    fn written_rows(&self, target: Get, scope: &Scope, rows: WrittenRows<'_>) -> Result<LogicalTarget> {
+        let filter = self.filter(rows.filter, &Context::of(&names(scope, WHERE_CLAUSE)))?;
+        let in_order = names(scope, ORDER_CLAUSE);
+        let mut keys = Vec::with_capacity(rows.order_by.len());
+        for item in rows.order_by {
             // There is no select list that a number could mean.
             keys.push(SortKey {
-                expr: self.scalar(&item.expr, &Context::of(&names))?,
+                expr: self.scalar(&item.expr, &Context::of(&in_order))?,
                 descending: item.descending,
             });
         }
-        let limit = self.limit(limit)?;
-        let hints = match written {
-            TableRef::Table(table) => table.hints.as_slice(),
-            _ => &[],
-        };
-        self.target(table, filter.as_ref(), keys, limit, hints)
+        Ok(LogicalTarget {
+            table: target,
+            filter,
+            order_by: keys,
+            limit: self.limit(rows.limit)?.count,
+        })
     }
 
     /// Fails with 1044 for a table whose rows the server makes.
-    pub fn refuse_virtual(&self, table: &TableBinding) -> Result<()> {
-        match table.table.is_virtual() {
-            true => Err((self.env.denied)(&table.table.database)),
+    pub fn refuse_virtual(&self, table: &Table) -> Result<()> {
+        match table.is_virtual() {
+            true => Err((self.env.denied)(&table.database)),
             false => Ok(()),
         }
     }
@@ -137,14 +133,14 @@ impl Binder<'_> {
     pub fn assigned(
         &self,
         value: Option<&ast::Expr>,
-        table: &TableBinding,
+        table: &Relation,
         column: usize,
         context: &Context<'_>,
     ) -> Result<Option<functions::Expr>> {
         let Some(value) = value else {
             return Ok(None);
         };
-        let ty: SqlType = table.table.columns[column].ty;
+        let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
             super::literal::as_number(value, bound)
@@ -159,7 +155,7 @@ impl Binder<'_> {
 
 /// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has
 /// one.
-fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
+fn check_target(target: &ObjectName, written: &TableRef, table: &Get) -> Result<()> {
     let has_alias = matches!(written, TableRef::Table(table) if table.alias.is_some());
     let is_database = match &target.database {
         None => true,
@@ -175,6 +171,30 @@ fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -
 }
 
 /// The column on the left of `=`.
-pub fn assigned_column(table: &TableBinding, name: &ast::ColumnName) -> Result<usize> {
+pub fn assigned_column(table: &Relation, name: &ast::ColumnName) -> Result<usize> {
     table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))
+}
+
+/// The table or derived table that is all of what a statement writes to; `None` where there are several.
+fn only_table(tables: &[TableRef]) -> Option<&TableRef> {
+    match tables {
+        [TableRef::Nested(tables)] => only_table(tables),
+        [table @ (TableRef::Table(_) | TableRef::Derived(_))] => Some(table),
+        _ => None,
+    }
+}
+
+/// The clauses that say which rows are written.
+struct WrittenRows<'a> {
+    filter: Option<&'a ast::Expr>,
+    order_by: &'a [OrderItem],
+    limit: Option<&'a ast::Limit>,
+}
+
+fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
+    ScopeNames {
+        scope,
+        clause,
+        outer: None,
+    }
 }

@@ -12,7 +12,7 @@
 //! - [`visit`]: one walk over operators, one over expressions.
 
 mod statement;
-pub mod visit;
+mod visit;
 
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ use syntax::ast::IndexHint;
 use types::SqlType;
 
 use crate::plan::{Locking, SortKey};
+
+pub use visit::columns_of;
 
 pub use statement::{
     LogicalAssignment, LogicalDelete, LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery,

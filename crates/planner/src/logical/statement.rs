@@ -28,6 +28,9 @@ pub struct LogicalQuery {
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<Duration>,
+    /// Which of several equal rows is the first matters: rows must be read in key order, and not in
+    /// parallel.
+    pub in_order: bool,
 }
 
 #[derive(Debug, Clone)]

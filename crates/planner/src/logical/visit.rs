@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use functions::Expr;
+use types::Result;
 
 use super::{ApplyKind, Column, ColumnId, Join, JoinKind, Logical};
 
@@ -123,6 +124,21 @@ impl Logical {
         }
     }
 
+    /// Rewrites every expression of this operator and all below it.
+    pub fn rewrite(&mut self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<()> {
+        let mut result = Ok(());
+        self.expressions_mut(&mut |expr| {
+            if result.is_ok() {
+                match map(expr) {
+                    Ok(mapped) => *expr = mapped,
+                    Err(error) => result = Err(error),
+                }
+            }
+        });
+        result?;
+        self.inputs_mut().into_iter().try_for_each(|input| input.rewrite(map))
+    }
+
     /// The columns of the output, in order.
     pub fn output(&self) -> Vec<Column> {
         let of = |id: ColumnId, expr: &Expr| Column {
@@ -233,7 +249,7 @@ impl Column {
     pub fn mark(id: ColumnId, nullable: bool) -> Self {
         Self {
             id,
-            ty: types::SqlType::BIGINT,
+            ty: types::SqlType::BOOL,
             nullable,
         }
     }

@@ -1,4 +1,4 @@
-//! Statements and what the planner makes of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
+//! Statements and what the planner and the optimizer make of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
 //!
 //! A line that begins with `>` is a statement, what follows it up to the next one is the answer. Lines that
 //! begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@
@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
+use optimizer::{Planned, Surroundings};
+use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
 use schema::definition::{AlterChange, Ddl, TableDefinition};
@@ -79,7 +81,7 @@ impl Runner {
             database: Some("shop".into()),
         };
         for parsed in syntax::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
-            let Bound::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.bind(&parsed).unwrap().0
+            let Planned::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.plan(&parsed).unwrap().0
             else {
                 panic!("{parsed:?}")
             };
@@ -146,7 +148,7 @@ impl Runner {
         }
     }
 
-    fn bind(&self, parsed: &syntax::Parsed) -> Result<(Bound, Vec<String>)> {
+    fn plan(&self, parsed: &syntax::Parsed) -> Result<(Planned, Vec<String>)> {
         let warnings = Warnings::default();
         let user_variables = HashMap::from([("x".to_owned(), Value::Int(5))]);
         let count = parsed.parameters;
@@ -166,8 +168,6 @@ impl Runner {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: TimeZone::UTC,
-            route: self.route,
-            row_estimate: &|id| self.rows.get(&id).copied().unwrap_or(0),
             system_variable: &|_, name| match name {
                 "autocommit" => Ok(Value::Int(1)),
                 _ => Err(Error::new(
@@ -185,48 +185,61 @@ impl Runner {
             },
             warnings: &warnings,
         };
-        let bound = planner::bind(parsed, &env)?;
+        let planned = self.optimized(planner::bind(parsed, &env)?)?;
         let (list, _) = warnings.take();
         let shown = list
             .iter()
             .map(|w| format!("{} {}: {}", w.level.name(), w.code, w.message))
             .collect();
-        Ok((bound, shown))
+        Ok((planned, shown))
+    }
+
+    fn optimized(&self, bound: Bound) -> Result<Planned> {
+        let surroundings = Surroundings {
+            route: self.route,
+            row_estimate: &|id| self.rows.get(&id).copied().unwrap_or(0),
+        };
+        optimizer::plan(bound, &surroundings)
+    }
+
+    fn explained(&self, explained: &Explained) -> Result<String> {
+        let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
+            panic!("EXPLAIN of what is no plan");
+        };
+        let rows = |id| self.rows.get(&id).copied().unwrap_or(0);
+        let (columns, rows) = optimizer::explain::explain(&planned, explained.format, &rows)?;
+        let mut text = String::new();
+        for row in rows {
+            for ((name, ty), value) in columns.iter().zip(row) {
+                if !value.is_null() {
+                    let _ = writeln!(text, "{name}: {}", value.display_text(ty));
+                }
+            }
+        }
+        Ok(text)
     }
 
     fn answer(&self, statement: &str) -> String {
-        let bound = syntax::parse_one(statement, self.mode).and_then(|parsed| self.bind(&parsed));
-        let (bound, warnings) = match bound {
-            Ok(bound) => bound,
+        let planned = syntax::parse_one(statement, self.mode).and_then(|parsed| self.plan(&parsed));
+        let (planned, warnings) = match planned {
+            Ok(planned) => planned,
             Err(error) => return format!("{error}\n"),
         };
-        let mut text = match bound {
-            Bound::Plan { plan, cacheable, .. } => {
-                let once = if cacheable {
+        let mut text = match planned {
+            Planned::Plan(planned) => {
+                let once = if planned.cacheable {
                     ""
                 } else {
                     "for this execution only\n"
                 };
-                format!("{}{once}", planner::dump::plan(&plan))
+                format!("{}{once}", optimizer::dump::plan(&planned.plan))
             }
-            Bound::Ddl(ddl) => definition(&ddl),
-            Bound::Command(planner::command::Command::Explain(explained)) => {
-                let rows = |id| self.rows.get(&id).copied().unwrap_or(0);
-                let (columns, rows) = match planner::explain::explain(&explained, &rows) {
-                    Ok(table) => table,
-                    Err(error) => return format!("{error}\n"),
-                };
-                let mut text = String::new();
-                for row in rows {
-                    for ((name, ty), value) in columns.iter().zip(row) {
-                        if !value.is_null() {
-                            let _ = writeln!(text, "{name}: {}", value.display_text(ty));
-                        }
-                    }
-                }
-                text
-            }
-            Bound::Command(command) => format!("{}\n", without_types(&format!("{command:?}"))),
+            Planned::Ddl(ddl) => definition(&ddl),
+            Planned::Command(Command::Explain(explained)) => match self.explained(&explained) {
+                Ok(text) => text,
+                Err(error) => return format!("{error}\n"),
+            },
+            Planned::Command(command) => format!("{}\n", without_types(&format!("{command:?}"))),
         };
         for warning in warnings {
             let _ = writeln!(text, "{warning}");

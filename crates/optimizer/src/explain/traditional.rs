@@ -5,8 +5,8 @@ use types::{SqlType, Value};
 
 use super::{key_length, text_type};
 use crate::access::rows_of_access;
-use crate::command::Explained;
-use crate::plan::{Access, InsertSource, Plan, QueryPlan, Range, RangeBound, Rel, Route, TableScan, Target};
+use crate::PlannedStatement;
+use planner::plan::{Access, InsertSource, Plan, QueryPlan, Range, RangeBound, Rel, Route, TableScan, Target};
 
 /// Source: manual 8.8.2 "EXPLAIN Output Format".
 pub fn columns() -> Vec<(String, SqlType)> {
@@ -44,7 +44,7 @@ struct Row {
     extra: Vec<&'static str>,
 }
 
-pub fn row(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Vec<Value> {
+pub fn row(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Value> {
     let mut row = Row::default();
     let select_type = match &explained.plan {
         Plan::Query(query) => {
@@ -57,7 +57,7 @@ pub fn row(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Vec<Value> {
             if let InsertSource::Query(query) = &insert.source {
                 row.query(query, rows);
             }
-            if matches!(insert.mode, crate::plan::InsertMode::Replace) {
+            if matches!(insert.mode, planner::plan::InsertMode::Replace) {
                 "REPLACE"
             } else {
                 "INSERT"
@@ -122,7 +122,7 @@ impl Row {
                     break;
                 }
                 Rel::Limit { input, count, .. } => {
-                    impossible |= count.as_ref().and_then(crate::bind::literal_count) == Some(0);
+                    impossible |= count.as_ref().and_then(crate::limit::literal_count) == Some(0);
                     input
                 }
                 Rel::Sort { input, .. } => {

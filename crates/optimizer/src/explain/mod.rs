@@ -5,8 +5,7 @@ mod traditional;
 
 use types::{Collation, Error, Result, SqlType, Value};
 
-use crate::command::Explained;
-use crate::dump;
+use crate::{PlannedStatement, dump};
 use syntax::ast::ExplainFormat;
 
 /// Columns, and rows with a value for each.
@@ -16,11 +15,15 @@ pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
 ///
 /// # Errors
 /// 1235 for FORMAT=JSON.
-pub fn explain(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Result<Listing> {
-    match explained.format {
-        ExplainFormat::Traditional => Ok((traditional::columns(), vec![traditional::row(explained, rows)])),
+pub fn explain(
+    planned: &PlannedStatement,
+    format: ExplainFormat,
+    rows: &dyn Fn(i64) -> u64,
+) -> Result<Listing> {
+    match format {
+        ExplainFormat::Traditional => Ok((traditional::columns(), vec![traditional::row(planned, rows)])),
         ExplainFormat::Tree => {
-            let tree = tree(&dump::plan(&explained.plan));
+            let tree = tree(&dump::plan(&planned.plan));
             let column = ("EXPLAIN".to_owned(), text_type(65_535));
             Ok((vec![column], vec![vec![Value::String(tree)]]))
         }
