@@ -9,6 +9,7 @@ mod hash;
 mod lookup;
 pub(super) mod nested;
 mod page;
+pub(super) mod right_side;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(super) use self::page::Page;
 use self::hash::HashPartners;
 use self::lookup::LookupPartners;
 use self::nested::AllPartners;
+use self::right_side::{RightSide, RowsTaken};
 use super::common_table::Scope;
 use super::filter::split;
 use super::scan::lookup::TableLookup;
@@ -42,10 +44,10 @@ pub(super) fn open<'p>(
 ) -> Result<BoxOperator<'p>> {
     let types = (join.left.output_types(), join.right.output_types());
     let left = tree::build(&join.left, scope, env)?;
-    let right = tree::build(&join.right, scope, env)?;
+    let right = RightSide::new(&join.right, &types.1, RowsTaken::All, scope);
     let (kind, residual) = (join.kind, join.residual.as_ref());
     if join.keys.is_empty() {
-        let partners = AllPartners::new(right, types.1.clone());
+        let partners = AllPartners::new(right);
         return Ok(Box::new(Pairing::new(
             left,
             partners,
@@ -55,7 +57,7 @@ pub(super) fn open<'p>(
             env.eval(),
         )));
     }
-    let partners = HashPartners::new(right, types.1.clone(), &join.keys, kind)?;
+    let partners = HashPartners::new(right, &join.keys, kind)?;
     Ok(Box::new(Pairing::new(
         left,
         partners,
@@ -282,7 +284,11 @@ impl<'p, P: Partners> Pairing<'p, P> {
         }
         match self.kind {
             JoinKind::Inner | JoinKind::Left => {
-                take_all(right, &UInt32Array::from(output.right.clone()), &mut columns)?;
+                let positions = match output.right.iter().copied().collect::<Option<Vec<u32>>>() {
+                    Some(all) => UInt32Array::from(all),
+                    None => UInt32Array::from(output.right.clone()),
+                };
+                take_all(right, &positions, &mut columns)?;
             }
             JoinKind::Semi | JoinKind::Anti => {}
             JoinKind::Mark => columns.push(Arc::new(Int64Array::from(output.marks.clone()))),
