@@ -11,9 +11,11 @@
 
 mod access;
 mod constant;
+mod cost;
 pub mod dump;
 pub mod explain;
 mod expr;
+mod join_order;
 mod limit;
 mod physical;
 mod print;

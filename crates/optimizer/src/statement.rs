@@ -57,6 +57,7 @@ impl Builder<'_> {
     /// `free`: either executor can run it.
     fn query(&self, mut query: LogicalQuery, free: bool) -> Result<QueryPlan> {
         rules::apply_all(&mut query, self.env)?;
+        self.learn(&query.root);
         self.free.set(free);
         self.route.set(route::ONLY);
         let built = self.build_exact(query.root, Want::of(query.output))?;

@@ -112,8 +112,19 @@ fn stored_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
         Expr::Column { index, ty, .. } if *index < table.columns.len() && ty.kind != TypeKind::Json => {
             Some((*index, *ty))
         }
+        Expr::Cast {
+            input,
+            ty,
+            implicit: true,
+        } if is_widening(&input.ty(), ty) => stored_column(input, table),
         _ => None,
     }
+}
+
+/// Whether a conversion changes no value and no order: from an integer to a larger one.
+fn is_widening(from: &SqlType, to: &SqlType) -> bool {
+    let plain = |ty: &SqlType| ty.is_integer() && ty.kind != TypeKind::Year;
+    plain(from) && plain(to) && from.unsigned == to.unsigned && from.fixed_bytes() <= to.fixed_bytes()
 }
 
 fn comparison(operator: &str, column: &Expr, constant: &Expr, table: &Table) -> Option<Sarg> {

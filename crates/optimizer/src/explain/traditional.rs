@@ -4,9 +4,11 @@ use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
 use super::{key_length, text_type};
-use crate::access::rows_of_access;
 use crate::PlannedStatement;
-use planner::plan::{Access, InsertSource, Plan, QueryPlan, Range, RangeBound, Rel, Route, TableScan, Target};
+use crate::access::rows_of_access;
+use planner::plan::{
+    Access, InsertSource, Plan, QueryPlan, Range, RangeBound, Rel, Route, TableScan, Target,
+};
 
 /// Source: manual 8.8.2 "EXPLAIN Output Format".
 pub fn columns() -> Vec<(String, SqlType)> {

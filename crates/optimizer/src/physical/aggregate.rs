@@ -8,6 +8,7 @@ use planner::plan::Rel;
 use types::{Result, SqlType, Value};
 
 use super::{Builder, Built, Want};
+use crate::cost;
 use crate::expr::{ColumnList, bare_column, positioned};
 
 /// The only aggregate of a query without groups, if it is the smallest or the greatest value of a column.
@@ -53,6 +54,7 @@ impl Builder<'_> {
         } else {
             (built.rows / 10.0).max(1.0)
         };
+        let cost = built.cost + built.rows * cost::HASH_BUILD;
         let (rel, below) = match rollup {
             None => (built.rel, built.layout),
             Some(copy) => {
@@ -86,6 +88,7 @@ impl Builder<'_> {
             layout,
             ordered: false,
             rows,
+            cost,
         })
     }
 

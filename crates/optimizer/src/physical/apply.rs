@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use functions::Expr;
 use planner::logical::{Apply, ApplyKind, ColumnId, Logical};
-use planner::plan::{self, OuterColumn, Rel};
+use planner::plan::{self, JoinKind, OuterColumn, Rel};
 use types::{Error, Result};
 
 use super::join::{ids, left_want};
+use super::join_keys::{Split, key_of};
 use super::{Builder, Built, Want};
 use crate::access::RowLimit;
+use crate::cost;
 use crate::expr::{ColumnList, positioned, replace_columns};
 
 impl Builder<'_> {
@@ -44,6 +46,21 @@ impl Builder<'_> {
         let subquery = self.subquery(&kind, *subquery, &wanted, want)?;
         let input = self.build(*input, &left_want(&wanted, &input_ids, want))?;
         let pairs: Vec<ColumnId> = input.layout.iter().chain(&subquery.layout).copied().collect();
+        if outer.is_empty()
+            && let ApplyKind::Any { mark, condition } = &kind
+            && let Some(key) = key_of(condition, &input.layout, &subquery.layout)
+        {
+            let parts = Split {
+                keys: vec![key],
+                residual: Vec::new(),
+            };
+            let rows = input.rows;
+            let mut built = self.hash_join(JoinKind::Mark, input, subquery, parts, rows)?;
+            built.layout.push(*mark);
+            return Ok(built);
+        }
+        let runs = if outer.is_empty() { 1.0 } else { input.rows };
+        let cost = input.cost + runs * (cost::OPEN + subquery.cost) + input.rows * cost::OUTPUT;
         let mut rows = input.rows;
         let (kind, layout) = match kind {
             ApplyKind::Scalar { .. } => (plan::ApplyKind::Scalar, pairs),
@@ -76,6 +93,7 @@ impl Builder<'_> {
             layout,
             ordered: input.ordered,
             rows,
+            cost,
         })
     }
 

@@ -11,12 +11,18 @@ mod apply;
 mod extreme;
 mod join;
 mod join_keys;
+mod lookup;
 mod project;
 mod scan;
 mod set;
 mod sort;
 mod target;
 mod window;
+
+pub use apply::replace_in;
+pub use join::ids;
+pub use join_keys::key_of;
+pub use lookup::{Lookup, table_of};
 
 use std::cell::{Cell, RefCell};
 
@@ -28,6 +34,7 @@ use types::Result;
 use crate::OptimizerEnv;
 use crate::access::RowLimit;
 use crate::expr::{ColumnList, positioned};
+use crate::join_order::DistinctValues;
 
 pub struct Builder<'a> {
     pub env: &'a OptimizerEnv<'a>,
@@ -38,6 +45,7 @@ pub struct Builder<'a> {
     /// Whether either executor can run the query.
     pub free: Cell<bool>,
     pub route: Cell<Route>,
+    pub distinct: RefCell<DistinctValues>,
 }
 
 /// What an operator wants of its input.
@@ -66,8 +74,9 @@ pub struct Built {
     pub layout: Vec<ColumnId>,
     /// Rows come in the wanted order.
     pub ordered: bool,
-    /// About how many rows come.
+    /// About how many rows come, and the microseconds that all of them take.
     pub rows: f64,
+    pub cost: f64,
 }
 
 impl Want {
@@ -99,6 +108,7 @@ impl<'a> Builder<'a> {
             slots: Cell::new(0),
             free: Cell::new(false),
             route: Cell::new(crate::route::ONLY),
+            distinct: RefCell::default(),
         }
     }
 
@@ -109,11 +119,13 @@ impl<'a> Builder<'a> {
                 layout: Vec::new(),
                 ordered: true,
                 rows: 1.0,
+                cost: 0.0,
             }),
             Logical::Get(get) => self.relation(get, None, want),
             Logical::Values { columns, rows } => Ok(Built {
                 ordered: rows.len() <= 1,
                 rows: rows.len() as f64,
+                cost: 0.0,
                 layout: columns.iter().map(|column| column.id).collect(),
                 rel: Rel::Values {
                     columns: columns.iter().map(output_column).collect(),
@@ -164,6 +176,11 @@ impl<'a> Builder<'a> {
             layout: want.columns,
             ..built
         })
+    }
+
+    /// Takes in the tables of a part of the query, to estimate joins by.
+    pub fn learn(&self, rel: &Logical) {
+        self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
     }
 
     /// A number for an outer column, unique in the statement.

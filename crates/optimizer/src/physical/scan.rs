@@ -13,7 +13,7 @@ use crate::access::{self, Chosen, Request};
 use crate::constant::Gate;
 use crate::expr::{ColumnList, all, positioned};
 use crate::limit::{rows_if, unsigned};
-use crate::route;
+use crate::{cost, route};
 
 impl Builder<'_> {
     pub(super) fn relation(&self, get: Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
@@ -51,6 +51,7 @@ impl Builder<'_> {
             layout,
             ordered: false,
             rows: 100.0,
+            cost: 1_000.0,
         })
     }
 
@@ -140,6 +141,7 @@ impl Builder<'_> {
             filter
         });
         let layout = columns.iter().map(|offset| get.id(*offset)).collect();
+        let cost = cost::of_access(&chosen.access, chosen.rows);
         let mut rel = Rel::Scan(TableScan {
             table: Arc::clone(&get.table),
             alias: get.alias.clone(),
@@ -160,6 +162,7 @@ impl Builder<'_> {
             rel,
             layout,
             ordered: chosen.ordered,
+            cost: if closed { 0.0 } else { cost },
             rows: if closed {
                 0.0
             } else {

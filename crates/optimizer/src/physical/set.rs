@@ -6,6 +6,7 @@ use types::Result;
 
 use super::join::ids;
 use super::{Builder, Built, Want, output_column};
+use crate::cost;
 use crate::expr::ColumnList;
 
 impl Builder<'_> {
@@ -33,6 +34,7 @@ impl Builder<'_> {
         )?;
         Ok(Built {
             rows: left.rows + right.rows,
+            cost: left.cost + right.cost,
             layout: columns.iter().map(|c| c.column.id).collect(),
             ordered: false,
             rel: Rel::SetOperation {
@@ -60,6 +62,7 @@ impl Builder<'_> {
                 definition: Box::new(definition.rel),
                 body: Box::new(body.rel),
             },
+            cost: definition.cost + body.cost,
             ..body
         })
     }
@@ -76,6 +79,7 @@ impl Builder<'_> {
         )?;
         Ok(Built {
             rows: 10.0 * (seed.rows + step.rows),
+            cost: 10.0 * (seed.cost + step.cost),
             layout: columns.iter().map(|c| c.column.id).collect(),
             ordered: false,
             rel: Rel::Recursive {
@@ -98,6 +102,7 @@ impl Builder<'_> {
             layout: table.columns.iter().map(|column| column.id).collect(),
             ordered: false,
             rows: 1_000.0,
+            cost: 1_000.0 * cost::OUTPUT,
         }
     }
 }

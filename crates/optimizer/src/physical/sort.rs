@@ -84,6 +84,7 @@ impl Builder<'_> {
             layout: built.layout,
             ordered: false,
             rows: built.rows.min(most),
+            cost: built.cost,
         })
     }
 }

@@ -7,6 +7,7 @@ use types::Result;
 
 use super::join::ids;
 use super::{Builder, Built, Want};
+use crate::cost;
 use crate::expr::positioned;
 
 impl Builder<'_> {
@@ -62,6 +63,7 @@ impl Builder<'_> {
             layout,
             ordered: false,
             rows: built.rows,
+            cost: built.cost + built.rows * cost::HASH_BUILD,
         })
     }
 }
