@@ -169,6 +169,7 @@ fn settings() -> Settings {
         memory_limit_bytes: 64 << 20,
         auto_increment: (1, 1),
         explicit_auto_random: false,
+        cte_max_recursion_depth: 1000,
         select_limit: u64::MAX,
         safe_updates: false,
     }

@@ -9,6 +9,7 @@ use arrow::array::{Array, AsArray};
 use arrow::record_batch::RecordBatch;
 use kv::Transaction;
 use planner::plan::{Assignment, FoundTable, FoundWritePlan};
+use types::array::ColumnView;
 use types::{Error, Result, SqlType};
 
 use super::auto_increment::AutoIncrement;
@@ -23,6 +24,7 @@ use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::env::Env;
 use crate::memory::Memory;
+use crate::operator::common_table::Scope;
 use crate::operator::tree;
 use crate::source::ReadSource;
 
@@ -50,7 +52,7 @@ pub fn write_found(
         batches: Vec::new(),
         types: plan.root.output_types(),
     };
-    let mut root = tree::build(&plan.root, &mut env)?;
+    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         env.memory.grow(batch_bytes(&batch))?;
         found.batches.push(batch);
