@@ -124,6 +124,7 @@ impl Execution<'_> {
             auto_increment: settings.auto_increment,
             insert_select,
             explicit_auto_random: settings.explicit_auto_random,
+            cte_max_recursion_depth: settings.cte_max_recursion_depth,
         }
     }
 }

@@ -62,7 +62,9 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?,
+                Some(left) => {
+                    self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?
+                }
             });
         }
         let from = from.unwrap_or_else(|| From {
@@ -218,13 +220,18 @@ impl Binder<'_> {
         let mut conditions = Vec::with_capacity(names.len());
         let mut pairs = Vec::with_capacity(names.len());
         for name in names {
-            let pair = (column_named(&left.scope, &name)?, column_named(&right.scope, &name)?);
+            let pair = (
+                column_named(&left.scope, &name)?,
+                column_named(&right.scope, &name)?,
+            );
             let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
         }
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
-        let scope = left.scope.joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
+        let scope = left
+            .scope
+            .joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
         let subqueries = Subqueries::default();
         if let JoinCondition::On(on) = condition {
             let names = ScopeNames {
@@ -275,7 +282,16 @@ struct JoinOn {
 fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
     let is_left = match on.kind {
         WrittenKind::Right if on.lateral => return Err(invalid_lateral()),
-        WrittenKind::Right => return joined_rows(right, left, JoinOn { kind: WrittenKind::Left, ..on }),
+        WrittenKind::Right => {
+            return joined_rows(
+                right,
+                left,
+                JoinOn {
+                    kind: WrittenKind::Left,
+                    ..on
+                },
+            );
+        }
         WrittenKind::Left => true,
         WrittenKind::Inner | WrittenKind::Straight => false,
     };
@@ -371,7 +387,9 @@ impl Scope {
                     .iter()
                     .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
                     .map(shifted);
-                let common = pairs.iter().map(|(l, r)| if from_right { shifted(r) } else { *l });
+                let common = pairs
+                    .iter()
+                    .map(|(l, r)| if from_right { shifted(r) } else { *l });
                 Some(match from_right {
                     true => common.chain(right_rest).chain(left_rest).collect(),
                     false => common.chain(left_rest).chain(right_rest).collect(),

@@ -39,7 +39,10 @@ impl Binder<'_> {
                 }
                 // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
                 // name their columns.
-                read = bound.block.take().map(|(scope, items)| ReadTables { scope, items });
+                read = bound
+                    .block
+                    .take()
+                    .map(|(scope, items)| ReadTables { scope, items });
                 LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };

@@ -5,9 +5,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::{
-    FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column,
-};
+use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
 use crate::logical::{Get, LogicalAssignment, LogicalDelete, LogicalTarget, LogicalUpdate};
 use crate::object_access::{LockMode, PrivilegeSet};
