@@ -161,7 +161,8 @@ fn table(rows: &[Row]) -> Db {
             .iter()
             .map(|row| format!("({})", line(row).replace(' ', ", ")))
             .collect();
-        db.conn().exec(&format!("insert into r values {}", rows.join(", ")));
+        db.conn()
+            .exec(&format!("insert into r values {}", rows.join(", ")));
     }
     db
 }
@@ -169,7 +170,9 @@ fn table(rows: &[Row]) -> Db {
 fn random_right(random: &mut Random, count: usize, keys: u64) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for id in 1..=count as i64 {
-        let u = random.maybe(count as u64).filter(|u| rows.iter().all(|row| row[2] != Some(*u)));
+        let u = random
+            .maybe(count as u64)
+            .filter(|u| rows.iter().all(|row| row[2] != Some(*u)));
         rows.push(vec![Some(id * 2), random.maybe(keys), u, random.maybe(9)]);
     }
     rows
@@ -194,7 +197,12 @@ fn ways(c: &Conn<'_>, spec: Spec, left: &[Row]) -> Vec<(&'static str, Rel)> {
     };
     let accesses: Vec<(&str, Access)> = match spec.column {
         0 => vec![
-            ("points", Access::PrimaryPoints { keys: vec![vec![key()]] }),
+            (
+                "points",
+                Access::PrimaryPoints {
+                    keys: vec![vec![key()]],
+                },
+            ),
             (
                 "ranges",
                 Access::PrimaryRanges {
@@ -225,10 +233,18 @@ fn ways(c: &Conn<'_>, spec: Spec, left: &[Row]) -> Vec<(&'static str, Rel)> {
 fn check(c: &mut Conn<'_>, spec: Spec, left: &[Row], right: &[Row], limits: &[i64]) {
     let expected = spec.model(left, right);
     for (name, rel) in ways(c, spec, left) {
-        assert_eq!(c.rel(rel.clone()), expected, "{name} {spec:?}\n{left:?}\n{right:?}");
+        assert_eq!(
+            c.rel(rel.clone()),
+            expected,
+            "{name} {spec:?}\n{left:?}\n{right:?}"
+        );
         for count in limits {
             let some: Vec<_> = expected.iter().take(*count as usize).cloned().collect();
-            assert_eq!(c.rel(limit(rel.clone(), *count)), some, "{name} {spec:?} limit {count}");
+            assert_eq!(
+                c.rel(limit(rel.clone(), *count)),
+                some,
+                "{name} {spec:?} limit {count}"
+            );
         }
     }
 }
@@ -288,7 +304,11 @@ fn joins_of_more_rows_than_a_batch() {
                 // All pairs of so many rows take too long here.
                 if name != "nested" {
                     assert_eq!(c.rel(rel.clone()), expected, "{name} {spec:?}");
-                    assert_eq!(c.rel(limit(rel, 1500)), expected[..expected.len().min(1500)], "{name}");
+                    assert_eq!(
+                        c.rel(limit(rel, 1500)),
+                        expected[..expected.len().min(1500)],
+                        "{name}"
+                    );
                 }
             }
         }
@@ -297,10 +317,19 @@ fn joins_of_more_rows_than_a_batch() {
 
 #[test]
 fn a_lookup_filters_the_table_and_reads_covering_entries() {
-    let right: Vec<Row> = (1..=40).map(|id| vec![Some(id), Some(id % 4), None, Some(id % 7)]).collect();
+    let right: Vec<Row> = (1..=40)
+        .map(|id| vec![Some(id), Some(id % 4), None, Some(id % 7)])
+        .collect();
     let db = table(&right);
     let mut c = db.conn();
-    let left = || ints(&[&[Some(1), Some(0)], &[None, Some(0)], &[Some(9), Some(0)], &[Some(3), Some(0)]]);
+    let left = || {
+        ints(&[
+            &[Some(1), Some(0)],
+            &[None, Some(0)],
+            &[Some(9), Some(0)],
+            &[Some(3), Some(0)],
+        ])
+    };
     let mut table = scan(
         &c,
         "r",
@@ -337,7 +366,9 @@ fn a_lookup_filters_the_table_and_reads_covering_entries() {
 
 #[test]
 fn several_points_of_a_row_find_a_partner_once() {
-    let right: Vec<Row> = (1..=9).map(|id| vec![Some(id), None, Some(id + 100), None]).collect();
+    let right: Vec<Row> = (1..=9)
+        .map(|id| vec![Some(id), None, Some(id + 100), None])
+        .collect();
     let db = table(&right);
     let mut c = db.conn();
     let join = Rel::LookupJoin(LookupJoin {
@@ -398,7 +429,12 @@ fn marks_of_several_keys_are_null_only_where_no_key_differs() {
         [Some(3), Some(7)],
         [None, Some(8)],
     ];
-    let right = [[Some(1), Some(1)], [Some(1), Some(2)], [Some(2), None], [None, Some(9)]];
+    let right = [
+        [Some(1), Some(1)],
+        [Some(1), Some(2)],
+        [Some(2), None],
+        [None, Some(9)],
+    ];
     let key = |position| JoinKey {
         left: column(position, INT),
         right: column(position, INT),
@@ -451,7 +487,10 @@ fn a_join_without_a_condition_pairs_all_rows() {
     };
     let two = || ints(&[&[Some(1)], &[None]]);
     let none = || values(&[INT], &[]);
-    assert_eq!(c.line(join(JoinKind::Inner, two(), two())), "1 1, 1 NULL, NULL 1, NULL NULL");
+    assert_eq!(
+        c.line(join(JoinKind::Inner, two(), two())),
+        "1 1, 1 NULL, NULL 1, NULL NULL"
+    );
     assert_eq!(c.line(join(JoinKind::Inner, two(), none())), "");
     assert_eq!(c.line(join(JoinKind::Inner, none(), two())), "");
     assert_eq!(c.line(join(JoinKind::Left, two(), none())), "1 NULL, NULL NULL");
@@ -459,13 +498,19 @@ fn a_join_without_a_condition_pairs_all_rows() {
     assert_eq!(c.line(join(JoinKind::Anti, two(), none())), "1, NULL");
     assert_eq!(c.line(join(JoinKind::Mark, two(), none())), "1 0, NULL 0");
     let many: Vec<Vec<Value>> = (0..1500).map(|n| vec![Value::Int(n)]).collect();
-    let pairs = c.rel(join(JoinKind::Inner, values(&[INT], &many), ints(&[&[Some(1)], &[Some(2)]])));
+    let pairs = c.rel(join(
+        JoinKind::Inner,
+        values(&[INT], &many),
+        ints(&[&[Some(1)], &[Some(2)]]),
+    ));
     assert_eq!((pairs.len(), pairs[2999].as_str()), (3000, "1499 2"));
 }
 
 #[test]
 fn a_limit_above_a_lookup_join_reads_few_rows() {
-    let right: Vec<Row> = (1..=2000).map(|id| vec![Some(id), Some(1), None, Some(id)]).collect();
+    let right: Vec<Row> = (1..=2000)
+        .map(|id| vec![Some(id), Some(1), None, Some(id)])
+        .collect();
     let db = table(&right);
     let mut c = db.conn();
     let join = |c: &Conn<'_>| {
@@ -494,7 +539,9 @@ fn a_limit_above_a_lookup_join_reads_few_rows() {
 
 #[test]
 fn locking_lookups_lock_the_rows_they_return() {
-    let right: Vec<Row> = (1..=6).map(|id| vec![Some(id), Some(id % 2), Some(id + 10), None]).collect();
+    let right: Vec<Row> = (1..=6)
+        .map(|id| vec![Some(id), Some(id % 2), Some(id + 10), None])
+        .collect();
     let db = table(&right);
     let mut c = db.conn();
     let locking = Some(planner::plan::Locking {

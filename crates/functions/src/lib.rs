@@ -32,6 +32,7 @@ mod pattern;
 mod print;
 mod quotient;
 pub mod registry;
+mod sizes;
 pub mod state;
 mod string;
 mod temporal;
@@ -84,6 +85,7 @@ fn families() -> &'static [&'static registry::Family] {
         &date::parse_format::FAMILY,
         &date::unix::FAMILY,
         &info::FAMILY,
+        &sizes::FAMILY,
         &math::bases::FAMILY,
         &math::random::FAMILY,
         &math::rounding::FAMILY,

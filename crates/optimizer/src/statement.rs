@@ -2,11 +2,12 @@
 
 use functions::Expr;
 use planner::logical::{
-    ColumnId, LogicalAssignment, LogicalFoundWrite, LogicalInsertMode, LogicalInsertSource, LogicalQuery, LogicalStatement,
+    ColumnId, LogicalAssignment, LogicalFoundWrite, LogicalInsertMode, LogicalInsertSource, LogicalQuery,
+    LogicalStatement,
 };
 use planner::plan::{
-    Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource, Locking, Plan, QueryPlan,
-    Rel, UpdatePlan,
+    Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource,
+    Locking, Plan, QueryPlan, Rel, UpdatePlan,
 };
 use types::{Error, Result};
 
@@ -63,7 +64,9 @@ impl Builder<'_> {
             (0..get.table.columns.len()).for_each(|offset| wanted.add(get.id(offset)));
             wanted.add(get.key());
             let values = found.assignments.iter().flatten();
-            values.filter_map(|a| a.value.as_ref()).for_each(|value| wanted.add_all(value));
+            values
+                .filter_map(|a| a.value.as_ref())
+                .for_each(|value| wanted.add_all(value));
         }
         let mut query = LogicalQuery {
             root: write.root,
@@ -94,14 +97,19 @@ impl Builder<'_> {
                 _ => width + position(ColumnId(id)).unwrap_or(0),
             };
             let assignment = |mut assignment: LogicalAssignment| {
-                assignment.value.iter_mut().for_each(|value| value.map_columns(&of_row));
+                assignment
+                    .value
+                    .iter_mut()
+                    .for_each(|value| value.map_columns(&of_row));
                 Assignment {
                     column: assignment.column,
                     value: assignment.value,
                 }
             };
             tables.push(FoundTable {
-                columns: (0..width).map(|offset| position(get.id(offset))).collect::<Result<_>>()?,
+                columns: (0..width)
+                    .map(|offset| position(get.id(offset)))
+                    .collect::<Result<_>>()?,
                 key: position(get.key())?,
                 assignments: found
                     .assignments

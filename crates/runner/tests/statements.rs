@@ -80,7 +80,7 @@ impl Program {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: TimeZone::UTC,
-                system_variable: &|_, name| panic!("no @@{name} here"),
+            system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),

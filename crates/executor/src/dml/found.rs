@@ -35,11 +35,7 @@ const KEY_ENTRY_BYTES: usize = 48;
 ///
 /// # Errors
 /// Those of queries, [`super::update()`] and [`super::delete()`]; 8175 beyond the memory limit.
-pub fn write_found(
-    plan: &FoundWritePlan,
-    txn: &mut Transaction,
-    ctx: &ExecContext<'_>,
-) -> Result<DmlResult> {
+pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let memory = Memory::in_transaction(ctx, txn);
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
@@ -146,7 +142,10 @@ impl FoundRows {
         whole: bool,
         env: &Env<'_, '_>,
     ) -> Result<Vec<(Vec<u8>, Row)>> {
-        let keys = batch.columns().get(found.key).and_then(|c| c.as_binary_opt::<i32>());
+        let keys = batch
+            .columns()
+            .get(found.key)
+            .and_then(|c| c.as_binary_opt::<i32>());
         let Some(keys) = keys else {
             return Err(Error::internal("rows to be written have no keys"));
         };

@@ -22,6 +22,7 @@ pub(crate) mod sort;
 pub(crate) mod tree;
 mod values;
 mod virtual_scan;
+mod window;
 
 use arrow::record_batch::RecordBatch;
 use types::Result;

@@ -1,12 +1,12 @@
 //! The tree of operators of a plan.
 
 use planner::plan::Rel;
-use types::{Error, Result};
+use types::Result;
 
 use super::common_table::{self, Scope};
 use super::{
     BoxOperator, aggregate, apply, distinct, filter, join, limit, one_row, project, recursive, repeat, scan,
-    set_operation, sort, values, virtual_scan,
+    set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
@@ -92,6 +92,21 @@ pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) 
         Rel::CommonTable { id, recursive, .. } => {
             Box::new(common_table::CommonTable::new(*id, *recursive, scope))
         }
-        Rel::Window { .. } => return Err(Error::internal("an operator without an implementation")),
+        Rel::Window {
+            input,
+            partition_by,
+            order_by,
+            frame,
+            calls,
+        } => {
+            let parts = window::WindowParts {
+                partition_by,
+                order_by,
+                frame,
+                calls,
+            };
+            let types = input.output_types();
+            Box::new(window::Window::new(build(input, scope, env)?, types, parts)?)
+        }
     })
 }

@@ -196,7 +196,7 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-                system_variable: &|_, name| panic!("no @@{name} here"),
+            system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),

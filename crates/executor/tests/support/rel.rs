@@ -87,7 +87,11 @@ pub fn full(c: &Conn<'_>, table: &str) -> Rel {
 pub fn index(c: &Conn<'_>, table: &str, name: &str) -> usize {
     let schema = c.db.cluster.schema();
     let table = schema.table("d", table).unwrap();
-    table.indexes.iter().position(|index| *index.name == *name).unwrap()
+    table
+        .indexes
+        .iter()
+        .position(|index| *index.name == *name)
+        .unwrap()
 }
 
 pub fn equal_range(expr: Expr) -> Range {

@@ -9,9 +9,7 @@ use super::Binder;
 use super::from::named_columns;
 use super::query::{BoundQuery, QueryPlace, different_widths};
 use super::scope::{Relation, RelationColumn, RelationSource};
-use crate::logical::{
-    Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator,
-};
+use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
 /// A common table expression whose name is known where the binder stands.
 pub struct KnownTable {
@@ -132,12 +130,21 @@ impl Binder<'_> {
         if body_mentions(first, name) {
             return Err(needs_seed(name));
         }
-        if rest.iter().any(|operand| operand.operator != ast::SetOperator::Union) {
+        if rest
+            .iter()
+            .any(|operand| operand.operator != ast::SetOperator::Union)
+        {
             return Err(needs_union(name));
         }
-        let seeds = rest.iter().take_while(|operand| !body_mentions(&operand.operand, name)).count();
+        let seeds = rest
+            .iter()
+            .take_while(|operand| !body_mentions(&operand.operand, name))
+            .count();
         let (seed_parts, step_parts) = rest.split_at(seeds);
-        if step_parts.iter().any(|operand| !body_mentions(&operand.operand, name)) {
+        if step_parts
+            .iter()
+            .any(|operand| !body_mentions(&operand.operand, name))
+        {
             return Err(needs_seed(name));
         }
         let seed = self.parts(Some(first), seed_parts, place)?;
@@ -239,9 +246,7 @@ fn select_mentions(select: &Select, name: &str) -> bool {
 
 fn table_mentions(table: &TableRef, name: &str) -> bool {
     match table {
-        TableRef::Table(table) => {
-            table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name)
-        }
+        TableRef::Table(table) => table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name),
         TableRef::Derived(derived) => mentions(&derived.query, name),
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),

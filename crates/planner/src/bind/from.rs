@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
+use schema::model::Table;
 use syntax::ast::{
     ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
     LockingClause, NamedTable, ObjectName, TableRef,
 };
-use schema::model::Table;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
@@ -68,7 +68,9 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?,
+                Some(left) => {
+                    self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?
+                }
             });
         }
         let from = from.unwrap_or_else(|| From {
@@ -257,13 +259,18 @@ impl Binder<'_> {
         let mut conditions = Vec::with_capacity(names.len());
         let mut pairs = Vec::with_capacity(names.len());
         for name in names {
-            let pair = (column_named(&left.scope, &name)?, column_named(&right.scope, &name)?);
+            let pair = (
+                column_named(&left.scope, &name)?,
+                column_named(&right.scope, &name)?,
+            );
             let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
         }
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
-        let scope = left.scope.joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
+        let scope = left
+            .scope
+            .joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
         let subqueries = Subqueries::default();
         if let JoinCondition::On(on) = condition {
             let names = ScopeNames {
@@ -314,7 +321,16 @@ struct JoinOn {
 fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
     let is_left = match on.kind {
         WrittenKind::Right if on.lateral => return Err(invalid_lateral()),
-        WrittenKind::Right => return joined_rows(right, left, JoinOn { kind: WrittenKind::Left, ..on }),
+        WrittenKind::Right => {
+            return joined_rows(
+                right,
+                left,
+                JoinOn {
+                    kind: WrittenKind::Left,
+                    ..on
+                },
+            );
+        }
         WrittenKind::Left => true,
         WrittenKind::Inner | WrittenKind::Straight => false,
     };
@@ -410,7 +426,9 @@ impl Scope {
                     .iter()
                     .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
                     .map(shifted);
-                let common = pairs.iter().map(|(l, r)| if from_right { shifted(r) } else { *l });
+                let common = pairs
+                    .iter()
+                    .map(|(l, r)| if from_right { shifted(r) } else { *l });
                 Some(match from_right {
                     true => common.chain(right_rest).chain(left_rest).collect(),
                     false => common.chain(left_rest).chain(right_rest).collect(),
@@ -499,10 +517,7 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
 ///
 /// # Errors
 /// 1060 for two of the same name, 1353 for a list of another length.
-pub fn named_columns(
-    mut columns: Vec<RelationColumn>,
-    names: &[String],
-) -> Result<Vec<RelationColumn>> {
+pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Result<Vec<RelationColumn>> {
     if !names.is_empty() {
         if names.len() != columns.len() {
             return Err(Error::new(

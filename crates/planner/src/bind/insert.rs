@@ -13,7 +13,8 @@ use super::scope::{
 use super::subquery::Subqueries;
 use super::write::assigned_column;
 use crate::logical::{
-    Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator, columns_of,
+    Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
+    columns_of,
 };
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::ResultColumn;
@@ -47,7 +48,10 @@ impl Binder<'_> {
                 }
                 // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
                 // name their columns.
-                read = bound.block.take().map(|(scope, items)| ReadTables { scope, items });
+                read = bound
+                    .block
+                    .take()
+                    .map(|(scope, items)| ReadTables { scope, items });
                 LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
@@ -123,7 +127,10 @@ impl Binder<'_> {
                     Some(value) => value,
                     None => self.default_value(table, column)?,
                 };
-                if columns_of(&value).into_iter().any(|id| table.position(id).is_some()) {
+                if columns_of(&value)
+                    .into_iter()
+                    .any(|id| table.position(id).is_some())
+                {
                     return Err(Error::not_supported(
                         "columns of the row itself beside subqueries in VALUES",
                         "use INSERT ... SELECT",

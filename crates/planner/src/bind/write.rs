@@ -9,9 +9,7 @@ use super::Binder;
 use super::expr::Context;
 use super::from::{From, FromPlace, filtered};
 use super::query::limited;
-use super::scope::{
-    FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column,
-};
+use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
 use crate::errno::ER_NON_UPDATABLE_TABLE;
 use crate::logical::{
@@ -96,7 +94,10 @@ impl Binder<'_> {
         let scope = &rows.from.scope;
         let mut targets = BTreeSet::new();
         for target in &delete.targets {
-            let found = scope.relations.iter().position(|relation| is_target(target, relation));
+            let found = scope
+                .relations
+                .iter()
+                .position(|relation| is_target(target, relation));
             let relation = found.ok_or_else(|| unknown_target(target))?;
             self.check_updatable(&scope.relations[relation], "DELETE")?;
             if !targets.insert(relation) {
@@ -345,7 +346,9 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
         });
         return Some(get.clone());
     }
-    rel.inputs_mut().into_iter().find_map(|input| locked_get(input, first))
+    rel.inputs_mut()
+        .into_iter()
+        .find_map(|input| locked_get(input, first))
 }
 
 /// The column on the left of `=`.

@@ -28,8 +28,8 @@ use crate::plan::{Locking, SortKey};
 pub use visit::columns_of;
 
 pub use statement::{
-    LogicalAssignment, LogicalDelete, LogicalFoundWrite, LogicalFoundTable, LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery,
-    LogicalStatement, LogicalTarget, LogicalUpdate,
+    LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode,
+    LogicalInsertSource, LogicalQuery, LogicalStatement, LogicalTarget, LogicalUpdate,
 };
 
 /// A column within one statement.

@@ -136,7 +136,9 @@ impl Logical {
             }
         });
         result?;
-        self.inputs_mut().into_iter().try_for_each(|input| input.rewrite(map))
+        self.inputs_mut()
+            .into_iter()
+            .try_for_each(|input| input.rewrite(map))
     }
 
     /// The columns of the output, in order.

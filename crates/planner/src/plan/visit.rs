@@ -5,9 +5,7 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{
-    Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan,
-};
+use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
