@@ -333,7 +333,12 @@ fn what_takes_nothing_from_outside_is_made_once_for_all_runs() {
         keys: Vec::new(),
         residual: Some(equal(call("*", vec![column(0, INT), column(1, INT)]), int(499))),
     });
-    let inner = apply(ApplyKind::Exists, project(Rel::OneRow, vec![outer()]), pairs, false);
+    let inner = apply(
+        ApplyKind::Exists,
+        project(Rel::OneRow, vec![outer()]),
+        pairs,
+        false,
+    );
     let many: Vec<Vec<Value>> = (0..1000).map(|n| vec![Value::Int(n)]).collect();
     let started = std::time::Instant::now();
     let rows = c.rel(apply(ApplyKind::Scalar, values(&[INT], &many), inner, true));
