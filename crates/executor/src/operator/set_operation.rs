@@ -30,7 +30,7 @@ pub(super) fn open<'p>(
 ) -> Result<BoxOperator<'p>> {
     let types = left.output_types();
     if operator == SetOperator::Union {
-        let union = Box::new(UnionAll::open(left, right, scope, env)?);
+        let union = Box::new(UnionAll::open(all, (left, right), scope, env)?);
         return Ok(match all {
             true => union,
             false => Box::new(Distinct::new(union, types)?),
@@ -49,15 +49,21 @@ pub(super) struct UnionAll<'p> {
 }
 
 impl<'p> UnionAll<'p> {
-    /// A chain of UNION ALL is one operator.
-    fn open(left: &'p Rel, right: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Self> {
+    /// A chain is one operator. Under DISTINCT, a UNION DISTINCT in it adds nothing.
+    fn open(
+        all: bool,
+        (left, right): (&'p Rel, &'p Rel),
+        scope: &Scope<'p>,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Self> {
         let (mut first, mut inputs) = (left, vec![right]);
         while let Rel::SetOperation {
             operator: SetOperator::Union,
-            all: true,
+            all: below,
             left,
             right,
         } = first
+            && (*below || !all)
         {
             inputs.push(right);
             first = left;
