@@ -8,6 +8,7 @@ use crate::context::{ExecContext, RowSink};
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
+use crate::operator::common_table::Scope;
 use crate::operator::{scan, tree};
 use crate::source::ReadSource;
 
@@ -38,7 +39,7 @@ pub fn query(
     {
         return range.run(&mut env, rows);
     }
-    let mut root = tree::build(&plan.root, &mut env)?;
+    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }

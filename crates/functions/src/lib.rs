@@ -49,8 +49,8 @@ pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Strictness};
 pub use eval::{
-    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
-    hoist, is_deterministic, is_silent, reads_assigned,
+    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
+    eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;

@@ -12,8 +12,8 @@ use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::command::Command;
-use crate::object_access::ObjectAccess;
 use crate::logical::LogicalStatement;
+use crate::object_access::ObjectAccess;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {

@@ -80,7 +80,7 @@ impl Program {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: TimeZone::UTC,
-                system_variable: &|_, name| panic!("no @@{name} here"),
+            system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
@@ -169,6 +169,7 @@ fn settings() -> Settings {
         memory_limit_bytes: 64 << 20,
         auto_increment: (1, 1),
         explicit_auto_random: false,
+        cte_max_recursion_depth: 1000,
         select_limit: u64::MAX,
         safe_updates: false,
     }

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod rel;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -37,6 +39,7 @@ pub struct Conn<'d> {
     pub memory_limit_bytes: usize,
     pub auto_increment: (u64, u64),
     pub explicit_auto_random: bool,
+    pub cte_max_recursion_depth: u64,
     pub interrupt: Arc<Interrupt>,
     pub last_insert_id: u64,
     /// What the last statement warned of: `code message`.
@@ -143,6 +146,7 @@ impl Db {
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
             explicit_auto_random: false,
+            cte_max_recursion_depth: 1000,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
             warnings: Vec::new(),
@@ -192,7 +196,7 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-                system_variable: &|_, name| panic!("no @@{name} here"),
+            system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
@@ -232,6 +236,7 @@ impl Conn<'_> {
             auto_increment: self.auto_increment,
             insert_select: None,
             explicit_auto_random: self.explicit_auto_random,
+            cte_max_recursion_depth: self.cte_max_recursion_depth,
         }
     }
 
@@ -254,6 +259,7 @@ impl Conn<'_> {
             Plan::Insert(p) => p.ignore,
             Plan::Update(p) => p.ignore,
             Plan::Delete(p) => p.ignore,
+            Plan::FoundWrite(p) => p.ignore,
             Plan::Query(_) => true,
         };
         let eval = self.eval(params, self.sql_mode.strict && !ignore);
@@ -310,6 +316,7 @@ impl Conn<'_> {
             Plan::Insert(plan) => executor::insert(plan, txn, &ctx),
             Plan::Update(plan) => executor::update(plan, txn, &ctx),
             Plan::Delete(plan) => executor::delete(plan, txn, &ctx),
+            Plan::FoundWrite(plan) => executor::write_found(plan, txn, &ctx),
             Plan::Query(_) => unreachable!(),
         };
         if result.is_err() {

@@ -69,6 +69,10 @@ pub fn row(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Value
             row.target(&update.target, rows);
             "UPDATE"
         }
+        Plan::FoundWrite(write) => match write.is_update {
+            true => "UPDATE",
+            false => "DELETE",
+        },
         Plan::Delete(delete) => {
             row.target(&delete.target, rows);
             "DELETE"

@@ -103,20 +103,26 @@ impl Collector<'_, '_> {
             {
                 self.join(join)
             }
-            leaf => {
-                let number = self.leaves.len();
-                self.builder.learn(&leaf);
-                let columns = crate::physical::ids(&leaf);
-                self.leaves.push((leaf, columns));
-                self.requires.push(1 << number);
-                1 << number
-            }
+            leaf => self.leaf(leaf),
         }
+    }
+
+    fn leaf(&mut self, leaf: Logical) -> Set {
+        let number = self.leaves.len();
+        self.builder.learn(&leaf);
+        let columns = crate::physical::ids(&leaf);
+        self.leaves.push((leaf, columns));
+        self.requires.push(1 << number);
+        1 << number
     }
 
     fn join(&mut self, join: Join) -> Set {
         let left = self.collect(*join.left);
-        let right = self.collect(*join.right);
+        let right = match join.kind {
+            JoinKind::Inner | JoinKind::Left => self.collect(*join.right),
+            // It is joined by itself in any case, or run for each row.
+            JoinKind::Semi | JoinKind::Anti => self.leaf(*join.right),
+        };
         let mut conditions = Vec::new();
         if let Some(condition) = join.condition {
             into_conjuncts(condition, &mut conditions);

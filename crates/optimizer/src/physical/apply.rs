@@ -5,17 +5,28 @@ use std::collections::BTreeMap;
 use functions::Expr;
 use planner::logical::{Apply, ApplyKind, ColumnId, Logical};
 use planner::plan::{self, JoinKind, OuterColumn, Rel};
-use types::{Error, Result};
+use types::{Error, Result, SqlType};
 
-use super::join::{ids, left_want};
-use super::join_keys::{Split, key_of};
+use super::join::{cost_of_reading, ids, left_want};
+use super::join_keys::{Split, key_of, split};
 use super::{Builder, Built, Want};
 use crate::access::RowLimit;
 use crate::cost;
-use crate::expr::{ColumnList, positioned, replace_columns};
+use crate::expr::{ColumnList, bare_column, positioned, replace_columns};
+use crate::rules::Unnested;
+
+/// What a semi join is that runs for each row.
+pub struct SemiByRows {
+    subquery: Rel,
+    outer: Vec<OuterColumn>,
+    /// Without that of the left side.
+    pub cost: f64,
+}
 
 impl Builder<'_> {
+    /// Runs the subquery for each row, or joins with what it gives for all of them, whichever is cheaper.
     pub(super) fn apply(&self, apply: Apply, want: &Want) -> Result<Built> {
+        let unnested = crate::rules::unnested(&apply, &|| self.new_column(), self.env)?;
         let Apply {
             kind,
             input,
@@ -59,8 +70,17 @@ impl Builder<'_> {
             built.layout.push(*mark);
             return Ok(built);
         }
+        let input_layout = input.layout.clone();
         let runs = if outer.is_empty() { 1.0 } else { input.rows };
-        let cost = input.cost + runs * (cost::OPEN + subquery.cost) + input.rows * cost::OUTPUT;
+        let cost_of_runs = runs * (cost::OPEN + subquery.cost);
+        let input = match unnested {
+            Some(unnested) => match self.join_groups(input, unnested, cost_of_runs)? {
+                Ok(joined) => return Ok(joined),
+                Err(input) => input,
+            },
+            None => input,
+        };
+        let cost = input.cost + cost_of_runs + input.rows * cost::OUTPUT;
         let mut rows = input.rows;
         let (kind, layout) = match kind {
             ApplyKind::Scalar { .. } => (plan::ApplyKind::Scalar, pairs),
@@ -77,23 +97,112 @@ impl Builder<'_> {
                 (plan::ApplyKind::Lateral { left, condition }, pairs)
             }
         };
-        let mut columns = Vec::with_capacity(outer.len());
-        for (id, slot) in outer {
-            let position = input.layout.iter().position(|column| *column == id);
-            let position = position.ok_or_else(|| Error::internal("an outer column that the input lacks"))?;
-            columns.push(OuterColumn { slot, position });
-        }
         Ok(Built {
             rel: Rel::Apply(plan::Apply {
                 kind,
                 input: Box::new(input.rel),
                 subquery: Box::new(subquery.rel),
-                outer: columns,
+                outer: outer_columns(outer, &input_layout)?,
             }),
             layout,
             ordered: input.ordered,
             rows,
             cost,
+        })
+    }
+
+    /// Joins rows with their groups, unless that takes more than `cost_of_runs`.
+    fn join_groups(
+        &self,
+        input: Built,
+        unnested: Unnested,
+        cost_of_runs: f64,
+    ) -> Result<std::result::Result<Built, Built>> {
+        let Unnested {
+            groups,
+            conditions,
+            result: (id, value),
+        } = unnested;
+        let columns = ids(&groups);
+        let groups = self.build(groups, &Want::of(columns))?;
+        let parts = split(conditions, &input.layout, &groups.layout);
+        if !parts.residual.is_empty() || cost_of_reading(&input, &groups, &parts) >= cost_of_runs {
+            return Ok(Err(input));
+        }
+        let rows = input.rows;
+        if let Some(column) = bare_column(&value) {
+            let mut joined = self.hash_join(JoinKind::Left, input, groups, parts, rows)?;
+            let named = joined.layout.iter_mut().find(|named| **named == column);
+            *named.ok_or_else(|| Error::internal("a group lacks its aggregate"))? = id;
+            return Ok(Ok(joined));
+        }
+        let types = input.rel.output_types();
+        let shown = input.layout.clone();
+        let joined = self.hash_join(JoinKind::Left, input, groups, parts, rows)?;
+        let columns = types.iter().enumerate();
+        let mut exprs: Vec<Expr> = columns
+            .map(|(position, ty)| Expr::column(position, *ty, true))
+            .collect();
+        exprs.push(positioned(value, &joined.layout)?);
+        Ok(Ok(Built {
+            rel: Rel::Project {
+                input: Box::new(joined.rel),
+                exprs,
+            },
+            layout: with(&shown, id),
+            ..joined
+        }))
+    }
+
+    /// A semi or anti join that runs its right side for each row of the left one, under the conditions of the
+    /// join.
+    pub(super) fn semi_join_by_rows(
+        &self,
+        left: &Built,
+        right: Logical,
+        conditions: &[Expr],
+        left_ids: &[ColumnId],
+    ) -> Result<Option<SemiByRows>> {
+        if !conditions.iter().all(functions::is_deterministic) {
+            return Ok(None);
+        }
+        let mut subquery = crate::rules::filtered(right, conditions.to_vec(), self.env)?;
+        let outer = self.take_outer(&mut subquery, left_ids);
+        let subquery = crate::rules::push_down(subquery, self.env)?;
+        let first = Want {
+            limit: RowLimit::AtMost(1),
+            ..Want::of(Vec::new())
+        };
+        let subquery = self.build(subquery, &first)?;
+        Ok(Some(SemiByRows {
+            cost: left.rows * (cost::OPEN + subquery.cost),
+            outer: outer_columns(outer, &left.layout)?,
+            subquery: subquery.rel,
+        }))
+    }
+
+    pub(super) fn filter_by_rows(&self, left: Built, by_rows: SemiByRows, wanted: bool) -> Result<Built> {
+        let mark = Expr::column(left.layout.len(), SqlType::BIGINT, false);
+        let predicate = if wanted {
+            mark
+        } else {
+            functions::bind::call("not", vec![mark], self.env.types)?
+        };
+        let rel = Rel::Apply(plan::Apply {
+            kind: plan::ApplyKind::Exists,
+            input: Box::new(left.rel),
+            subquery: Box::new(by_rows.subquery),
+            outer: by_rows.outer,
+        });
+        Ok(Built {
+            rel: Rel::Filter {
+                input: Box::new(rel),
+                predicate,
+            },
+            layout: with(&left.layout, self.new_column()),
+            ordered: left.ordered,
+            rows: left.rows * 0.5,
+            cost: left.cost + by_rows.cost,
         })
     }
 
@@ -144,6 +253,15 @@ impl Builder<'_> {
         }
         outer
     }
+}
+
+fn outer_columns(outer: BTreeMap<ColumnId, usize>, layout: &[ColumnId]) -> Result<Vec<OuterColumn>> {
+    let column = |(id, slot): (ColumnId, usize)| {
+        let position = layout.iter().position(|column| *column == id);
+        let position = position.ok_or_else(|| Error::internal("an outer column that the input lacks"))?;
+        Ok(OuterColumn { slot, position })
+    };
+    outer.into_iter().map(column).collect()
 }
 
 /// Replaces columns in all expressions of an operator and of those below it.

@@ -59,6 +59,12 @@ impl Builder<'_> {
             .iter()
             .for_each(|condition| of_right.add_all(condition));
         of_right.0.retain(|id| right_ids.contains(id));
+        let by_rows = match kind {
+            JoinKind::Semi | JoinKind::Anti if table_of(&join.right).is_none() => {
+                self.semi_join_by_rows(&left, (*join.right).clone(), &conditions, &left_ids)?
+            }
+            _ => None,
+        };
         let right = self.build(*join.right, &Want::of(of_right.0))?;
         let share = self.distinct.borrow().share_of_all(&conditions);
         let rows = rows_of(kind, left.rows, left.rows * right.rows * share);
@@ -67,6 +73,11 @@ impl Builder<'_> {
             && left.rows * lookup.cost < cost_of_reading(&left, &right, &parts)
         {
             return self.lookup_join(kind, left, &get, lookup, &shown.0, rows);
+        }
+        if let Some(by_rows) = by_rows
+            && by_rows.cost < cost_of_reading(&left, &right, &parts)
+        {
+            return self.filter_by_rows(left, by_rows, kind == JoinKind::Semi);
         }
         self.hash_join(kind, left, right, parts, rows)
     }
@@ -131,7 +142,7 @@ fn rows_of(kind: JoinKind, left: f64, matches: f64) -> f64 {
 }
 
 /// Microseconds of reading the right side into memory and finding the partners of all left rows there.
-fn cost_of_reading(left: &Built, right: &Built, parts: &Split) -> f64 {
+pub fn cost_of_reading(left: &Built, right: &Built, parts: &Split) -> f64 {
     let pairs = if parts.keys.is_empty() {
         left.rows * right.rows * cost::PAIR
     } else {

@@ -36,12 +36,17 @@ use crate::access::RowLimit;
 use crate::expr::{ColumnList, positioned};
 use crate::join_order::DistinctValues;
 
+/// Ids from here on are of columns that the optimizer adds.
+const ADDED_COLUMNS: usize = 1 << 40;
+
 pub struct Builder<'a> {
     pub env: &'a OptimizerEnv<'a>,
     /// Of the last table for which an access path was chosen.
     pub possible_keys: RefCell<Vec<String>>,
     /// The next slot of an outer column.
     slots: Cell<usize>,
+    /// How many columns have been added to the statement's.
+    added_columns: Cell<usize>,
     /// Whether either executor can run the query.
     pub free: Cell<bool>,
     pub route: Cell<Route>,
@@ -106,6 +111,7 @@ impl<'a> Builder<'a> {
             env,
             possible_keys: RefCell::default(),
             slots: Cell::new(0),
+            added_columns: Cell::new(0),
             free: Cell::new(false),
             route: Cell::new(crate::route::ONLY),
             distinct: RefCell::default(),
@@ -188,6 +194,13 @@ impl<'a> Builder<'a> {
         let slot = self.slots.get();
         self.slots.set(slot + 1);
         slot
+    }
+
+    /// A column that the statement does not have.
+    pub fn new_column(&self) -> ColumnId {
+        let number = self.added_columns.get();
+        self.added_columns.set(number + 1);
+        ColumnId(ADDED_COLUMNS + number)
     }
 
     fn filter(&self, input: Logical, predicate: Expr, want: &Want) -> Result<Built> {

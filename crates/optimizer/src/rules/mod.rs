@@ -7,10 +7,13 @@ mod infer;
 mod null_rejection;
 mod outer_join;
 mod push_filters;
+mod scalar_aggregate;
 mod semi_join;
 mod sorts;
 
 pub use conditions::filtered;
+pub use push_filters::push_down;
+pub use scalar_aggregate::{Unnested, unnested};
 
 use planner::logical::LogicalQuery;
 use types::Result;

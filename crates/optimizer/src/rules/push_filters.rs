@@ -41,6 +41,15 @@ pub fn apply(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()> {
     Ok(())
 }
 
+/// An operator with its conditions pushed down, outside of a whole query.
+pub fn push_down(rel: Logical, env: &OptimizerEnv<'_>) -> Result<Logical> {
+    let pass = Pass {
+        env,
+        uses: HashMap::new(),
+    };
+    pass.push(rel, Vec::new())
+}
+
 struct Pass<'a> {
     env: &'a OptimizerEnv<'a>,
     /// How often each column is named.

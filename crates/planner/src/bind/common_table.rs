@@ -9,9 +9,7 @@ use super::Binder;
 use super::from::named_columns;
 use super::query::{BoundQuery, QueryPlace, different_widths};
 use super::scope::{Relation, RelationColumn, RelationSource};
-use crate::logical::{
-    Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator,
-};
+use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
 /// A common table expression whose name is known where the binder stands.
 pub struct KnownTable {
@@ -66,16 +64,29 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
     ) -> Result<(CommonTableId, Logical)> {
         let id = self.new_common_table();
+        self.derived_depth.set(self.derived_depth.get() + 1);
+        let defined = self.definition_of(id, table, recursive, place);
+        self.derived_depth.set(self.derived_depth.get() - 1);
+        Ok((id, defined?))
+    }
+
+    fn definition_of(
+        &self,
+        id: CommonTableId,
+        table: &ast::CommonTable,
+        recursive: bool,
+        place: QueryPlace<'_>,
+    ) -> Result<Logical> {
         if recursive && mentions(&table.query, &table.name) {
             return self.recursive_table(id, table, place);
         }
         let query = self.query_at(&table.query, place)?;
-        let columns = named_columns(query.relation_columns(), &table.columns, &table.name)?;
+        let columns = named_columns(query.relation_columns(), &table.columns)?;
         // Each column once and in order, so that a use can name it by its position.
         let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
         let definition = self.in_types(query, &types);
         self.know(id, &table.name, columns, &definition, false);
-        Ok((id, definition))
+        Ok(definition)
     }
 
     fn know(
@@ -104,7 +115,7 @@ impl Binder<'_> {
         id: CommonTableId,
         table: &ast::CommonTable,
         place: QueryPlace<'_>,
-    ) -> Result<(CommonTableId, Logical)> {
+    ) -> Result<Logical> {
         let name = &table.name;
         let QueryBody::SetOperation { first, rest } = &table.query.body else {
             return Err(needs_union(name));
@@ -119,17 +130,26 @@ impl Binder<'_> {
         if body_mentions(first, name) {
             return Err(needs_seed(name));
         }
-        if rest.iter().any(|operand| operand.operator != ast::SetOperator::Union) {
+        if rest
+            .iter()
+            .any(|operand| operand.operator != ast::SetOperator::Union)
+        {
             return Err(needs_union(name));
         }
-        let seeds = rest.iter().take_while(|operand| !body_mentions(&operand.operand, name)).count();
+        let seeds = rest
+            .iter()
+            .take_while(|operand| !body_mentions(&operand.operand, name))
+            .count();
         let (seed_parts, step_parts) = rest.split_at(seeds);
-        if step_parts.iter().any(|operand| !body_mentions(&operand.operand, name)) {
+        if step_parts
+            .iter()
+            .any(|operand| !body_mentions(&operand.operand, name))
+        {
             return Err(needs_seed(name));
         }
         let seed = self.parts(Some(first), seed_parts, place)?;
         let types: Vec<SqlType> = seed.columns.iter().map(|column| column.ty).collect();
-        let mut columns = named_columns(seed.relation_columns(), &table.columns, name)?;
+        let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
         for column in &mut columns {
             column.nullable = true;
         }
@@ -163,7 +183,7 @@ impl Binder<'_> {
             definition = super::query::limited(definition, self.limit(Some(limit))?);
         }
         self.know(id, name, columns, &definition, false);
-        Ok((id, definition))
+        Ok(definition)
     }
 
     /// Some operands of a UNION, as a query.
@@ -226,9 +246,7 @@ fn select_mentions(select: &Select, name: &str) -> bool {
 
 fn table_mentions(table: &TableRef, name: &str) -> bool {
     match table {
-        TableRef::Table(table) => {
-            table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name)
-        }
+        TableRef::Table(table) => table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name),
         TableRef::Derived(derived) => mentions(&derived.query, name),
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),

@@ -534,7 +534,10 @@ impl Binder<'_> {
     /// The column of a call among a block's aggregates, which it joins unless it is there already.
     pub fn aggregate_column(&self, call: &AggregateCall, aggregates: &Aggregates) -> Expr {
         let mut aggregates = aggregates.borrow_mut();
-        let same = aggregates.iter().find(|(_, other)| other == call).map(|(id, _)| *id);
+        let same = aggregates
+            .iter()
+            .find(|(_, other)| other == call)
+            .map(|(id, _)| *id);
         let id = same.unwrap_or_else(|| {
             let id = self.new_column();
             aggregates.push((id, call.clone()));

@@ -28,9 +28,6 @@ impl Binder<'_> {
                 check_grouping_calls(&item.expr, block)?;
                 check(&item.expr, &determined, block, "SELECT list", position)?;
             }
-            if let Some(having) = &block.having {
-                check(having, &determined, block, "HAVING clause", 0)?;
-            }
             // One row needs no order.
             if !block.keys.is_empty() {
                 for (position, key) in block.order_by.iter().enumerate() {
@@ -118,7 +115,10 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
         let is_hidden = |column: ColumnId| {
             let of_item = |id: ColumnId| select.scope.of_id(id);
             let column = of_item(column);
-            !select.items.iter().any(|item| item.column.is_some() && item.column == column)
+            !select
+                .items
+                .iter()
+                .any(|item| item.column.is_some() && item.column == column)
         };
         if let Some(column) = first_column(&key.expr, select, &is_hidden) {
             return Err(Error::new(
@@ -178,7 +178,11 @@ impl Grouping<'_> {
         let mut determined: HashSet<ColumnId> = self.keys.iter().filter_map(column_of).collect();
         let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
         let mut not_null: HashSet<ColumnId> = HashSet::new();
-        for conjunct in self.conditions.iter().flat_map(|condition| conjuncts(Some(condition))) {
+        for conjunct in self
+            .conditions
+            .iter()
+            .flat_map(|condition| conjuncts(Some(condition)))
+        {
             let Expr::Call { function, args, .. } = conjunct else {
                 continue;
             };
@@ -206,8 +210,9 @@ impl Grouping<'_> {
                 let Some(table) = relation.table() else {
                     continue;
                 };
-                let has_value =
-                    |offset: usize| !table.columns[offset].nullable || not_null.contains(&relation.id(offset));
+                let has_value = |offset: usize| {
+                    !table.columns[offset].nullable || not_null.contains(&relation.id(offset))
+                };
                 let is_determined = |offset: &usize| determined.contains(&relation.id(*offset));
                 if unique_keys(table, &has_value).any(|key| key.iter().all(is_determined)) {
                     determined.extend((0..table.columns.len()).map(|offset| relation.id(offset)));

@@ -19,12 +19,7 @@ pub struct Item {
 }
 
 impl Binder<'_> {
-    pub fn items(
-        &self,
-        items: &[SelectItem],
-        scope: &Scope,
-        context: &Context<'_>,
-    ) -> Result<Vec<Item>> {
+    pub fn items(&self, items: &[SelectItem], scope: &Scope, context: &Context<'_>) -> Result<Vec<Item>> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -33,7 +28,10 @@ impl Binder<'_> {
                 }
                 SelectItem::All => out.extend(scope.all().into_iter().map(|column| scope.item(column))),
                 SelectItem::AllOf(name) => {
-                    let found = scope.relations.iter().position(|relation| relation.is_named(name));
+                    let found = scope
+                        .relations
+                        .iter()
+                        .position(|relation| relation.is_named(name));
                     let relation = found.ok_or_else(|| unknown_table(name))?;
                     let positions = scope.relations[relation].positions().into_iter();
                     out.extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
@@ -55,13 +53,7 @@ impl Binder<'_> {
         Ok(out)
     }
 
-    fn item(
-        &self,
-        expr: &ast::Expr,
-        name: &str,
-        scope: &Scope,
-        context: &Context<'_>,
-    ) -> Result<Item> {
+    fn item(&self, expr: &ast::Expr, name: &str, scope: &Scope, context: &Context<'_>) -> Result<Item> {
         let mut bound = self.shown(self.scalar(expr, context)?);
         if let Expr::Param { ty, .. } = &bound
             && ty.kind == TypeKind::Null

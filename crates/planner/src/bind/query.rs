@@ -134,7 +134,9 @@ impl Binder<'_> {
         for operand in rest {
             operands.push(self.body(&operand.operand, place)?);
         }
-        let operators = rest.iter().map(|operand| (operator(operand.operator), operand.all));
+        let operators = rest
+            .iter()
+            .map(|operand| (operator(operand.operator), operand.all));
         self.combined(operands, operators.collect())
     }
 
@@ -150,8 +152,13 @@ impl Binder<'_> {
         }
         let mut types = Vec::with_capacity(width);
         for position in 0..width {
-            let exprs = operands.iter().map(|operand| operand.columns[position].expr.clone());
-            types.push(functions::bind::union_type(&mut exprs.collect::<Vec<_>>(), &self.types)?);
+            let exprs = operands
+                .iter()
+                .map(|operand| operand.columns[position].expr.clone());
+            types.push(functions::bind::union_type(
+                &mut exprs.collect::<Vec<_>>(),
+                &self.types,
+            )?);
         }
         let max_execution = operands.first().and_then(|operand| operand.max_execution);
         let mut all = operands.into_iter();
@@ -286,7 +293,12 @@ impl Binder<'_> {
             is_statement: false,
             ..place
         };
-        let twice = with.tables.iter().filter(|t| t.name.eq_ignore_ascii_case(&table.name)).count() > 1;
+        let twice = with
+            .tables
+            .iter()
+            .filter(|t| t.name.eq_ignore_ascii_case(&table.name))
+            .count()
+            > 1;
         if twice {
             return Err(Error::new(
                 errno::ER_NONUNIQ_TABLE,

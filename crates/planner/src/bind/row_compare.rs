@@ -34,7 +34,8 @@ impl Binder<'_> {
         if left.len() != right.len() {
             return Err(operand_columns(left.len()));
         }
-        let pair = |op: BinaryOp, at: usize| self.call(op.function(), vec![left[at].clone(), right[at].clone()]);
+        let pair =
+            |op: BinaryOp, at: usize| self.call(op.function(), vec![left[at].clone(), right[at].clone()]);
         let each = |op: BinaryOp, count: usize| (0..count).map(|at| pair(op, at)).collect::<Result<Vec<_>>>();
         match op {
             BinaryOp::Equal | BinaryOp::NullSafeEqual => self.all_of(each(op, left.len())?, "and"),

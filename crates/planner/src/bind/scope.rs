@@ -268,7 +268,9 @@ impl Scope {
     }
 
     fn is_hidden(&self, column: ColumnRef) -> bool {
-        self.merged.as_ref().is_some_and(|merged| !merged.contains(&column))
+        self.merged
+            .as_ref()
+            .is_some_and(|merged| !merged.contains(&column))
     }
 
     /// The columns that `*` means.

@@ -79,6 +79,7 @@ impl Binder<'_> {
                 outer: place.outer,
                 locking: block.locking,
                 left: None,
+                for_writing: false,
             },
         )?;
         check_locks(&block, &scope)?;
@@ -139,7 +140,10 @@ impl Binder<'_> {
             let is_of_groups = |key: &Expr| {
                 let columns = columns_of(key);
                 aggregates.borrow().iter().any(|(id, _)| columns.contains(id))
-                    || windows.borrow().iter().any(|w: &PendingWindow| columns.contains(&w.id))
+                    || windows
+                        .borrow()
+                        .iter()
+                        .any(|w: &PendingWindow| columns.contains(&w.id))
             };
             self.group_by(block, &items, &context, &names, &is_of_groups)?
         };
@@ -314,7 +318,9 @@ impl Binder<'_> {
         bound.above.rewrite(&mut |expr| groups.rewrite(expr))?;
         // DISTINCT comes before the order, which is then by what is shown.
         if let Some(rollup) = rollup.filter(|_| !bound.distinct) {
-            bound.order_by.extend(rollup_order(self, &bound.keys, &key_ids, rollup)?);
+            bound
+                .order_by
+                .extend(rollup_order(self, &bound.keys, &key_ids, rollup)?);
         }
         Ok(Logical::Aggregate {
             input: Box::new(input),
@@ -420,7 +426,10 @@ impl Binder<'_> {
             return Ok(Expr::column(ids[index].0, expr.ty(), expr.nullable()));
         }
         if matches!(expr, Expr::Column { .. }) {
-            let same = hidden.iter().find(|(_, column)| column == expr).map(|(id, _)| *id);
+            let same = hidden
+                .iter()
+                .find(|(_, column)| column == expr)
+                .map(|(id, _)| *id);
             let id = same.unwrap_or_else(|| {
                 let id = self.new_column();
                 hidden.push((id, expr.clone()));
@@ -465,13 +474,7 @@ impl Binder<'_> {
     }
 
     /// 1056 where the aggregate is a select item, else 1111.
-    fn aggregate_as_key(
-        &self,
-        expr: &ast::Expr,
-        text: &str,
-        items: &[Item],
-        context: &Context<'_>,
-    ) -> Error {
+    fn aggregate_as_key(&self, expr: &ast::Expr, text: &str, items: &[Item], context: &Context<'_>) -> Error {
         let aggregates = Aggregates::default();
         let context = Context {
             aggregates: Some(&aggregates),
@@ -526,7 +529,9 @@ impl BoundBlock {
 
     pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {
         let aggregates = self.aggregates.borrow();
-        columns_of(expr).iter().any(|id| aggregates.iter().any(|(own, _)| own == id))
+        columns_of(expr)
+            .iter()
+            .any(|id| aggregates.iter().any(|(own, _)| own == id))
     }
 
     /// What decides whether an expression has one value per group.

@@ -111,7 +111,10 @@ impl Binder<'_> {
     /// `(SELECT ...)` in the place of a row.
     fn row_subquery(&self, query: &Query, context: &Context<'_>) -> Result<Vec<Expr>> {
         let bound = self.subquery(query, context)?;
-        let columns = bound.columns.iter().map(|column| Expr::column(column.id.0, column.ty, true));
+        let columns = bound
+            .columns
+            .iter()
+            .map(|column| Expr::column(column.id.0, column.ty, true));
         let exprs: Vec<Expr> = columns.collect();
         let columns = bound.columns.iter().map(|column| column.id).collect();
         self.apply(ApplyKind::Scalar { columns }, bound.root, context);
@@ -121,7 +124,10 @@ impl Binder<'_> {
     /// The columns of an operand that is a row.
     pub fn row_operand(&self, operand: &ast::Expr, context: &Context<'_>) -> Result<Vec<Expr>> {
         match operand {
-            ast::Expr::Row(columns) => columns.iter().map(|column| self.scalar(column, context)).collect(),
+            ast::Expr::Row(columns) => columns
+                .iter()
+                .map(|column| self.scalar(column, context))
+                .collect(),
             ast::Expr::Subquery(query) => self.row_subquery(query, context),
             single => Ok(vec![self.scalar(single, context)?]),
         }
@@ -167,19 +173,16 @@ impl Binder<'_> {
         }
     }
 
-    fn any(
-        &self,
-        op: BinaryOp,
-        operand: &ast::Expr,
-        query: &Query,
-        context: &Context<'_>,
-    ) -> Result<Expr> {
+    fn any(&self, op: BinaryOp, operand: &ast::Expr, query: &Query, context: &Context<'_>) -> Result<Expr> {
         let left = self.row_operand(operand, context)?;
         let bound = self.subquery(query, context)?;
         if left.len() != bound.columns.len() {
             return Err(operand_columns(left.len()));
         }
-        let columns = bound.columns.iter().map(|c| Expr::column(c.id.0, c.ty, c.nullable));
+        let columns = bound
+            .columns
+            .iter()
+            .map(|c| Expr::column(c.id.0, c.ty, c.nullable));
         let right: Vec<Expr> = columns.collect();
         let condition = self.compare_rows(op, &left, &right)?;
         let mark = self.new_column();

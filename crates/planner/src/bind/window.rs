@@ -47,7 +47,9 @@ impl Binder<'_> {
         let column = |id: ColumnId| Expr::column(id.0, call.ty, call.nullable);
         let same = {
             let all = windows.borrow();
-            all.iter().find(|w| w.window == window && w.call == call).map(|w| w.id)
+            all.iter()
+                .find(|w| w.window == window && w.call == call)
+                .map(|w| w.id)
         };
         if let Some(id) = same {
             return Ok(column(id));
@@ -99,7 +101,10 @@ impl Binder<'_> {
             return Err(Error::new(3579, format!("Window name '{name}' is not defined.")));
         };
         if depth > known.len() {
-            return Err(Error::new(3580, "There is a circularity in the window dependency graph."));
+            return Err(Error::new(
+                3580,
+                "There is a circularity in the window dependency graph.",
+            ));
         }
         let base = self.refined(&base.spec, false, depth + 1)?;
         if is_name {
@@ -114,7 +119,9 @@ impl Binder<'_> {
         if base.frame.is_some() {
             return Err(Error::new(
                 3582,
-                format!("Window '<unnamed window>' has a frame definition, so cannot be referenced by another window."),
+                format!(
+                    "Window '<unnamed window>' has a frame definition, so cannot be referenced by another window."
+                ),
             ));
         }
         if !base.order_by.is_empty() && !spec.order_by.is_empty() {

@@ -136,7 +136,9 @@ impl Logical {
             }
         });
         result?;
-        self.inputs_mut().into_iter().try_for_each(|input| input.rewrite(map))
+        self.inputs_mut()
+            .into_iter()
+            .try_for_each(|input| input.rewrite(map))
     }
 
     /// The columns of the output, in order.
@@ -155,7 +157,12 @@ impl Logical {
                     ty: column.ty,
                     nullable: column.nullable,
                 });
-                column.collect()
+                let key = get.with_key.then(|| Column {
+                    id: get.key(),
+                    ty: crate::plan::ROW_KEY,
+                    nullable: false,
+                });
+                column.chain(key).collect()
             }
             Self::Values { columns, .. } => columns.clone(),
             Self::Filter { input, .. }

@@ -33,6 +33,7 @@ use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
+use crate::operator::common_table::Scope;
 use crate::operator::tree;
 use crate::source::ReadSource;
 
@@ -142,7 +143,7 @@ impl Insert<'_> {
                 };
                 let root = match &mut root {
                     Some(root) => root,
-                    None => root.insert(tree::build(&below, &mut env)?),
+                    None => root.insert(tree::build(&below, &Scope::default(), &mut env)?),
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
@@ -173,7 +174,7 @@ impl Insert<'_> {
             memory: &memory,
             implied_locking: None,
         };
-        let mut root = tree::build(&below, &mut env)?;
+        let mut root = tree::build(&below, &Scope::default(), &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
             let new = self.rows_of(&batch, query, projected);
