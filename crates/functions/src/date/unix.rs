@@ -149,11 +149,13 @@ fn resolve_at_time_zone(binding: &mut Binding<'_>) -> Result<SqlType> {
         }
     }
     binding.args.truncate(1);
-    Ok(SqlType::datetime(fraction_digits(binding, 0)))
+    Ok(SqlType::datetime(0))
 }
 
 fn at_time_zone(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let at = datetime_at(call, args, 0, DateRules::of_fields(&call.ctx.sql_mode))?;
-    let at = at.map(|at| TimeZone::UTC.from_unix_us(micros_of(call, &at)));
+    // MySQL leaves out the fraction, whatever DATETIME is asked for.
+    let seconds = |at| micros_of(call, &at).div_euclid(1_000_000);
+    let at = at.map(|at| TimeZone::UTC.from_unix_us(seconds(at) * 1_000_000));
     Ok(at.map_or(Value::Null, |at| Value::UInt(at.pack())))
 }
