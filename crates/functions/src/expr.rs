@@ -32,6 +32,13 @@ pub enum Expr {
         value: Value,
         ty: SqlType,
     },
+    /// In a subquery: a column of the row that it runs for. The value is set in
+    /// [`crate::state::StatementState::set_outer`] before the subquery is opened.
+    Outer {
+        slot: usize,
+        ty: SqlType,
+        nullable: bool,
+    },
     /// A call of a built-in function or operator.
     Call {
         function: Function,
@@ -110,6 +117,7 @@ impl Expr {
             Self::Column { ty, .. }
             | Self::Param { ty, .. }
             | Self::Literal { ty, .. }
+            | Self::Outer { ty, .. }
             | Self::Call { ty, .. }
             | Self::Cast { ty, .. }
             | Self::Case { ty, .. } => *ty,
@@ -119,7 +127,9 @@ impl Expr {
     /// Whether a result's column of this expression is reported as nullable.
     pub fn nullable(&self) -> bool {
         match self {
-            Self::Column { nullable, .. } | Self::Param { nullable, .. } => *nullable,
+            Self::Column { nullable, .. } | Self::Param { nullable, .. } | Self::Outer { nullable, .. } => {
+                *nullable
+            }
             Self::Literal { value, .. } => value.is_null(),
             Self::Call { function, args, ty } => function.0.nullability.of(args, ty),
             Self::Cast { input, ty, implicit } => {
@@ -150,7 +160,7 @@ impl Expr {
     pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
         visit(self);
         match self {
-            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } => {}
+            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => {}
             Self::Call { args, .. } => args.iter().for_each(|a| a.walk(visit)),
             Self::Cast { input, .. } => input.walk(visit),
             Self::Case {
@@ -171,7 +181,9 @@ impl Expr {
     /// unchanged.
     pub fn of_parts(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
         Ok(match self {
-            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } => self.clone(),
+            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => {
+                self.clone()
+            }
             Self::Call { function, args, ty } => Self::Call {
                 function: *function,
                 args: args.iter().map(map).collect::<Result<_>>()?,
@@ -208,7 +220,7 @@ impl Expr {
     pub fn map_columns(&mut self, map: &dyn Fn(usize) -> usize) {
         match self {
             Self::Column { index, .. } => *index = map(*index),
-            Self::Param { .. } | Self::Literal { .. } => {}
+            Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => {}
             Self::Call { args, .. } => args.iter_mut().for_each(|a| a.map_columns(map)),
             Self::Cast { input, .. } => input.map_columns(map),
             Self::Case {

@@ -4,7 +4,7 @@
 //! The planner binds calls with [`bind`], which types each call and makes every implicit conversion explicit.
 //! The result is an [`Expr`]. [`mod@eval`] computes it for one row or for a batch, with the session's state
 //! in an [`EvalContext`]. [`registry`] lists all functions and operators, [`aggregate`] has the aggregate
-//! functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
+//! functions, [`window`] the window functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
 //!
 //! Not here: names and plans (`planner`), operators over rows (`executor`, `analytics`), values and their
 //! types (`types`). To add a function, add an entry to the table of its family, for example in
@@ -32,6 +32,7 @@ mod pattern;
 mod print;
 mod quotient;
 pub mod registry;
+mod sizes;
 pub mod state;
 mod string;
 mod temporal;
@@ -39,6 +40,7 @@ pub mod timezone;
 mod truth;
 mod user_lock;
 mod warnings;
+pub mod window;
 
 pub use bind::common_type;
 pub use call::{ColumnarValue, Row};
@@ -46,8 +48,8 @@ pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Strictness};
 pub use eval::{
-    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
-    hoist, is_deterministic, is_silent, reads_assigned,
+    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
+    eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
@@ -83,6 +85,7 @@ fn families() -> &'static [&'static registry::Family] {
         &date::parse_format::FAMILY,
         &date::unix::FAMILY,
         &info::FAMILY,
+        &sizes::FAMILY,
         &math::bases::FAMILY,
         &math::random::FAMILY,
         &math::rounding::FAMILY,

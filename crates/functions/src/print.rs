@@ -17,6 +17,10 @@ pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
             Some(value) => literal(value, ty),
             None => "?".to_owned(),
         },
+        Expr::Outer { slot, ty, .. } => match ctx.map(|c| c.state.outer(*slot)) {
+            Some(value) => literal(&value, ty),
+            None => "?".to_owned(),
+        },
         Expr::Literal { value, ty } => literal(value, ty),
         Expr::Call { function, args, .. } => call(function.0.name, args, ctx),
         Expr::Cast {

@@ -16,6 +16,8 @@ pub struct StatementState {
     pub(crate) regexes: RegexCache,
     /// User variables that `@a := x` has assigned.
     assigned: Mutex<HashMap<String, Value>>,
+    /// The values of [`crate::Expr::Outer`], by slot.
+    outer: Mutex<Vec<Value>>,
 }
 
 impl StatementState {
@@ -29,6 +31,22 @@ impl StatementState {
         assigned.get(name).cloned()
     }
 
+    /// Sets the value of an outer column for the subquery that is opened next.
+    pub fn set_outer(&self, slot: usize, value: Value) {
+        let mut outer = self.outer.lock().unwrap_or_else(|e| e.into_inner());
+        if outer.len() <= slot {
+            outer.resize(slot + 1, Value::Null);
+        }
+        if let Some(place) = outer.get_mut(slot) {
+            *place = value;
+        }
+    }
+
+    pub(crate) fn outer(&self, slot: usize) -> Value {
+        let outer = self.outer.lock().unwrap_or_else(|e| e.into_inner());
+        outer.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
     /// Clears the state for another statement.
     pub fn clear(&mut self) {
         let assigned = self.assigned.get_mut().unwrap_or_else(|e| e.into_inner());
@@ -36,6 +54,7 @@ impl StatementState {
         assigned.clear();
         random.clear();
         self.regexes.clear();
+        self.outer.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
     }
 
     /// Removes the statement's assignments, which the session stores.

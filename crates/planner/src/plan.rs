@@ -1,8 +1,10 @@
 //! Bound plans: what the planner hands to the executors.
 //!
 //! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers
-//! to the columns of that operator's input by position. Joins and further operators become new variants.
+//! to the columns of that operator's input by position. An expression inside the subquery of an [`Apply`]
+//! refers to a column of the Apply's input by [`Expr::Outer`].
 
+mod join;
 mod visit;
 
 use std::any::Any;
@@ -11,8 +13,13 @@ use std::sync::{Arc, OnceLock};
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
+use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use types::{Error, Result, SqlType};
+use types::{Collation, Error, Result, SqlType};
+
+use crate::logical::{CommonTableId, SetOperator};
+
+pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]
@@ -21,6 +28,7 @@ pub enum Plan {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
+    FoundWrite(FoundWritePlan),
 }
 
 /// Which executor runs a query.
@@ -37,6 +45,7 @@ pub struct QueryPlan {
     pub root: Rel,
     /// One per column of `root`'s output, in order.
     pub columns: Vec<ResultColumn>,
+    /// The strongest lock of any of its scans.
     pub locking: Option<Locking>,
     pub route: Route,
     /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
@@ -133,9 +142,60 @@ pub enum Rel {
     Distinct {
         input: Box<Rel>,
     },
+    /// Rows that are written out: constants, and outer columns.
+    Values {
+        columns: Vec<OutputColumn>,
+        rows: Vec<Vec<Expr>>,
+    },
+    Join(Join),
+    LookupJoin(LookupJoin),
+    Apply(Apply),
+    /// Output: the input's columns, then those of the calls. Rows come by partition and in the window's
+    /// order; it sorts them itself.
+    Window {
+        input: Box<Rel>,
+        partition_by: Vec<Expr>,
+        order_by: Vec<SortKey>,
+        frame: Frame,
+        calls: Vec<WindowCall>,
+    },
+    /// Both sides' columns have the same types; those of the output are as nullable as either side's.
+    SetOperation {
+        operator: SetOperator,
+        /// ALL: equal rows are counted, and not taken as one. UNION ALL gives the left side's rows first.
+        all: bool,
+        left: Box<Rel>,
+        right: Box<Rel>,
+    },
+    /// `definition`'s rows are made once for each run of `body`, at the first use, and kept for it.
+    With {
+        id: CommonTableId,
+        definition: Box<Rel>,
+        body: Box<Rel>,
+    },
+    /// Only as the definition of a [`Rel::With`]; see [`crate::logical::Recursive`].
+    Recursive {
+        seed: Box<Rel>,
+        step: Box<Rel>,
+        distinct: bool,
+        columns: Vec<OutputColumn>,
+    },
+    /// The rows of the common table expression; with `recursive` only those of the round before.
+    CommonTable {
+        id: CommonTableId,
+        columns: Vec<OutputColumn>,
+        recursive: bool,
+    },
 }
 
-#[derive(Debug, Clone)]
+/// The type of a column of an operator that has no expression for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutputColumn {
+    pub ty: SqlType,
+    pub nullable: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
     pub expr: Expr,
     pub descending: bool,
@@ -158,7 +218,8 @@ pub struct TableScan {
     pub table: Arc<Table>,
     /// Alias in the statement, or the table's name.
     pub alias: String,
-    /// Column offsets to produce. The hidden handle is not one of them.
+    /// Column offsets to produce. The hidden handle is not one of them. The number of the table's columns stands
+    /// for the row's key ([`ROW_KEY`]).
     pub columns: Vec<usize>,
     pub access: Access,
     /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access
@@ -166,6 +227,8 @@ pub struct TableScan {
     pub filter: Option<Expr>,
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,
+    /// The rows that are read are locked.
+    pub locking: Option<Locking>,
 }
 
 /// How a table is read.
@@ -287,6 +350,33 @@ pub struct DeletePlan {
     pub ignore: bool,
     pub execution_cache: ExecutionCache,
 }
+
+/// UPDATE or DELETE of the rows that a query finds: of several tables, or by subqueries. All rows are found, and
+/// those of the written tables locked, before the first is written. A row that comes several times is written
+/// once.
+#[derive(Debug, Clone)]
+pub struct FoundWritePlan {
+    pub root: Rel,
+    pub tables: Vec<FoundTable>,
+    pub ignore: bool,
+    pub is_update: bool,
+}
+
+/// What a [`FoundWritePlan`] does to one table.
+#[derive(Debug, Clone)]
+pub struct FoundTable {
+    pub table: Arc<Table>,
+    /// Position in the query's rows of each of the table's columns.
+    pub columns: Vec<usize>,
+    /// Position of the row's key; NULL there means that there is no row (an outer join).
+    pub key: usize,
+    /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
+    /// rows are deleted.
+    pub assignments: Option<Vec<Assignment>>,
+}
+
+/// The type of a row's key as a column.
+pub const ROW_KEY: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
 
 /// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
 /// plan: the copy of a plan, which may be changed, starts without it.

@@ -89,7 +89,7 @@ fn is_repeatable(insert: &InsertPlan) -> bool {
 /// Whether an expression has the same value a second time, and leaves nothing behind.
 fn is_constant(expr: &Expr) -> bool {
     match expr {
-        Expr::Literal { .. } | Expr::Param { .. } => true,
+        Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => true,
         Expr::Cast { input, .. } => is_constant(input),
         Expr::Column { .. } | Expr::Call { .. } | Expr::Case { .. } => false,
     }

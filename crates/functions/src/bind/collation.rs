@@ -66,7 +66,7 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
         _ if ty.kind == types::TypeKind::Null => Derived::new(Collation::Binary, Ignorable, true),
         _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),
         _ if !ty.is_string() => Derived::new(Collation::Binary, Numeric, true),
-        Expr::Column { .. } => {
+        Expr::Column { .. } | Expr::Outer { .. } => {
             let ascii = ty.collation.charset() == Charset::Ascii;
             Derived::new(ty.collation, Implicit, ascii)
         }

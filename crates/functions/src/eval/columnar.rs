@@ -21,7 +21,7 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
             Some(array) => Ok(ColumnarValue::Array(array.clone())),
             None => Err(Error::internal(format!("there is no column {index} to evaluate"))),
         },
-        Expr::Literal { .. } | Expr::Param { .. } => Ok(ColumnarValue::Scalar(
+        Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => Ok(ColumnarValue::Scalar(
             row::evaluate(expr, &Row::None, ctx)?.into_value(),
         )),
         Expr::Call { function, args, ty } => {

@@ -69,7 +69,7 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
                 compute(otherwise, false, ctx);
             }
         }
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } => {}
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. } => {}
     }
 }
 

@@ -44,7 +44,7 @@ pub fn eval(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Colum
             ColumnarValue::Array(array) => Ok(ColumnarValue::Array(finish_array(array, &expr.ty())?)),
             scalar => Ok(scalar),
         },
-        Expr::Literal { .. } | Expr::Param { .. } => {
+        Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => {
             Ok(ColumnarValue::Scalar(eval_row_of(expr, Row::None, ctx)?))
         }
         _ if batch.num_rows() <= FEW_ROWS => Ok(ColumnarValue::Array(by_rows(expr, batch, ctx)?)),
@@ -122,6 +122,22 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
             Ok(BooleanArray::from(vec![holds; rows]))
         }
         ColumnarValue::Array(array) => Ok(without_nulls(&branches::truths(&array)?)),
+    }
+}
+
+/// The truth of a condition for each row of a batch.
+pub fn eval_truths(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<BooleanArray> {
+    let rows = batch.num_rows();
+    if rows <= FEW_ROWS {
+        let truths = (0..rows).map(|i| Ok(truth(&row::evaluate(expr, &Row::Batch(batch, i), ctx)?.datum())));
+        return truths.collect();
+    }
+    match columnar::evaluate(expr, batch, ctx)? {
+        ColumnarValue::Scalar(value) => {
+            let truth = truth(&Datum::of(&value));
+            Ok(std::iter::repeat_n(truth, rows).collect())
+        }
+        ColumnarValue::Array(array) => branches::truths(&array),
     }
 }
 

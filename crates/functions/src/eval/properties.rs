@@ -56,6 +56,6 @@ pub fn is_fallible(expr: &Expr) -> bool {
 pub(super) fn is_leaf(expr: &Expr) -> bool {
     matches!(
         expr,
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. }
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. }
     )
 }

@@ -15,6 +15,7 @@ pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) 
         Expr::Column { index, .. } => row.column(*index).map(Cell::Ref),
         Expr::Literal { value, .. } => Ok(Cell::Ref(Datum::of(value))),
         Expr::Param { index, ty, .. } => parameter(*index, ty, ctx),
+        Expr::Outer { slot, .. } => Ok(Cell::Own(ctx.state.outer(*slot))),
         Expr::Call { function, args, ty } => {
             let def = function.0;
             let call = Call {

@@ -5,31 +5,130 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Rel, TableScan};
+use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
-    /// The operator whose rows this one takes; `None` for those that make rows themselves.
+    /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
+    /// rows of several.
     #[inline]
     pub fn input(&self) -> Option<&Self> {
         match self {
-            Self::OneRow | Self::Scan(_) | Self::Virtual(_) => None,
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Repeat { input, .. }
+            | Self::Window { input, .. }
             | Self::Distinct { input } => Some(input),
+            Self::OneRow
+            | Self::Scan(_)
+            | Self::Virtual(_)
+            | Self::Values { .. }
+            | Self::CommonTable { .. }
+            | Self::Join(_)
+            | Self::LookupJoin(_)
+            | Self::Apply(_)
+            | Self::SetOperation { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. } => None,
         }
     }
 
-    /// This operator and all below it, from the top.
+    /// The operators right below, subqueries and definitions included.
+    pub fn inputs(&self) -> Vec<&Self> {
+        match self {
+            Self::Join(join) => vec![&join.left, &join.right],
+            Self::LookupJoin(join) => vec![&join.left],
+            Self::Apply(apply) => vec![&apply.input, &apply.subquery],
+            Self::SetOperation { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { seed, step, .. } => vec![seed, step],
+            single => single.input().into_iter().collect(),
+        }
+    }
+
+    /// Calls `visit` with this operator and all below it, outermost first.
+    pub fn walk<'r>(&'r self, visit: &mut dyn FnMut(&'r Self)) {
+        visit(self);
+        for input in self.inputs() {
+            input.walk(visit);
+        }
+    }
+
+    /// Calls `visit` with each expression of this operator, those of its scan's access path included.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::OneRow
+            | Self::Distinct { .. }
+            | Self::Repeat { .. }
+            | Self::SetOperation { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. }
+            | Self::CommonTable { .. } => {}
+            Self::Scan(scan) => scan.expressions(visit),
+            Self::Virtual(scan) => scan.conditions.iter().for_each(visit),
+            Self::Filter { predicate, .. } => visit(predicate),
+            Self::Project { exprs, .. } => exprs.iter().for_each(visit),
+            Self::Aggregate { keys, aggregates, .. } => {
+                keys.iter().for_each(&mut *visit);
+                aggregates.iter().for_each(|call| call.expressions(visit));
+            }
+            Self::Sort { keys, limit, .. } => {
+                keys.iter().map(|key| &key.expr).for_each(&mut *visit);
+                limit.iter().for_each(visit);
+            }
+            Self::Limit { offset, count, .. } => offset.iter().chain(count).for_each(visit),
+            Self::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Self::Join(join) => {
+                for key in &join.keys {
+                    visit(&key.left);
+                    visit(&key.right);
+                }
+                join.residual.iter().for_each(visit);
+            }
+            Self::LookupJoin(join) => {
+                join.right.expressions(visit);
+                join.residual.iter().for_each(visit);
+            }
+            Self::Apply(apply) => match &apply.kind {
+                ApplyKind::Scalar | ApplyKind::Exists => {}
+                ApplyKind::Any { condition } => visit(condition),
+                ApplyKind::Lateral { condition, .. } => condition.iter().for_each(visit),
+            },
+            Self::Window {
+                partition_by,
+                order_by,
+                frame,
+                calls,
+                ..
+            } => {
+                frame.expressions(visit);
+                partition_by.iter().for_each(&mut *visit);
+                order_by.iter().map(|key| &key.expr).for_each(&mut *visit);
+                calls.iter().for_each(|call| call.expressions(visit));
+            }
+        }
+    }
+
+    /// All scans of stored tables, those of lookup joins included.
+    pub fn scans(&self) -> Vec<&TableScan> {
+        let mut scans = Vec::new();
+        self.walk(&mut |rel| match rel {
+            Self::Scan(scan) => scans.push(scan),
+            Self::LookupJoin(join) => scans.push(&join.right),
+            _ => {}
+        });
+        scans
+    }
+
+    /// This operator and those below it, from the top down to the first that has no input or several.
     #[inline]
     pub fn operators(&self) -> impl Iterator<Item = &Self> {
         successors(Some(self), |rel| rel.input())
     }
 
-    /// The operator at the bottom, where the rows come from.
+    /// The lowest of [`Rel::operators`]: a table, or what brings several inputs together.
     #[inline]
     pub fn source(&self) -> &Self {
         let mut rel = self;
@@ -39,7 +138,7 @@ impl Rel {
         rel
     }
 
-    /// The stored table that the rows come from.
+    /// The stored table that the rows come from, if it is the only source.
     #[inline]
     pub fn scan(&self) -> Option<&TableScan> {
         match self.source() {
@@ -52,10 +151,7 @@ impl Rel {
     pub fn output_types(&self) -> Vec<SqlType> {
         match self {
             Self::OneRow => Vec::new(),
-            Self::Scan(scan) => {
-                let columns = scan.columns.iter().filter_map(|&c| scan.table.columns.get(c));
-                columns.map(|column| column.ty).collect()
-            }
+            Self::Scan(scan) => scan.output_types(),
             Self::Virtual(scan) => scan.table.columns.iter().map(|column| column.ty).collect(),
             Self::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
             Self::Aggregate { keys, aggregates, .. } => {
@@ -69,6 +165,89 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input } => input.output_types(),
+            Self::Values { columns, .. }
+            | Self::Recursive { columns, .. }
+            | Self::CommonTable { columns, .. } => columns.iter().map(|column| column.ty).collect(),
+            Self::Join(join) => joined(join.kind, &join.left, join.right.output_types()),
+            Self::LookupJoin(join) => joined(join.kind, &join.left, join.right.output_types()),
+            Self::Apply(apply) => {
+                let mut types = apply.input.output_types();
+                match apply.kind {
+                    ApplyKind::Scalar | ApplyKind::Lateral { .. } => {
+                        types.extend(apply.subquery.output_types());
+                    }
+                    ApplyKind::Exists | ApplyKind::Any { .. } => types.push(SqlType::BIGINT),
+                }
+                types
+            }
+            Self::Window { input, calls, .. } => {
+                let mut types = input.output_types();
+                types.extend(calls.iter().map(|call| call.ty));
+                types
+            }
+            Self::SetOperation { left, .. } => left.output_types(),
+            Self::With { body, .. } => body.output_types(),
+        }
+    }
+}
+
+fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
+    let mut types = left.output_types();
+    match kind {
+        JoinKind::Inner | JoinKind::Left => types.extend(right),
+        JoinKind::Semi | JoinKind::Anti => {}
+        JoinKind::Mark => types.push(SqlType::BIGINT),
+    }
+    types
+}
+
+impl TableScan {
+    /// Calls `visit` with each expression of the scan.
+    fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.access.expressions(visit);
+        self.filter.iter().chain(&self.as_of).for_each(visit);
+    }
+
+    /// The types of the columns of its rows.
+    pub fn output_types(&self) -> Vec<SqlType> {
+        let ty = |&offset: &usize| self.table.columns.get(offset).map_or(ROW_KEY, |column| column.ty);
+        self.columns.iter().map(ty).collect()
+    }
+
+    /// Whether the rows' keys are among the columns.
+    pub fn reads_key(&self) -> bool {
+        self.columns.contains(&self.table.columns.len())
+    }
+}
+
+impl Access {
+    /// Calls `visit` with each expression of its keys or ranges.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::Full { .. } => {}
+            Self::PrimaryPoints { keys } | Self::UniquePoints { keys, .. } => {
+                keys.iter().flatten().for_each(visit);
+            }
+            Self::PrimaryRanges { ranges, .. } | Self::IndexRanges { ranges, .. } => {
+                ranges.iter().for_each(|range| range.expressions(visit));
+            }
+        }
+    }
+}
+
+impl Range {
+    fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        for value in &self.prefix {
+            match value {
+                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),
+                RangeValue::IsNull => {}
+            }
+        }
+        for bound in self.lower.iter().chain(&self.upper) {
+            match &bound.value {
+                RangeBoundValue::Value(expr) => visit(expr),
+                RangeBoundValue::Null => {}
+            }
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Window functions: which there are, and the values of one call over one partition.
+//!
+//! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
+//! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
+//! - [`evaluate`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
+//!
+//! Not here: which rows make a partition and their order (`executor`).
+//!
+//! Source: manual 12.20 "Window Functions".
+
+mod aggregate;
+mod bind;
+mod evaluate;
+mod frames;
+#[cfg(test)]
+mod tests;
+
+use types::SqlType;
+
+use crate::Expr;
+use crate::aggregate::AggregateCall;
+
+pub use bind::bind;
+pub use evaluate::{Partition, evaluate};
+pub use frames::frames;
+
+/// One call of a window function in a query, bound. Arguments are over the columns of the window's input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowCall {
+    pub function: WindowFunction,
+    pub args: Vec<Expr>,
+    pub ty: SqlType,
+    pub nullable: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum WindowFunction {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile,
+    /// Arguments: the value, how many rows, the default.
+    Lead,
+    Lag,
+    FirstValue,
+    LastValue,
+    /// Arguments: the value, which row of the frame.
+    NthValue,
+    /// An aggregate over the rows of the frame. It has the arguments.
+    Aggregate(Box<AggregateCall>),
+}
+
+/// The rows of a partition that a call is about, relative to the current row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    pub unit: FrameUnit,
+    pub start: FrameBound,
+    pub end: FrameBound,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameUnit {
+    Rows,
+    Range,
+}
+
+/// With ROWS, the expression is a non-negative integer without columns: a number of rows. With RANGE, it is
+/// the value at the frame's edge, over the columns of the window's input and of the type of the only sort key:
+/// the current row's key less or plus the offset, so that rows are compared with it; under DESC, rows that
+/// precede have greater keys. Error 3586 where the offset is negative or NULL (checked by the binder for
+/// constants).
+#[derive(Debug, Clone, PartialEq)]
+pub enum FrameBound {
+    UnboundedPreceding,
+    Preceding(Expr),
+    CurrentRow,
+    Following(Expr),
+    UnboundedFollowing,
+}
+
+impl WindowCall {
+    /// Calls `visit` with each argument.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.args.iter().for_each(&mut *visit);
+        if let WindowFunction::Aggregate(call) = &self.function {
+            call.expressions(visit);
+        }
+    }
+
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        self.args.iter_mut().for_each(&mut *visit);
+        if let WindowFunction::Aggregate(call) = &mut self.function {
+            call.expressions_mut(visit);
+        }
+    }
+}
+
+impl Frame {
+    /// From the first row of the partition to the last one.
+    pub const WHOLE: Self = Self {
+        unit: FrameUnit::Rows,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::UnboundedFollowing,
+    };
+
+    /// What a window with ORDER BY has where no frame is written.
+    pub const TO_CURRENT: Self = Self {
+        unit: FrameUnit::Range,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::CurrentRow,
+    };
+
+    /// Calls `visit` with the expression of each bound that has one.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        for bound in [&self.start, &self.end] {
+            if let FrameBound::Preceding(expr) | FrameBound::Following(expr) = bound {
+                visit(expr);
+            }
+        }
+    }
+
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        for bound in [&mut self.start, &mut self.end] {
+            if let FrameBound::Preceding(expr) | FrameBound::Following(expr) = bound {
+                visit(expr);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Statements whose names and types are settled.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use functions::Expr;
+use schema::model::Table;
+
+use super::{ColumnId, Get, Logical};
+use crate::plan::{OutputLimit, ResultColumn, SortKey};
+
+#[derive(Debug, Clone)]
+pub enum LogicalStatement {
+    Query(LogicalQuery),
+    Insert(LogicalInsert),
+    Update(LogicalUpdate),
+    Delete(LogicalDelete),
+    FoundWrite(LogicalFoundWrite),
+}
+
+#[derive(Debug, Clone)]
+pub struct LogicalQuery {
+    pub root: Logical,
+    /// The columns of the result among `root`'s, in order. One may come twice.
+    pub output: Vec<ColumnId>,
+    /// One for each of `output`, as the client sees it.
+    pub columns: Vec<ResultColumn>,
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
+    pub limit_of_output: Option<OutputLimit>,
+    /// The hint MAX_EXECUTION_TIME.
+    pub max_execution: Option<Duration>,
+    /// Which of several equal rows is the first matters: rows must be read in key order, and not in
+    /// parallel.
+    pub in_order: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct LogicalInsert {
+    pub table: Arc<Table>,
+    /// Target column offsets, in the order of the values.
+    pub columns: Vec<usize>,
+    pub source: LogicalInsertSource,
+    pub mode: LogicalInsertMode,
+    pub ignore: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum LogicalInsertSource {
+    /// As [`crate::plan::InsertSource::Values`]: columns are the table's, by offset.
+    Values(Vec<Vec<Option<Expr>>>),
+    Query(Box<LogicalQuery>),
+}
+
+#[derive(Debug, Clone)]
+pub enum LogicalInsertMode {
+    Insert,
+    Replace,
+    /// As [`crate::plan::InsertMode::Update`]: columns by offset, of both rows.
+    Update(Vec<LogicalAssignment>),
+}
+
+/// `column = expr`; `None` means DEFAULT.
+#[derive(Debug, Clone)]
+pub struct LogicalAssignment {
+    /// Column offset in the table.
+    pub column: usize,
+    pub value: Option<Expr>,
+}
+
+/// Which rows of one table an UPDATE or DELETE touches, and in which order.
+#[derive(Debug, Clone)]
+pub struct LogicalTarget {
+    pub table: Get,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<SortKey>,
+    pub limit: Option<Expr>,
+}
+
+/// Values of assignments are over the ids of the target's columns.
+#[derive(Debug, Clone)]
+pub struct LogicalUpdate {
+    pub target: LogicalTarget,
+    pub assignments: Vec<LogicalAssignment>,
+    pub ignore: bool,
+}
+
+/// UPDATE or DELETE of rows that a query finds: of several tables, or by subqueries.
+#[derive(Debug, Clone)]
+pub struct LogicalFoundWrite {
+    /// Its Gets of the written tables have keys.
+    pub root: Logical,
+    pub tables: Vec<LogicalFoundTable>,
+    pub ignore: bool,
+}
+
+/// A table of a [`LogicalFoundWrite`].
+#[derive(Debug, Clone)]
+pub struct LogicalFoundTable {
+    pub table: Get,
+    /// Over the columns of the query; `None`: the rows are deleted.
+    pub assignments: Option<Vec<LogicalAssignment>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct LogicalDelete {
+    pub target: LogicalTarget,
+    pub ignore: bool,
+}
