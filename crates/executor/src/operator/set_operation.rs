@@ -9,6 +9,7 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use planner::logical::SetOperator;
 use planner::plan::Rel;
+use syntax::stack::with_room;
 use types::{Result, SqlType};
 
 use super::common_table::Scope;
@@ -90,7 +91,7 @@ impl Operator for UnionAll<'_> {
                 }
                 continue;
             };
-            match current.next(env, wanted)? {
+            match with_room(|| current.next(env, wanted))? {
                 Some(batch) => return Ok(Some(batch)),
                 None => self.current = None,
             }
@@ -191,7 +192,8 @@ impl Operator for Difference<'_> {
             self.read_right(right, env)?;
         }
         loop {
-            let Some(batch) = self.left.next(env, wanted)? else {
+            // Such operations may be nested without end.
+            let Some(batch) = with_room(|| self.left.next(env, wanted))? else {
                 return Ok(None);
             };
             let mask = self.mask(&batch, env)?;
