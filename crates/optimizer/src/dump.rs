@@ -25,6 +25,14 @@ pub fn plan(plan: &Plan) -> String {
             ));
             dump.target(&update.target);
         }
+        Plan::FoundWrite(write) => {
+            let verb = if write.is_update { "Update" } else { "Delete" };
+            let names: Vec<&str> = write.tables.iter().map(|t| t.table.name.as_str()).collect();
+            dump.line(format!("{verb} found rows of {}", names.join(", ")));
+            dump.depth += 1;
+            dump.rel(&write.root);
+            dump.depth -= 1;
+        }
         Plan::Delete(delete) => {
             let ignore = if delete.ignore { " ignore" } else { "" };
             dump.line(format!("Delete{ignore} from {}", delete.target.scan.table.name));

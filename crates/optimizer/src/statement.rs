@@ -2,14 +2,16 @@
 
 use functions::Expr;
 use planner::logical::{
-    LogicalAssignment, LogicalInsertMode, LogicalInsertSource, LogicalQuery, LogicalStatement,
+    ColumnId, LogicalAssignment, LogicalFoundWrite, LogicalInsertMode, LogicalInsertSource, LogicalQuery,
+    LogicalStatement,
 };
 use planner::plan::{
-    Assignment, DeletePlan, ExecutionCache, InsertMode, InsertPlan, InsertSource, Locking, Plan, QueryPlan,
-    Rel, UpdatePlan,
+    Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource,
+    Locking, Plan, QueryPlan, Rel, UpdatePlan,
 };
-use types::Result;
+use types::{Error, Result};
 
+use crate::expr::ColumnList;
 use crate::physical::{Builder, Want};
 use crate::{route, rules};
 
@@ -51,6 +53,75 @@ impl Builder<'_> {
                 ignore: delete.ignore,
                 execution_cache: ExecutionCache::default(),
             }),
+            LogicalStatement::FoundWrite(write) => Plan::FoundWrite(self.found_write(write)?),
+        })
+    }
+
+    fn found_write(&self, write: LogicalFoundWrite) -> Result<FoundWritePlan> {
+        let mut wanted = ColumnList::default();
+        for found in &write.tables {
+            let get = &found.table;
+            (0..get.table.columns.len()).for_each(|offset| wanted.add(get.id(offset)));
+            wanted.add(get.key());
+            let values = found.assignments.iter().flatten();
+            values
+                .filter_map(|a| a.value.as_ref())
+                .for_each(|value| wanted.add_all(value));
+        }
+        let mut query = LogicalQuery {
+            root: write.root,
+            output: wanted.0,
+            columns: Vec::new(),
+            limit_of_output: None,
+            max_execution: None,
+            in_order: true,
+        };
+        rules::apply_all(&mut query, self.env)?;
+        self.learn(&query.root);
+        self.free.set(false);
+        self.route.set(route::ONLY);
+        let layout = query.output.clone();
+        let built = self.build_exact(query.root, Want::of(query.output))?;
+        let position = |id: ColumnId| {
+            let found = layout.iter().position(|column| *column == id);
+            found.ok_or_else(|| Error::internal("a written column that is not read"))
+        };
+        let mut tables = Vec::with_capacity(write.tables.len());
+        let mut is_update = false;
+        for found in write.tables {
+            let get = found.table;
+            let width = get.table.columns.len();
+            is_update |= found.assignments.is_some();
+            let of_row = |id: usize| match get.offset(ColumnId(id)) {
+                Some(offset) if offset < width => offset,
+                _ => width + position(ColumnId(id)).unwrap_or(0),
+            };
+            let assignment = |mut assignment: LogicalAssignment| {
+                assignment
+                    .value
+                    .iter_mut()
+                    .for_each(|value| value.map_columns(&of_row));
+                Assignment {
+                    column: assignment.column,
+                    value: assignment.value,
+                }
+            };
+            tables.push(FoundTable {
+                columns: (0..width)
+                    .map(|offset| position(get.id(offset)))
+                    .collect::<Result<_>>()?,
+                key: position(get.key())?,
+                assignments: found
+                    .assignments
+                    .map(|list| list.into_iter().map(assignment).collect()),
+                table: get.table.clone(),
+            });
+        }
+        Ok(FoundWritePlan {
+            root: built.rel,
+            tables,
+            ignore: write.ignore,
+            is_update,
         })
     }
 

@@ -218,6 +218,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
         },
         Plan::Update(update) => weighed(&update.target.scan),
         Plan::Delete(delete) => weighed(&delete.target.scan),
+        Plan::FoundWrite(write) => chosen_by_cost(&write.root),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers of errors and warnings that only the planner raises. Source: MySQL 8.0 Error Message Reference.
 
+pub const ER_UPDATE_TABLE_USED: u16 = 1093;
 pub const ER_TOO_MANY_TABLES: u16 = 1116;
 pub const ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT: u16 = 1222;
 pub const ER_TABLENAME_NOT_ALLOWED_HERE: u16 = 1250;

@@ -69,7 +69,7 @@ impl DeleteLayout {
 }
 
 /// Removes rows that are locked.
-fn remove<K: AsRef<[u8]>>(
+pub(super) fn remove<K: AsRef<[u8]>>(
     rows: impl Iterator<Item = (K, Row)>,
     writer: &mut Writer<'_, '_>,
     result: &mut DmlResult,

@@ -16,7 +16,7 @@ use crate::env::Env;
 pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
-        Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), false, env)?,
+        Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), scan.reads_key(), env)?,
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
             let input = build(input, scope, env)?;

@@ -259,6 +259,7 @@ impl Conn<'_> {
             Plan::Insert(p) => p.ignore,
             Plan::Update(p) => p.ignore,
             Plan::Delete(p) => p.ignore,
+            Plan::FoundWrite(p) => p.ignore,
             Plan::Query(_) => true,
         };
         let eval = self.eval(params, self.sql_mode.strict && !ignore);
@@ -315,6 +316,7 @@ impl Conn<'_> {
             Plan::Insert(plan) => executor::insert(plan, txn, &ctx),
             Plan::Update(plan) => executor::update(plan, txn, &ctx),
             Plan::Delete(plan) => executor::delete(plan, txn, &ctx),
+            Plan::FoundWrite(plan) => executor::write_found(plan, txn, &ctx),
             Plan::Query(_) => unreachable!(),
         };
         if result.is_err() {

@@ -54,8 +54,13 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Rows that are found first and written then.
+    pub fn found_write(&mut self, name: &'static str, root: &Rel) {
+        self.block(name, root);
+    }
+
     pub fn into_rows(mut self) -> Vec<Row> {
-        if let ([(name, _)], true) = (self.blocks.as_mut_slice(), self.results.is_empty()) {
+        if let ([(name @ "PRIMARY", _)], true) = (self.blocks.as_mut_slice(), self.results.is_empty()) {
             *name = "SIMPLE";
         }
         let mut all: Vec<Row> = Vec::new();

@@ -73,6 +73,9 @@ pub fn rows(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Vec<
                 blocks.query(query);
             }
         }
+        Plan::FoundWrite(write) => {
+            blocks.found_write(if write.is_update { "UPDATE" } else { "DELETE" }, &write.root);
+        }
         Plan::Update(update) => blocks.write(target("UPDATE", &update.target, rows)),
         Plan::Delete(delete) => blocks.write(target("DELETE", &delete.target, rows)),
     }

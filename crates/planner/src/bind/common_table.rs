@@ -64,16 +64,29 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
     ) -> Result<(CommonTableId, Logical)> {
         let id = self.new_common_table();
+        self.derived_depth.set(self.derived_depth.get() + 1);
+        let defined = self.definition_of(id, table, recursive, place);
+        self.derived_depth.set(self.derived_depth.get() - 1);
+        Ok((id, defined?))
+    }
+
+    fn definition_of(
+        &self,
+        id: CommonTableId,
+        table: &ast::CommonTable,
+        recursive: bool,
+        place: QueryPlace<'_>,
+    ) -> Result<Logical> {
         if recursive && mentions(&table.query, &table.name) {
             return self.recursive_table(id, table, place);
         }
         let query = self.query_at(&table.query, place)?;
-        let columns = named_columns(query.relation_columns(), &table.columns, &table.name)?;
+        let columns = named_columns(query.relation_columns(), &table.columns)?;
         // Each column once and in order, so that a use can name it by its position.
         let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
         let definition = self.in_types(query, &types);
         self.know(id, &table.name, columns, &definition, false);
-        Ok((id, definition))
+        Ok(definition)
     }
 
     fn know(
@@ -102,7 +115,7 @@ impl Binder<'_> {
         id: CommonTableId,
         table: &ast::CommonTable,
         place: QueryPlace<'_>,
-    ) -> Result<(CommonTableId, Logical)> {
+    ) -> Result<Logical> {
         let name = &table.name;
         let QueryBody::SetOperation { first, rest } = &table.query.body else {
             return Err(needs_union(name));
@@ -136,7 +149,7 @@ impl Binder<'_> {
         }
         let seed = self.parts(Some(first), seed_parts, place)?;
         let types: Vec<SqlType> = seed.columns.iter().map(|column| column.ty).collect();
-        let mut columns = named_columns(seed.relation_columns(), &table.columns, name)?;
+        let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
         for column in &mut columns {
             column.nullable = true;
         }
@@ -170,7 +183,7 @@ impl Binder<'_> {
             definition = super::query::limited(definition, self.limit(Some(limit))?);
         }
         self.know(id, name, columns, &definition, false);
-        Ok((id, definition))
+        Ok(definition)
     }
 
     /// Some operands of a UNION, as a query.

@@ -1,7 +1,10 @@
 //! FROM: tables, derived tables and joins, as operators and as the names they bring.
 
+use std::sync::Arc;
+
 use functions::Expr;
 use functions::bind::implicit_cast;
+use schema::model::Table;
 use syntax::ast::{
     ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
     LockingClause, NamedTable, ObjectName, TableRef,
@@ -10,12 +13,13 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::Context;
+use super::query::BoundQuery;
 use super::scope::{
     ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, RelationSource, Scope, ScopeNames,
     unknown_column,
 };
 use super::subquery::Subqueries;
-use crate::errno::{ER_TOO_MANY_TABLES, ER_WRONG_COLUMN_LIST};
+use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Locking, LockingWait};
@@ -32,6 +36,8 @@ pub struct FromPlace<'a> {
     pub locking: &'a [LockingClause],
     /// The relations to the left, which LATERAL tables can name.
     pub left: Option<&'a Scope>,
+    /// The statement writes to the tables: rows come with their keys, and the caller notes the accesses.
+    pub for_writing: bool,
 }
 
 /// A FROM clause or a part of it.
@@ -96,11 +102,18 @@ impl Binder<'_> {
         if let Some((rel, relation)) = self.common_table(table)? {
             return Ok(From::of(rel, relation));
         }
-        let get = self.get(table, alias)?;
+        let get = self.get(table, alias, place.for_writing)?;
+        if place.outer.is_some() {
+            self.check_not_written(&get.table, alias)?;
+        }
         let get = Get {
             locking: locking_of(&get, place.locking)?,
             ..get
         };
+        if place.for_writing {
+            let relation = self.relation(&get);
+            return Ok(From::of(Logical::Get(get), relation));
+        }
         let lock = match get.locking {
             Some(Locking { exclusive: true, .. }) => LockMode::Write,
             _ => LockMode::Read,
@@ -112,7 +125,7 @@ impl Binder<'_> {
     }
 
     /// The table by its name, with new ids for its columns.
-    pub fn get(&self, table: &NamedTable, alias: &str) -> Result<Get> {
+    fn get(&self, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
         let found = self.table(&table.name)?;
         let as_of = match &table.as_of {
             None => None,
@@ -128,13 +141,14 @@ impl Binder<'_> {
             ));
         }
         Ok(Get {
-            first: self.new_columns(found.columns.len()),
+            first: self.new_columns(found.columns.len() + usize::from(with_key)),
             table: found,
             // A table of information_schema is called as the statement writes it, not as it is.
             alias: alias.to_owned(),
             hints: table.hints.clone(),
             as_of,
             locking: None,
+            with_key,
         })
     }
 
@@ -148,7 +162,7 @@ impl Binder<'_> {
     }
 
     /// Fails with 1044, 1046, 1049, 1109 or 1146.
-    pub fn table(&self, name: &ObjectName) -> Result<std::sync::Arc<schema::model::Table>> {
+    pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         (self.env.check_database)(&database)?;
         self.env.schema.require_table(&database, &name.name).cloned()
@@ -156,21 +170,11 @@ impl Binder<'_> {
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
         let mut reaches_left = false;
-        let query = match place.left.filter(|_| table.lateral) {
-            Some(left) => {
-                let names = ScopeNames {
-                    scope: left,
-                    clause: FROM_CLAUSE,
-                    outer: place.outer,
-                };
-                let context = Context::of(&names);
-                let query = self.query(&table.query, Some(&context))?;
-                reaches_left = query.root.outer_columns().iter().any(|id| left.owns(*id));
-                query
-            }
-            None => self.query(&table.query, place.outer)?,
-        };
-        let columns = named_columns(query.relation_columns(), &table.columns, &table.alias)?;
+        self.derived_depth.set(self.derived_depth.get() + 1);
+        let query = self.query_of_derived(table, place, &mut reaches_left);
+        self.derived_depth.set(self.derived_depth.get() - 1);
+        let query = query?;
+        let columns = named_columns(query.relation_columns(), &table.columns)?;
         let relation = Relation {
             alias: table.alias.clone(),
             source: RelationSource::Query(columns),
@@ -181,6 +185,41 @@ impl Binder<'_> {
             lateral: reaches_left,
             ..From::of(query.root, relation)
         })
+    }
+
+    fn query_of_derived(
+        &self,
+        table: &DerivedTable,
+        place: FromPlace<'_>,
+        reaches_left: &mut bool,
+    ) -> Result<BoundQuery> {
+        match place.left.filter(|_| table.lateral) {
+            Some(left) => {
+                let names = ScopeNames {
+                    scope: left,
+                    clause: FROM_CLAUSE,
+                    outer: place.outer,
+                };
+                let context = Context::of(&names);
+                let query = self.query(&table.query, Some(&context))?;
+                *reaches_left = query.root.outer_columns().iter().any(|id| left.owns(*id));
+                Ok(query)
+            }
+            None => self.query(&table.query, place.outer),
+        }
+    }
+
+    /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
+    /// whose rows are there before.
+    fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
+        let is_written = self.written.borrow().iter().any(|id| *id == table.id);
+        if is_written && self.derived_depth.get() == 0 {
+            return Err(Error::new(
+                ER_UPDATE_TABLE_USED,
+                format!("You can't specify target table '{alias}' for update in FROM clause"),
+            ));
+        }
+        Ok(())
     }
 
     fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {
@@ -478,26 +517,19 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
 ///
 /// # Errors
 /// 1060 for two of the same name, 1353 for a list of another length.
-pub fn named_columns(
-    mut columns: Vec<RelationColumn>,
-    names: &[String],
-    alias: &str,
-) -> Result<Vec<RelationColumn>> {
+pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Result<Vec<RelationColumn>> {
     if !names.is_empty() {
         if names.len() != columns.len() {
             return Err(Error::new(
                 ER_WRONG_COLUMN_LIST,
-                format!(
-                    "In definition of view, derived table or common table expression, SELECT list and column names list have \
-                     different column counts"
-                ),
+                "In definition of view, derived table or common table expression, SELECT list and column names list have \
+                 different column counts",
             ));
         }
         for (column, name) in columns.iter_mut().zip(names) {
             column.name.clone_from(name);
         }
     }
-    let _ = alias;
     for (position, column) in columns.iter().enumerate() {
         let before = &columns[..position];
         if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {

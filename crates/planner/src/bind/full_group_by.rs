@@ -28,9 +28,6 @@ impl Binder<'_> {
                 check_grouping_calls(&item.expr, block)?;
                 check(&item.expr, &determined, block, "SELECT list", position)?;
             }
-            if let Some(having) = &block.having {
-                check(having, &determined, block, "HAVING clause", 0)?;
-            }
             // One row needs no order.
             if !block.keys.is_empty() {
                 for (position, key) in block.order_by.iter().enumerate() {

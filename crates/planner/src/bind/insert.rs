@@ -6,12 +6,18 @@ use types::{Error, Result, Warning, errno};
 use super::Binder;
 use super::expr::Context;
 use super::output::Item;
+use super::query::{BoundQuery, QueryColumn};
 use super::scope::{
     ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
+use super::subquery::Subqueries;
 use super::write::assigned_column;
-use crate::logical::{LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource};
+use crate::logical::{
+    Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
+    columns_of,
+};
 use crate::object_access::{LockMode, PrivilegeSet};
+use crate::plan::ResultColumn;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
@@ -31,7 +37,10 @@ impl Binder<'_> {
         let columns = target_columns(insert, &table)?;
         let mut read = None;
         let source = match &insert.rows {
-            InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
+            InsertRows::Values(rows) => {
+                self.written.borrow_mut().push(found.id);
+                self.rows(insert, rows, &columns, &table)?
+            }
             InsertRows::Query(query) => {
                 let mut bound = self.query(query, None)?;
                 if bound.columns.len() != columns.len() {
@@ -75,22 +84,86 @@ impl Binder<'_> {
             clause: FIELD_LIST,
             outer: None,
         };
-        let context = Context::of(&names);
         let mut bound = Vec::with_capacity(rows.len());
+        let mut subqueries = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
             let defaults = row.is_empty() && insert.columns.is_empty();
             if row.len() != columns.len() && !defaults {
                 return Err(wrong_value_count(number + 1));
             }
+            let of_row = Subqueries::default();
+            let context = Context {
+                subqueries: Some(&of_row),
+                ..Context::of(&names)
+            };
             let mut values = Vec::with_capacity(columns.len());
             for (position, &column) in columns.iter().enumerate() {
                 let value = row.get(position).and_then(Option::as_ref);
                 values.push(self.assigned(value, table, column, &context)?);
             }
             bound.push(values);
+            subqueries.push(of_row);
         }
-        Ok(LogicalInsertSource::Values(bound))
+        if subqueries.iter().all(Subqueries::is_empty) {
+            return Ok(LogicalInsertSource::Values(bound));
+        }
+        self.rows_of_queries(bound, subqueries, columns, table)
+    }
+
+    /// VALUES with subqueries: each row is a query without a table.
+    fn rows_of_queries(
+        &self,
+        rows: Vec<Vec<Option<Expr>>>,
+        subqueries: Vec<Subqueries>,
+        columns: &[usize],
+        table: &Relation,
+    ) -> Result<LogicalInsertSource> {
+        let mut operands = Vec::with_capacity(rows.len());
+        for (row, subqueries) in rows.into_iter().zip(subqueries) {
+            let mut exprs = Vec::with_capacity(row.len());
+            for (value, &column) in row.into_iter().zip(columns) {
+                let value = match value {
+                    Some(value) => value,
+                    None => self.default_value(table, column)?,
+                };
+                if columns_of(&value)
+                    .into_iter()
+                    .any(|id| table.position(id).is_some())
+                {
+                    return Err(Error::not_supported(
+                        "columns of the row itself beside subqueries in VALUES",
+                        "use INSERT ... SELECT",
+                    ));
+                }
+                exprs.push(value);
+            }
+            let (root, ids) = self.projected(subqueries.applied_to(Logical::OneRow), &exprs);
+            let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
+                id,
+                ty: expr.ty(),
+                nullable: expr.nullable(),
+                result: ResultColumn::unnamed("", expr.ty(), expr.nullable()),
+                expr,
+            });
+            operands.push(BoundQuery {
+                root,
+                columns: columns.collect(),
+                limit_of_output: None,
+                max_execution: None,
+                in_order: false,
+                block: None,
+            });
+        }
+        let bound = match operands.len() {
+            1 => operands.pop(),
+            _ => {
+                let operators = vec![(SetOperator::Union, true); operands.len() - 1];
+                Some(self.combined(operands, operators)?)
+            }
+        };
+        let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;
+        Ok(LogicalInsertSource::Query(Box::new(bound.into_logical())))
     }
 
     fn on_duplicate(

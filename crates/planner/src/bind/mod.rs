@@ -113,6 +113,10 @@ pub(crate) struct Binder<'a> {
     pub assigns: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
+    /// The ids of the tables that the statement writes to.
+    written: RefCell<Vec<i64>>,
+    /// How many derived tables and common table expressions are around what is being bound.
+    derived_depth: Cell<usize>,
     /// How many columns and common table expressions have an id.
     columns: Cell<usize>,
     table_expressions: Cell<usize>,
@@ -130,6 +134,8 @@ impl<'a> Binder<'a> {
             cacheable: Cell::new(true),
             assigns: false,
             accesses: Accesses::default(),
+            written: RefCell::default(),
+            derived_depth: Cell::new(0),
             columns: Cell::new(0),
             table_expressions: Cell::new(0),
             common_tables: RefCell::default(),
@@ -141,8 +147,8 @@ impl<'a> Binder<'a> {
         let plan = match statement {
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
             Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
-            Statement::Update(update) => LogicalStatement::Update(self.update(update)?),
-            Statement::Delete(delete) => LogicalStatement::Delete(self.delete(delete)?),
+            Statement::Update(update) => self.update(update)?,
+            Statement::Delete(delete) => self.delete(delete)?,
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
@@ -176,6 +182,7 @@ impl<'a> Binder<'a> {
             LogicalStatement::Insert(insert) => insert.ignore,
             LogicalStatement::Update(update) => update.ignore,
             LogicalStatement::Delete(delete) => delete.ignore,
+            LogicalStatement::FoundWrite(write) => write.ignore,
         };
         for message in incorrect {
             if self.env.sql_mode.strict && !ignores {

@@ -79,6 +79,7 @@ impl Binder<'_> {
                 outer: place.outer,
                 locking: block.locking,
                 left: None,
+                for_writing: false,
             },
         )?;
         check_locks(&block, &scope)?;

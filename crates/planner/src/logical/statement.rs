@@ -15,6 +15,7 @@ pub enum LogicalStatement {
     Insert(LogicalInsert),
     Update(LogicalUpdate),
     Delete(LogicalDelete),
+    FoundWrite(LogicalFoundWrite),
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +82,23 @@ pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
     pub ignore: bool,
+}
+
+/// UPDATE or DELETE of rows that a query finds: of several tables, or by subqueries.
+#[derive(Debug, Clone)]
+pub struct LogicalFoundWrite {
+    /// Its Gets of the written tables have keys.
+    pub root: Logical,
+    pub tables: Vec<LogicalFoundTable>,
+    pub ignore: bool,
+}
+
+/// A table of a [`LogicalFoundWrite`].
+#[derive(Debug, Clone)]
+pub struct LogicalFoundTable {
+    pub table: Get,
+    /// Over the columns of the query; `None`: the rows are deleted.
+    pub assignments: Option<Vec<LogicalAssignment>>,
 }
 
 #[derive(Debug, Clone)]

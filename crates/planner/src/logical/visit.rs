@@ -157,7 +157,12 @@ impl Logical {
                     ty: column.ty,
                     nullable: column.nullable,
                 });
-                column.collect()
+                let key = get.with_key.then(|| Column {
+                    id: get.key(),
+                    ty: crate::plan::ROW_KEY,
+                    nullable: false,
+                });
+                column.chain(key).collect()
             }
             Self::Values { columns, .. } => columns.clone(),
             Self::Filter { input, .. }

@@ -5,7 +5,7 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Access, ApplyKind, JoinKind, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -210,8 +210,13 @@ impl TableScan {
 
     /// The types of the columns of its rows.
     pub fn output_types(&self) -> Vec<SqlType> {
-        let columns = self.columns.iter().filter_map(|&c| self.table.columns.get(c));
-        columns.map(|column| column.ty).collect()
+        let ty = |&offset: &usize| self.table.columns.get(offset).map_or(ROW_KEY, |column| column.ty);
+        self.columns.iter().map(ty).collect()
+    }
+
+    /// Whether the rows' keys are among the columns.
+    pub fn reads_key(&self) -> bool {
+        self.columns.contains(&self.table.columns.len())
     }
 }
 
