@@ -119,6 +119,10 @@ impl<'a> Builder<'a> {
     }
 
     pub fn build(&self, rel: Logical, want: &Want) -> Result<Built> {
+        syntax::stack::with_room(|| self.build_operator(rel, want))
+    }
+
+    fn build_operator(&self, rel: Logical, want: &Want) -> Result<Built> {
         match rel {
             Logical::OneRow => Ok(Built {
                 rel: Rel::OneRow,
