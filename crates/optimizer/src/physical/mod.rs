@@ -21,8 +21,8 @@ mod window;
 
 pub use apply::replace_in;
 pub use join::ids;
-pub use join_keys::key_of;
-pub use lookup::{Lookup, table_of};
+pub use join_keys::{key_of, under_one_type};
+pub use lookup::table_of;
 
 use std::cell::{Cell, RefCell};
 
@@ -119,6 +119,10 @@ impl<'a> Builder<'a> {
     }
 
     pub fn build(&self, rel: Logical, want: &Want) -> Result<Built> {
+        syntax::stack::with_room(|| self.build_operator(rel, want))
+    }
+
+    fn build_operator(&self, rel: Logical, want: &Want) -> Result<Built> {
         match rel {
             Logical::OneRow => Ok(Built {
                 rel: Rel::OneRow,
