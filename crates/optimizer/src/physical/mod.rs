@@ -21,8 +21,8 @@ mod window;
 
 pub use apply::replace_in;
 pub use join::ids;
-pub use join_keys::key_of;
-pub use lookup::{Lookup, table_of};
+pub use join_keys::{key_of, under_one_type};
+pub use lookup::table_of;
 
 use std::cell::{Cell, RefCell};
 
@@ -193,11 +193,12 @@ impl<'a> Builder<'a> {
         self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
     }
 
-    /// Notes what could have served a table, for EXPLAIN. Of several choices for it the last one counts.
+    /// Notes what could have served a table, for EXPLAIN, in any of the plans that were compared.
     pub fn note_keys(&self, alias: &str, keys: Vec<String>) {
         let mut noted = self.possible_keys.borrow_mut();
         match noted.iter_mut().find(|(table, _)| table == alias) {
-            Some((_, known)) => *known = keys,
+            Some((_, known)) if known.len() < keys.len() => *known = keys,
+            Some(_) => {}
             None => noted.push((alias.to_owned(), keys)),
         }
     }
