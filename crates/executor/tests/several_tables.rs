@@ -15,8 +15,8 @@ fn db() -> Db {
 }
 
 fn query_of(c: &Conn<'_>, sql: &str) -> planner::plan::QueryPlan {
-    match c.plan(sql, &[]).unwrap() {
-        Plan::Query(query) => query,
+    match c.plan(sql, &[]) {
+        Ok(Plan::Query(query)) => query,
         other => panic!("{sql} is no query: {other:?}"),
     }
 }

@@ -1,5 +1,7 @@
 //! Windows: partitions, their order, and the frames of their rows.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use functions::aggregate;
