@@ -22,11 +22,18 @@ type Made = HashMap<ColumnId, Expr>;
 /// Whether there was one.
 pub fn merge(root: &mut Logical) -> bool {
     let mut made = Made::new();
+    let before = projections(root);
     visit(root, Position::Fixed, &mut made);
     if !made.is_empty() {
         replace_in(root, &mut |id, column| value(&made, id, column));
     }
-    !made.is_empty()
+    projections(root) < before
+}
+
+fn projections(root: &Logical) -> usize {
+    let mut count = 0;
+    root.walk(&mut |rel| count += usize::from(matches!(rel, Logical::Project { .. })));
+    count
 }
 
 /// Whether an operator's output may have other columns.
@@ -55,6 +62,9 @@ fn visit(rel: &mut Logical, position: Position, made: &mut Made) {
                 }
                 Position::Nullable => bare_column(expr).is_some(),
             };
+            if position == Position::Fixed {
+                pin(input, columns, made);
+            }
             if position != Position::Fixed && columns.iter().all(|(_, expr)| may_move(expr)) {
                 made.extend(columns.drain(..));
                 *rel = replace(&mut **input, Logical::OneRow);
@@ -93,6 +103,18 @@ fn visit(rel: &mut Logical, position: Position, made: &mut Made) {
                 visit(input, Position::Fixed, made);
             }
         }
+    }
+}
+
+/// A column that stays listed here may have the id of one that has been merged below. Above, the id means
+/// what is listed; below, what it was made of.
+fn pin(input: &mut Logical, columns: &[(ColumnId, Expr)], made: &mut Made) {
+    if !columns.iter().any(|(id, _)| made.contains_key(id)) {
+        return;
+    }
+    replace_in(input, &mut |id, column| value(made, id, column));
+    for (id, _) in columns {
+        made.remove(id);
     }
 }
 

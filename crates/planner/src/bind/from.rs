@@ -199,6 +199,7 @@ impl Binder<'_> {
                     scope: left,
                     clause: FROM_CLAUSE,
                     outer: place.outer,
+                    in_aggregate: false,
                 };
                 let context = Context::of(&names);
                 let query = self.query(&table.query, Some(&context))?;
@@ -253,6 +254,7 @@ impl Binder<'_> {
         }
         let names = match condition {
             JoinCondition::Using(names) => names.clone(),
+            JoinCondition::Natural if kind == WrittenKind::Right => common_names(&right.scope, &left.scope),
             JoinCondition::Natural => common_names(&left.scope, &right.scope),
             JoinCondition::None | JoinCondition::On(_) => Vec::new(),
         };
@@ -277,6 +279,7 @@ impl Binder<'_> {
                 scope: &scope,
                 clause: ON_CLAUSE,
                 outer,
+                in_aggregate: false,
             };
             let context = Context {
                 subqueries: Some(&subqueries),
@@ -418,9 +421,10 @@ impl Scope {
             pairs => {
                 let none = Vec::new();
                 let pairs = pairs.unwrap_or(&none);
-                let (left_all, right_all) = (self.all(), right.all());
-                let left_rest = left_all
-                    .into_iter()
+                let (all_of_left, right_all) = (self.all(), right.all());
+                let left_rest = all_of_left
+                    .iter()
+                    .copied()
                     .filter(|column| !pairs.iter().any(|(l, _)| l == column));
                 let right_rest = right_all
                     .iter()
@@ -479,7 +483,7 @@ fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
     let database = |relation: &Relation| relation.table().map(|table| table.database.clone());
     for relation in &right.relations {
         let same = |other: &&Relation| {
-            other.alias.eq_ignore_ascii_case(&relation.alias) && database(other) == database(relation)
+            other.alias == relation.alias && database(other) == database(relation)
         };
         if left.relations.iter().any(|other| same(&other)) {
             return Err(Error::new(

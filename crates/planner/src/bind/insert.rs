@@ -83,6 +83,7 @@ impl Binder<'_> {
             scope: &scope,
             clause: FIELD_LIST,
             outer: None,
+            in_aggregate: false,
         };
         let mut bound = Vec::with_capacity(rows.len());
         let mut subqueries = Vec::with_capacity(rows.len());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use functions::Expr;
 use syntax::ast::{self, ColumnName, Limit, NumberText, OrderItem, Query, QueryBody, SetOperand};
-use types::{Error, Result, SqlType, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::block::Block;
@@ -13,7 +13,6 @@ use super::limit::BoundLimit;
 use super::output::Item;
 use super::scope::{Names, ORDER_CLAUSE, RelationColumn, Scope, ambiguous_column, full_name, unknown_column};
 use super::subquery::Subqueries;
-use crate::errno::{ER_TABLENAME_NOT_ALLOWED_HERE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT};
 use crate::logical::{
     Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator,
 };
@@ -155,10 +154,8 @@ impl Binder<'_> {
             let exprs = operands
                 .iter()
                 .map(|operand| operand.columns[position].expr.clone());
-            types.push(functions::bind::union_type(
-                &mut exprs.collect::<Vec<_>>(),
-                &self.types,
-            )?);
+            let ty = functions::bind::union_type(&mut exprs.collect::<Vec<_>>(), &self.types)?;
+            types.push(as_column(ty));
         }
         let max_execution = operands.first().and_then(|operand| operand.max_execution);
         let mut all = operands.into_iter();
@@ -296,7 +293,7 @@ impl Binder<'_> {
         let twice = with
             .tables
             .iter()
-            .filter(|t| t.name.eq_ignore_ascii_case(&table.name))
+            .filter(|t| t.name == table.name)
             .count()
             > 1;
         if twice {
@@ -368,7 +365,7 @@ impl Names for OutputNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         if let Some(table) = &name.table {
             return Err(Error::new(
-                ER_TABLENAME_NOT_ALLOWED_HERE,
+                errno::ER_TABLENAME_NOT_ALLOWED_HERE,
                 format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
             ));
         }
@@ -391,7 +388,7 @@ impl Names for OutputNames<'_> {
 /// Error 1222.
 pub fn different_widths() -> Error {
     Error::new(
-        ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+        errno::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
         "The used SELECT statements have a different number of columns",
     )
 }
@@ -404,4 +401,13 @@ fn aggregate_in_set_order(position: usize) -> Error {
             "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT"
         ),
     )
+}
+
+/// The type of a set operation's column: texts are announced as those of a table are.
+fn as_column(ty: SqlType) -> SqlType {
+    match ty.kind {
+        TypeKind::Null => SqlType::varchar(0, Collation::Binary),
+        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType { decimals: 0, ..ty },
+        _ => ty,
+    }
 }

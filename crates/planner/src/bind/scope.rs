@@ -83,6 +83,8 @@ pub struct ScopeNames<'a> {
     pub clause: &'static str,
     /// The place where the query stands, if it is a subquery.
     pub outer: Option<&'a Context<'a>>,
+    /// They stand in the argument of an aggregate, which may be one of the query around.
+    pub in_aggregate: bool,
 }
 
 /// The columns of a SHOW statement's output.
@@ -314,7 +316,11 @@ impl ScopeNames<'_> {
         let Some(outer) = self.outer else {
             return Err(unknown());
         };
-        match outer.names.column(name) {
+        let names = match self.in_aggregate {
+            true => outer.argument_names,
+            false => outer.names,
+        };
+        match names.column(name) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),

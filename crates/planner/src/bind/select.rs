@@ -115,6 +115,10 @@ impl Binder<'_> {
         let (below, above) = (Subqueries::default(), Subqueries::default());
         let mut grouped = is_grouped(block);
         let fields = names_of(&scope, FIELD_LIST, place);
+        let in_arguments = ScopeNames {
+            in_aggregate: true,
+            ..names_of(&scope, FIELD_LIST, place)
+        };
         let context = Context {
             aggregates: Some(&aggregates),
             grouped,
@@ -123,6 +127,7 @@ impl Binder<'_> {
             argument_subqueries: Some(&below),
             outer: place.outer,
             first_own,
+            argument_names: &in_arguments,
             ..Context::of(&fields)
         };
         let items = self.items(&block.items, &scope, &context)?;
@@ -152,7 +157,10 @@ impl Binder<'_> {
         above.move_to(&below, &of_keys);
         let having = match &block.having {
             Some(having) => {
-                let tables = names_of(&scope, HAVING_CLAUSE, place);
+                let tables = ScopeNames {
+                    in_aggregate: true,
+                    ..names_of(&scope, HAVING_CLAUSE, place)
+                };
                 let inner = ItemsAndKeys {
                     binder: self,
                     items: &items,
@@ -183,7 +191,7 @@ impl Binder<'_> {
             self.order_by(block, &items, &context, &names)?
         };
         // An aggregate of this block may stand in a subquery.
-        grouped |= !aggregates.borrow().is_empty();
+        grouped = !block.group_by.is_empty() || !aggregates.borrow().is_empty();
         let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
         Ok(BoundBlock {
             items,
@@ -554,6 +562,7 @@ fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -
         scope,
         clause,
         outer: place.outer,
+        in_aggregate: false,
     }
 }
 

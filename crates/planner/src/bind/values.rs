@@ -116,6 +116,7 @@ impl Binder<'_> {
                 scope: &scope,
                 clause: ORDER_CLAUSE,
                 outer: place.outer,
+                in_aggregate: false,
             },
         };
         let mut keys = self.order_by(block, items, &Context::of(&names), &names)?;

@@ -361,5 +361,6 @@ fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
         scope,
         clause,
         outer: None,
+        in_aggregate: false,
     }
 }
