@@ -1,5 +1,6 @@
 //! FROM: tables, derived tables and joins, as operators and as the names they bring.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use functions::Expr;
@@ -44,9 +45,11 @@ pub struct FromPlace<'a> {
 pub struct From {
     pub rel: Logical,
     pub scope: Scope,
-    /// Conditions that hold for all rows, or that decide which row of the inner side belongs to one of the
-    /// outer side.
+    /// Conditions that hold for all rows.
     pub equalities: Vec<Expr>,
+    /// Conditions of outer joins, which decide the row of the inner side that belongs to one of the outer
+    /// side; and the relations of the inner side, by position.
+    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// It names columns of the relations to the left.
     pub lateral: bool,
 }
@@ -77,6 +80,7 @@ impl Binder<'_> {
             rel: Logical::OneRow,
             scope: Scope::default(),
             equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             lateral: false,
         });
         if from.scope.relations.len() > TABLES_MAX {
@@ -269,6 +273,7 @@ impl Binder<'_> {
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
         }
+        let shift = left.scope.relations.len();
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
         let scope = left
             .scope
@@ -290,8 +295,25 @@ impl Binder<'_> {
         }
         let condition = self.all(conditions)?;
         let mut equalities = left.equalities;
-        equalities.append(&mut right.equalities);
-        equalities.extend(condition.clone());
+        let mut outer_equalities = left.outer_equalities;
+        let shifted = |(on, inner): (Expr, Range<usize>)| (on, inner.start + shift..inner.end + shift);
+        outer_equalities.extend(right.outer_equalities.into_iter().map(shifted));
+        match (kind, &condition) {
+            (WrittenKind::Inner | WrittenKind::Straight, on) => {
+                equalities.append(&mut right.equalities);
+                equalities.extend(on.clone());
+            }
+            (WrittenKind::Left, on) => {
+                let inner = shift..scope.relations.len();
+                let all = right.equalities.drain(..).chain(on.clone());
+                outer_equalities.extend(all.map(|on| (on, inner.clone())));
+            }
+            (WrittenKind::Right, on) => {
+                let all = equalities.drain(..).chain(on.clone());
+                outer_equalities.extend(all.map(|on| (on, 0..shift)));
+                equalities.append(&mut right.equalities);
+            }
+        }
         let rel = joined_rows(
             left.rel,
             right.rel,
@@ -306,6 +328,7 @@ impl Binder<'_> {
             rel,
             scope,
             equalities,
+            outer_equalities,
             lateral: left.lateral || right.lateral,
         })
     }
@@ -397,6 +420,7 @@ impl From {
             rel,
             scope: Scope::of(relation),
             equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             lateral: false,
         }
     }

@@ -153,6 +153,7 @@ impl Binder<'_> {
                 limit_of_output: None,
                 max_execution: None,
                 in_order: false,
+                is_merged: false,
                 block: None,
             });
         }

@@ -18,6 +18,9 @@ use crate::logical::{
 };
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
+/// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
+const NESTING_MAX: usize = 63;
+
 /// A query whose names are resolved.
 pub struct BoundQuery {
     pub root: Logical,
@@ -27,6 +30,8 @@ pub struct BoundQuery {
     pub max_execution: Option<Duration>,
     /// See [`LogicalQuery::in_order`].
     pub in_order: bool,
+    /// A block that MySQL merges into the query around it: its columns are announced as those of its tables.
+    pub is_merged: bool,
     /// Of a lone block without groups: its relations, and its select list.
     pub block: Option<(Scope, Vec<Item>)>,
 }
@@ -40,6 +45,23 @@ pub struct QueryColumn {
     /// What the column is made of, which says how its collation derives.
     pub expr: Expr,
     pub result: ResultColumn,
+}
+
+/// The common table expressions of a WITH.
+#[derive(Default)]
+pub struct Definitions(Vec<(CommonTableId, Logical)>);
+
+impl Definitions {
+    /// The rows of `body`, in which the tables are used.
+    pub fn around(self, body: Logical) -> Logical {
+        let definitions = self.0.into_iter().rev();
+        definitions.fold(body, |body, (id, definition)| Logical::With {
+            id,
+            definition: Box::new(definition),
+            body: Box::new(body),
+        })
+    }
+
 }
 
 /// Where a query stands.
@@ -72,27 +94,37 @@ impl Binder<'_> {
 
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
+        let depth = self.query_depth.get();
+        if depth > NESTING_MAX {
+            return Err(Error::new(1473, "Too high level of nesting for select"));
+        }
+        self.query_depth.set(depth + 1);
         let bound = self.with_tables(query, place);
+        self.query_depth.set(depth);
         self.common_tables.borrow_mut().truncate(tables_before);
         bound
     }
 
     fn with_tables(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
-        let mut definitions: Vec<(CommonTableId, Logical)> = Vec::new();
-        if let Some(with) = &query.with {
+        let definitions = self.define_common_tables(query.with.as_ref(), place)?;
+        let mut bound = self.body_with_order(query, place)?;
+        bound.root = definitions.around(bound.root);
+        Ok(bound)
+    }
+
+    /// The common table expressions of a statement or query. Their names are known from then on.
+    pub fn define_common_tables(
+        &self,
+        with: Option<&ast::With>,
+        place: QueryPlace<'_>,
+    ) -> Result<Definitions> {
+        let mut definitions = Definitions::default();
+        if let Some(with) = with {
             for table in &with.tables {
-                definitions.push(self.define_common_table(table, with, place)?);
+                definitions.0.push(self.define_common_table(table, with, place)?);
             }
         }
-        let mut bound = self.body_with_order(query, place)?;
-        for (id, definition) in definitions.into_iter().rev() {
-            bound.root = Logical::With {
-                id,
-                definition: Box::new(definition),
-                body: Box::new(bound.root),
-            };
-        }
-        Ok(bound)
+        Ok(definitions)
     }
 
     fn body_with_order(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
@@ -188,6 +220,7 @@ impl Binder<'_> {
             limit_of_output: None,
             max_execution,
             in_order: false,
+            is_merged: false,
             block: None,
         })
     }
@@ -277,6 +310,7 @@ impl Binder<'_> {
         }
         query.root = limited(query.root, self.limit(limit)?);
         query.block = None;
+        query.is_merged = false;
         Ok(query)
     }
 
@@ -325,6 +359,7 @@ impl BoundQuery {
             id: column.id,
             ty: column.ty,
             nullable: column.nullable,
+            origin: self.is_merged.then(|| Box::new(column.result.clone())),
         };
         self.columns.iter().map(column).collect()
     }

@@ -45,9 +45,19 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
     let table = match &relation.source {
         RelationSource::Table { table, .. } => table,
         RelationSource::Query(columns) => {
-            column.original_table.clone_from(&relation.alias);
-            column.original_name.clone_from(&columns[offset].name);
-            column.no_default = !column.nullable;
+            let of = &columns[offset];
+            if let Some(origin) = of.origin.as_ref().filter(|origin| !origin.original_table.is_empty()) {
+                *column = ResultColumn {
+                    table: relation.alias.clone(),
+                    name: column.name.clone(),
+                    original_name: of.name.clone(),
+                    ty: column.ty,
+                    nullable: column.nullable,
+                    ..(**origin).clone()
+                };
+            } else {
+                column.original_name.clone_from(&of.name);
+            }
             return;
         }
     };

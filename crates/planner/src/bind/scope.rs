@@ -11,6 +11,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::expr::Context;
 use crate::logical::ColumnId;
+use crate::plan::ResultColumn;
 
 /// A table, a derived table or a common table expression as a query block names it.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct RelationColumn {
     pub id: ColumnId,
     pub ty: SqlType,
     pub nullable: bool,
+    /// How the column is announced, if its query is merged into the one around it.
+    pub origin: Option<Box<ResultColumn>>,
 }
 
 /// A column of a block: which relation, and which of its columns.

@@ -5,6 +5,7 @@
 //! between the select list and the order.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::time::Duration;
 
 use functions::Expr;
@@ -36,8 +37,9 @@ pub struct BoundBlock {
     pub scope: Scope,
     pub items: Vec<Item>,
     pub filter: Option<Expr>,
-    /// See [`From::equalities`].
+    /// See [`From::equalities`] and [`From::outer_equalities`].
     pub equalities: Vec<Expr>,
+    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
     pub keys: Vec<Expr>,
@@ -72,6 +74,7 @@ impl Binder<'_> {
             rel,
             scope,
             equalities,
+            outer_equalities,
             ..
         } = self.from(
             &block.from,
@@ -94,7 +97,9 @@ impl Binder<'_> {
             };
             self.filter(block.filter.as_ref(), &context)?
         };
-        let bound = self.clauses(&block, place, scope, filter, equalities, first_own)?;
+        let mut bound = self.clauses(&block, place, scope, filter, first_own)?;
+        bound.equalities = equalities;
+        bound.outer_equalities = outer_equalities;
         self.check_grouping(&bound)?;
         let rel = filtered(in_where.applied_to(rel), bound.filter.clone());
         self.operators(bound, rel, &block, place)
@@ -107,7 +112,6 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
         scope: Scope,
         filter: Option<Expr>,
-        equalities: Vec<Expr>,
         first_own: ColumnId,
     ) -> Result<BoundBlock> {
         let aggregates = Aggregates::default();
@@ -196,7 +200,8 @@ impl Binder<'_> {
         Ok(BoundBlock {
             items,
             filter,
-            equalities,
+            equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             grouped,
             keys,
             rollup: block.rollup,
@@ -232,6 +237,11 @@ impl Binder<'_> {
             .collect();
         let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
         let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
+        let is_merged = !bound.grouped
+            && !bound.distinct
+            && limit.count.is_none()
+            && bound.windows.borrow().is_empty()
+            && !bound.scope.relations.is_empty();
         let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
         rel = std::mem::take(&mut bound.below).applied_to(rel);
@@ -290,6 +300,7 @@ impl Binder<'_> {
             }),
             max_execution: block.max_execution_ms.map(Duration::from_millis),
             in_order,
+            is_merged,
             block: block_read,
         })
     }
@@ -548,6 +559,7 @@ impl BoundBlock {
             scope: &self.scope,
             keys: &self.keys,
             conditions: self.filter.iter().chain(&self.equalities).collect(),
+            outer_conditions: &self.outer_equalities,
         }
     }
 }
