@@ -58,7 +58,18 @@ pub struct Source {
 pub fn supports(plan: &QueryPlan) -> bool {
     plan.locking.is_none()
         && plan.root.operators().all(|rel| match rel {
-            Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => false,
+            Rel::OneRow
+            | Rel::Virtual(_)
+            | Rel::Repeat { .. }
+            | Rel::Values { .. }
+            | Rel::Join(_)
+            | Rel::LookupJoin(_)
+            | Rel::Apply(_)
+            | Rel::Window { .. }
+            | Rel::SetOperation { .. }
+            | Rel::With { .. }
+            | Rel::Recursive { .. }
+            | Rel::CommonTable { .. } => false,
             Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
             // Other functions cannot be merged and run in `executor`.
             Rel::Aggregate { aggregates, .. } => {

@@ -78,7 +78,18 @@ impl Translator<'_> {
                 let input = self.rel(input, false)?;
                 Ok(unordered(operators::limit(input.plan, skip, fetch)?))
             }
-            Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => Err(not_here()),
+            Rel::OneRow
+            | Rel::Virtual(_)
+            | Rel::Repeat { .. }
+            | Rel::Values { .. }
+            | Rel::Join(_)
+            | Rel::LookupJoin(_)
+            | Rel::Apply(_)
+            | Rel::Window { .. }
+            | Rel::SetOperation { .. }
+            | Rel::With { .. }
+            | Rel::Recursive { .. }
+            | Rel::CommonTable { .. } => Err(not_here()),
         }
     }
 

@@ -35,6 +35,8 @@ pub struct ExecContext<'a> {
     pub insert_select: Option<Locking>,
     /// `allow_auto_random_explicit_insert`.
     pub explicit_auto_random: bool,
+    /// How many rounds a recursive common table expression may run.
+    pub cte_max_recursion_depth: u64,
 }
 
 /// The tables that the server itself provides.

@@ -1,6 +1,7 @@
 //! What operators use while they run: the statement's context, the store, and the memory account.
 
 use functions::EvalContext;
+use planner::plan::{Locking, TableScan};
 use types::{Error, Result, errno};
 
 use crate::context::ExecContext;
@@ -12,11 +13,18 @@ pub(crate) struct Env<'e, 's> {
     pub ctx: &'e ExecContext<'e>,
     pub source: &'e mut ReadSource<'s>,
     pub memory: &'e Memory<'e>,
+    /// How scans lock that have no locking clause of their own: those of INSERT ... SELECT.
+    pub implied_locking: Option<Locking>,
 }
 
 impl<'e> Env<'e, '_> {
     pub fn eval(&self) -> &'e EvalContext {
         self.ctx.eval
+    }
+
+    /// How a scan locks the rows that it reads.
+    pub fn locking_of(&self, scan: &TableScan) -> Option<Locking> {
+        scan.locking.or(self.implied_locking)
     }
 
     /// Fails with 1317 once the statement has been killed, or with what ended it.

@@ -24,7 +24,7 @@ pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
 pub use direct::PacketRows;
-pub use dml::{delete, insert, update};
+pub use dml::{delete, insert, update, write_found};
 pub use memory::refused;
 pub use query::{query, reads_one_moment};
 pub use source::ReadSource;

@@ -52,6 +52,11 @@ impl<'e> Memory<'e> {
         self.account.borrow_mut().shrink(bytes);
     }
 
+    /// The bytes that the statement holds.
+    pub fn used_bytes(&self) -> usize {
+        self.account.borrow().used_bytes()
+    }
+
     /// Returns what is granted and not used. The statement will not grow any more.
     pub fn trim(&self) {
         self.account.borrow_mut().trim();

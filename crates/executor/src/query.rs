@@ -8,6 +8,7 @@ use crate::context::{ExecContext, RowSink};
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
+use crate::operator::common_table::Scope;
 use crate::operator::{scan, tree};
 use crate::source::ReadSource;
 
@@ -31,13 +32,14 @@ pub fn query(
         ctx,
         source: &mut source,
         memory: &memory,
+        implied_locking: None,
     };
     if let Some(rows) = sink.packets()
         && let Some(range) = RangeSelect::of(plan)
     {
         return range.run(&mut env, rows);
     }
-    let mut root = tree::build(&plan.root, plan.locking, &mut env)?;
+    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }
@@ -51,7 +53,7 @@ pub fn reads_one_moment(plan: &QueryPlan) -> bool {
         return false;
     }
     let Rel::Scan(scan) = plan.root.source() else {
-        return true;
+        return plan.root.scans().is_empty();
     };
     let Access::PrimaryPoints { keys } = &scan.access else {
         return false;

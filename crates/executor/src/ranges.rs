@@ -3,15 +3,21 @@
 //! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). If an index holds a
 //! prefix of a column, ranges are wider than the values, and the scan's filter drops the other rows.
 
-use functions::{EvalContext, eval_value};
+use functions::{EvalContext, eval_row};
 use kv::KeyRange;
 use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
 use schema::layout::{KeyParts, ValueBound, ValueRange};
 use types::{Result, Value};
 
 /// The keys of `ranges`: in order and disjoint, so that a key is read once even if several ranges have it.
-pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) -> Result<Vec<KeyRange>> {
-    let ranges = evaluate(ranges, eval)?;
+/// `row`: the values of the columns that the ranges name, if they name any.
+pub(crate) fn of_keys(
+    parts: &KeyParts,
+    ranges: &[Range],
+    row: &[Value],
+    eval: &EvalContext,
+) -> Result<Vec<KeyRange>> {
+    let ranges = evaluate(ranges, row, eval)?;
     let keys = ranges
         .iter()
         .map(|range| parts.range(range, eval.time_zone).map(KeyRange::from));
@@ -19,28 +25,28 @@ pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) ->
 }
 
 /// The ranges with their values at run time. Ranges that are empty because of a NULL are left out.
-fn evaluate(ranges: &[Range], eval: &EvalContext) -> Result<Vec<ValueRange>> {
+fn evaluate(ranges: &[Range], row: &[Value], eval: &EvalContext) -> Result<Vec<ValueRange>> {
     ranges
         .iter()
-        .filter_map(|range| evaluate_one(range, eval).transpose())
+        .filter_map(|range| evaluate_one(range, row, eval).transpose())
         .collect()
 }
 
-fn evaluate_one(range: &Range, eval: &EvalContext) -> Result<Option<ValueRange>> {
+fn evaluate_one(range: &Range, row: &[Value], eval: &EvalContext) -> Result<Option<ValueRange>> {
     let mut prefix = Vec::with_capacity(range.prefix.len());
     for value in &range.prefix {
         match value {
             RangeValue::IsNull => prefix.push(Value::Null),
-            RangeValue::NullSafe(expr) => prefix.push(eval_value(expr, eval)?),
-            RangeValue::Equal(expr) => match eval_value(expr, eval)? {
+            RangeValue::NullSafe(expr) => prefix.push(eval_row(expr, row, eval)?),
+            RangeValue::Equal(expr) => match eval_row(expr, row, eval)? {
                 Value::Null => return Ok(None),
                 value => prefix.push(value),
             },
         }
     }
     let (Some(lower), Some(upper)) = (
-        evaluate_end(range.lower.as_ref(), eval)?,
-        evaluate_end(range.upper.as_ref(), eval)?,
+        evaluate_end(range.lower.as_ref(), row, eval)?,
+        evaluate_end(range.upper.as_ref(), row, eval)?,
     ) else {
         return Ok(None);
     };
@@ -48,13 +54,17 @@ fn evaluate_one(range: &Range, eval: &EvalContext) -> Result<Option<ValueRange>>
 }
 
 /// The outer `None`: the range is empty, since the bound is NULL at run time.
-fn evaluate_end(bound: Option<&RangeBound>, eval: &EvalContext) -> Result<Option<Option<ValueBound>>> {
+fn evaluate_end(
+    bound: Option<&RangeBound>,
+    row: &[Value],
+    eval: &EvalContext,
+) -> Result<Option<Option<ValueBound>>> {
     let Some(bound) = bound else {
         return Ok(Some(None));
     };
     let value = match &bound.value {
         RangeBoundValue::Null => Value::Null,
-        RangeBoundValue::Value(expr) => match eval_value(expr, eval)? {
+        RangeBoundValue::Value(expr) => match eval_row(expr, row, eval)? {
             Value::Null => return Ok(None),
             value => value,
         },
@@ -153,7 +163,7 @@ mod tests {
             range(vec![], bound(null()), None),
             range(vec![], bound(one()), bound(null())),
         ];
-        assert!(evaluate(&empty, &eval).unwrap().is_empty());
+        assert!(evaluate(&empty, &[], &eval).unwrap().is_empty());
         let full = [
             range(
                 vec![RangeValue::NullSafe(null()), RangeValue::IsNull],
@@ -162,7 +172,7 @@ mod tests {
             ),
             range(vec![], bound(one()), None),
         ];
-        let values = evaluate(&full, &eval).unwrap();
+        let values = evaluate(&full, &[], &eval).unwrap();
         assert_eq!(values[0].prefix, [Value::Null, Value::Null]);
         assert_eq!(values[0].upper.as_ref().unwrap().value, Value::Int(1));
         assert_eq!(values[1].lower.as_ref().unwrap().value, Value::Int(1));

@@ -35,7 +35,7 @@ fn write(c: &Conn<'_>, state: SchemaState, sql: &str) -> Result<u64> {
             plan.target.scan.table = seen(&plan.target.scan.table);
             executor::delete(&plan, &mut txn, &ctx)?
         }
-        Plan::Query(_) => panic!("{sql}"),
+        Plan::Query(_) | Plan::FoundWrite(_) => panic!("{sql}"),
     };
     txn.commit(Durability::Sync)?;
     Ok(done.affected)

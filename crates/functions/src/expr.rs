@@ -181,7 +181,9 @@ impl Expr {
     /// unchanged.
     pub fn of_parts(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
         Ok(match self {
-            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => self.clone(),
+            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => {
+                self.clone()
+            }
             Self::Call { function, args, ty } => Self::Call {
                 function: *function,
                 args: args.iter().map(map).collect::<Result<_>>()?,

@@ -98,7 +98,23 @@ static FUNCTIONS: &[FunctionDef] = &[
         |_, a| Ok(a.get(1).map_or(Value::Null, |d| d.to_value())),
     )
     .sees_null(),
-    refused("load_file"),
+    // A server without `secure_file_priv` reads no files.
+    function("load_file", 1, 1, resolve_file, |_, _| Ok(Value::Null)).nullability(Nullability::Always),
+    // Without MySQL's component validate_password, no password has a strength.
+    function("validate_password_strength", 1, 1, resolve_strength, |_, _| {
+        Ok(Value::Int(0))
+    })
+    .nullability(Nullability::Always),
+    of_session("icu_version", |_| Ok(text(16)), |_, _| Ok(Value::from("69.1")))
+        .nullability(Nullability::Never),
+    of_session(
+        "ps_current_thread_id",
+        |_| Ok(unsigned()),
+        |c, _| Ok(Value::UInt(c.ctx.connection_id)),
+    )
+    .nullability(Nullability::Always),
+    refused("ps_thread_id"),
+    refused("roles_graphml"),
     refused("master_pos_wait"),
     refused("source_pos_wait"),
     refused("wait_for_executed_gtid_set"),
@@ -106,12 +122,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("updatexml"),
     refused("statement_digest"),
     refused("statement_digest_text"),
-    refused("validate_password_strength"),
     refused("json_table"),
-    refused("json_schema_valid"),
-    refused("json_schema_validation_report"),
-    refused("json_storage_size"),
-    refused("json_storage_free"),
 ];
 
 const fn of_session(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
@@ -128,6 +139,19 @@ fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
         format!("{}()", binding.name.to_uppercase()),
         "",
     ))
+}
+
+fn resolve_file(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType {
+        kind: TypeKind::LongText,
+        ..SqlType::varchar(16_777_216, Collation::Binary)
+    })
+}
+
+fn resolve_strength(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(signed(10))
 }
 
 fn text(length: u32) -> SqlType {

@@ -32,6 +32,7 @@ mod pattern;
 mod print;
 mod quotient;
 pub mod registry;
+mod sizes;
 pub mod state;
 mod string;
 mod temporal;
@@ -47,8 +48,8 @@ pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Strictness};
 pub use eval::{
-    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
-    hoist, is_deterministic, is_silent, reads_assigned,
+    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
+    eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
@@ -84,6 +85,7 @@ fn families() -> &'static [&'static registry::Family] {
         &date::parse_format::FAMILY,
         &date::unix::FAMILY,
         &info::FAMILY,
+        &sizes::FAMILY,
         &math::bases::FAMILY,
         &math::random::FAMILY,
         &math::rounding::FAMILY,

@@ -272,5 +272,6 @@ golden!(
     patterns,
     strings,
     numbers,
-    dates
+    dates,
+    miscellaneous
 );

@@ -68,6 +68,11 @@ impl Account {
         self.request(control)
     }
 
+    /// The bytes that are counted.
+    pub fn used_bytes(&self) -> usize {
+        self.used
+    }
+
     pub fn shrink(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
     }

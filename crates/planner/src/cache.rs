@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;
-use crate::plan::{Access, InsertSource, Plan, TableScan};
+use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
 
 const SHARDS: usize = 16;
 const ENTRIES_PER_SHARD: usize = 512;
@@ -205,14 +205,20 @@ fn depends_on_estimates(plan: &Plan) -> bool {
             Access::PrimaryPoints { .. } | Access::UniquePoints { .. }
         )
     };
+    let chosen_by_cost = |root: &Rel| match root.scan() {
+        Some(scan) => weighed(scan),
+        // The order of joins is.
+        None => !root.scans().is_empty(),
+    };
     match plan {
-        Plan::Query(query) => query.root.scan().is_some_and(weighed),
+        Plan::Query(query) => chosen_by_cost(&query.root),
         Plan::Insert(insert) => match &insert.source {
             InsertSource::Values(_) => false,
-            InsertSource::Query(query) => query.root.scan().is_some_and(weighed),
+            InsertSource::Query(query) => chosen_by_cost(&query.root),
         },
         Plan::Update(update) => weighed(&update.target.scan),
         Plan::Delete(delete) => weighed(&delete.target.scan),
+        Plan::FoundWrite(write) => chosen_by_cost(&write.root),
     }
 }
 

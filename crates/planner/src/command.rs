@@ -175,9 +175,6 @@ pub enum Show {
 pub struct Explained {
     pub format: ExplainFormat,
     pub analyze: bool,
-    pub plan: crate::plan::Plan,
-    /// The privileges that the plan needs.
-    pub accesses: Vec<crate::object_access::ObjectAccess>,
-    /// Names of the indexes that could have served.
-    pub possible_keys: Vec<String>,
+    /// Always [`crate::Bound::Statement`].
+    pub bound: crate::Bound,
 }

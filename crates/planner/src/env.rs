@@ -12,8 +12,8 @@ use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::command::Command;
+use crate::logical::LogicalStatement;
 use crate::object_access::ObjectAccess;
-use crate::plan::{Plan, Route};
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
@@ -41,10 +41,6 @@ pub struct BindEnv<'a> {
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
     pub time_zone: TimeZone,
-    /// Overrides the planner's choice of an executor, where both can run the plan.
-    pub route: Option<Route>,
-    /// About how many rows a table has, by its id.
-    pub row_estimate: &'a dyn Fn(i64) -> u64,
     /// `@@name` and `@@scope.name`. Fails with 1193 on an unknown name.
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
@@ -62,8 +58,12 @@ pub struct BindEnv<'a> {
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Bound {
-    Plan {
-        plan: Plan,
+    Statement {
+        statement: LogicalStatement,
+        /// What expressions that the optimizer makes are typed by.
+        types: TypeEnv,
+        /// The statement assigns to user variables, row by row.
+        assigns: bool,
         /// The privileges and locks it needs, an entry for each table.
         accesses: Vec<ObjectAccess>,
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same

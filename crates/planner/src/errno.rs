@@ -1,10 +1,15 @@
 //! Numbers of errors and warnings that only the planner raises. Source: MySQL 8.0 Error Message Reference.
 
+pub const ER_UPDATE_TABLE_USED: u16 = 1093;
+pub const ER_TOO_MANY_TABLES: u16 = 1116;
+pub const ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT: u16 = 1222;
+pub const ER_TABLENAME_NOT_ALLOWED_HERE: u16 = 1250;
 pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;
 pub const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
 pub const ER_NON_UPDATABLE_TABLE: u16 = 1288;
 pub const ER_INVALID_ON_UPDATE: u16 = 1294;
+pub const ER_WRONG_COLUMN_LIST: u16 = 1353;
 pub const ER_TOO_BIG_DISPLAYWIDTH: u16 = 1439;
 pub const ER_NON_GROUPING_FIELD_USED: u16 = 1463;
 pub const ER_WRONG_VALUE: u16 = 1525;

@@ -11,21 +11,15 @@
 //! Not here: reading text (`syntax`), what functions there are and what types they have (`functions::bind`),
 //! running anything (`executor`, `analytics`).
 
-mod access;
 mod bind;
-mod build;
 mod cache;
 pub mod command;
-
-pub mod dump;
+mod conjuncts;
 mod env;
 pub mod errno;
-pub mod explain;
 pub mod logical;
-
 pub mod object_access;
 pub mod plan;
-mod print;
 
 pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
 pub use cache::{CachedPlan, PlanCache, PlanKey};

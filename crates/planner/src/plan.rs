@@ -15,7 +15,7 @@ use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use types::{Error, Result, SqlType};
+use types::{Collation, Error, Result, SqlType};
 
 use crate::logical::{CommonTableId, SetOperator};
 
@@ -28,6 +28,7 @@ pub enum Plan {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
+    FoundWrite(FoundWritePlan),
 }
 
 /// Which executor runs a query.
@@ -217,7 +218,8 @@ pub struct TableScan {
     pub table: Arc<Table>,
     /// Alias in the statement, or the table's name.
     pub alias: String,
-    /// Column offsets to produce. The hidden handle is not one of them.
+    /// Column offsets to produce. The hidden handle is not one of them. The number of the table's columns stands
+    /// for the row's key ([`ROW_KEY`]).
     pub columns: Vec<usize>,
     pub access: Access,
     /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access
@@ -348,6 +350,33 @@ pub struct DeletePlan {
     pub ignore: bool,
     pub execution_cache: ExecutionCache,
 }
+
+/// UPDATE or DELETE of the rows that a query finds: of several tables, or by subqueries. All rows are found, and
+/// those of the written tables locked, before the first is written. A row that comes several times is written
+/// once.
+#[derive(Debug, Clone)]
+pub struct FoundWritePlan {
+    pub root: Rel,
+    pub tables: Vec<FoundTable>,
+    pub ignore: bool,
+    pub is_update: bool,
+}
+
+/// What a [`FoundWritePlan`] does to one table.
+#[derive(Debug, Clone)]
+pub struct FoundTable {
+    pub table: Arc<Table>,
+    /// Position in the query's rows of each of the table's columns.
+    pub columns: Vec<usize>,
+    /// Position of the row's key; NULL there means that there is no row (an outer join).
+    pub key: usize,
+    /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
+    /// rows are deleted.
+    pub assignments: Option<Vec<Assignment>>,
+}
+
+/// The type of a row's key as a column.
+pub const ROW_KEY: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
 
 /// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
 /// plan: the copy of a plan, which may be changed, starts without it.

@@ -75,6 +75,7 @@ impl Execution<'_> {
             Plan::Insert(insert) => return executor::insert(insert, transaction, &context),
             Plan::Update(update) => executor::update(update, transaction, &context)?,
             Plan::Delete(delete) => executor::delete(delete, transaction, &context)?,
+            Plan::FoundWrite(write) => executor::write_found(write, transaction, &context)?,
             Plan::Query(_) => return Err(Error::internal("a query is no write")),
         };
         self.with.context.check_interrupted()?;
@@ -124,6 +125,7 @@ impl Execution<'_> {
             auto_increment: settings.auto_increment,
             insert_select,
             explicit_auto_random: settings.explicit_auto_random,
+            cte_max_recursion_depth: settings.cte_max_recursion_depth,
         }
     }
 }

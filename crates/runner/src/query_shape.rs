@@ -1,12 +1,15 @@
 //! Properties of a query's operators that decide how it is run.
 
-use planner::plan::{Access, QueryPlan, Rel};
+use planner::plan::{Access, ApplyKind, QueryPlan, Rel};
 
 /// Whether the statement has a LIMIT of its own.
 pub fn has_limit(rel: &Rel) -> bool {
     match rel {
         Rel::Limit { .. } | Rel::Sort { limit: Some(_), .. } => true,
         Rel::Project { input, .. } | Rel::Filter { input, .. } | Rel::Distinct { input } => has_limit(input),
+        // The subqueries of a SELECT list may run above the LIMIT.
+        Rel::Apply(apply) if !matches!(apply.kind, ApplyKind::Lateral { .. }) => has_limit(&apply.input),
+        Rel::With { body, .. } => has_limit(body),
         _ => false,
     }
 }
@@ -15,8 +18,8 @@ pub fn has_limit(rel: &Rel) -> bool {
 /// even where its functions have returned early and without an error. To MySQL the row of one key is a
 /// constant and no table.
 pub fn examines_rows(rel: &Rel) -> bool {
-    rel.operators().any(|rel| match rel {
-        Rel::Virtual(_) | Rel::Filter { .. } => true,
+    any(rel, &|rel| match rel {
+        Rel::Virtual(_) | Rel::Filter { .. } | Rel::LookupJoin(_) => true,
         Rel::Scan(scan) => match &scan.access {
             Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() > 1,
             _ => true,
@@ -28,9 +31,16 @@ pub fn examines_rows(rel: &Rel) -> bool {
 /// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no
 /// table is not.
 pub fn joins_transaction(query: &QueryPlan) -> bool {
-    match query.root.source() {
-        Rel::Scan(_) => true,
+    any(&query.root, &|rel| match rel {
+        Rel::Scan(_) | Rel::LookupJoin(_) => true,
         Rel::Virtual(scan) => scan.table.system.is_transactional,
         _ => false,
-    }
+    })
+}
+
+/// Whether a condition holds for any operator of a query.
+fn any(rel: &Rel, holds: &dyn Fn(&Rel) -> bool) -> bool {
+    rel.operators().any(|rel| {
+        holds(rel) || rel.input().is_none() && rel.inputs().into_iter().any(|input| any(input, holds))
+    })
 }

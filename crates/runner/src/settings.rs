@@ -31,6 +31,8 @@ pub struct Settings {
     pub auto_increment: (u64, u64),
     /// `allow_auto_random_explicit_insert`
     pub explicit_auto_random: bool,
+    /// `cte_max_recursion_depth`
+    pub cte_max_recursion_depth: u64,
     /// `sql_select_limit`: rows of a query without a LIMIT.
     pub select_limit: u64,
     /// `sql_safe_updates`

@@ -13,6 +13,7 @@ use ddl::{DdlContext, SchemaChanger};
 use executor::{RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
+use optimizer::{Planned, Surroundings};
 use planner::object_access::{LockMode, PrivilegeSet};
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan};
@@ -79,8 +80,6 @@ impl Program {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: TimeZone::UTC,
-            route: None,
-            row_estimate: &|_| 0,
             system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
@@ -107,9 +106,14 @@ impl Program {
     }
 
     fn plan(&self, sql: &str) -> CachedPlan {
-        match self.bind(sql) {
-            Bound::Plan { plan, accesses, .. } => {
-                CachedPlan::new(plan, accesses, self.engine.cluster.schema_version(), 0, true)
+        let surroundings = Surroundings {
+            route: None,
+            row_estimate: &|_| 0,
+        };
+        match optimizer::plan(self.bind(sql), &surroundings).unwrap() {
+            Planned::Plan(planned) => {
+                let version = self.engine.cluster.schema_version();
+                CachedPlan::new(planned.plan, planned.accesses, version, 0, true)
             }
             other => panic!("{sql} is no plan: {other:?}"),
         }
@@ -165,6 +169,7 @@ fn settings() -> Settings {
         memory_limit_bytes: 64 << 20,
         auto_increment: (1, 1),
         explicit_auto_random: false,
+        cte_max_recursion_depth: 1000,
         select_limit: u64::MAX,
         safe_updates: false,
     }

@@ -4,8 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use planner::object_access::ObjectAccess;
-use planner::plan::Plan;
+use optimizer::{Planned, PlannedStatement, Surroundings};
 use planner::{BindEnv, Bound, CachedPlan, PlanKey};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
@@ -56,13 +55,9 @@ impl Session {
             return Ok(None);
         };
         let schema = self.shared.engine.cluster.schema();
-        match self.bind(&schema, parsed, Parameters::Literals(&template.types)) {
-            Ok(Bound::Plan {
-                plan,
-                accesses,
-                cacheable: true,
-            }) => {
-                let plan = Arc::new(planned(plan, accesses, true, &schema, parsed));
+        match self.plan(&schema, parsed, Parameters::Literals(&template.types)) {
+            Ok(Planned::Plan(statement)) if statement.cacheable => {
+                let plan = Arc::new(cacheable(statement, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -80,14 +75,10 @@ impl Session {
     /// Compiles a statement as it stands.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
         let schema = self.shared.engine.cluster.schema();
-        Ok(match self.bind(&schema, parsed, params)? {
-            Bound::Plan {
-                plan,
-                accesses,
-                cacheable,
-            } => Compiled::Plan(Arc::new(planned(plan, accesses, cacheable, &schema, parsed))),
-            Bound::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
-            Bound::Command(command) => Compiled::Command(Box::new(command)),
+        Ok(match self.plan(&schema, parsed, params)? {
+            Planned::Plan(statement) => Compiled::Plan(Arc::new(cacheable(statement, &schema, parsed))),
+            Planned::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
+            Planned::Command(command) => Compiled::Command(Box::new(command)),
         })
     }
 
@@ -103,20 +94,16 @@ impl Session {
             return Ok(Compiled::Plan(found));
         }
         let schema = self.shared.engine.cluster.schema();
-        match self.bind(&schema, parsed, Parameters::Typed(params))? {
-            Bound::Plan {
-                plan,
-                accesses,
-                cacheable,
-            } => {
-                let plan = Arc::new(planned(plan, accesses, cacheable, &schema, parsed));
-                if cacheable {
+        match self.plan(&schema, parsed, Parameters::Typed(params))? {
+            Planned::Plan(statement) => {
+                let plan = Arc::new(cacheable(statement, &schema, parsed));
+                if plan.cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
                 Ok(Compiled::Plan(plan))
             }
-            Bound::Ddl(ddl) => Ok(Compiled::Ddl(Box::new(ddl))),
-            Bound::Command(command) => Ok(Compiled::Command(Box::new(command))),
+            Planned::Ddl(ddl) => Ok(Compiled::Ddl(Box::new(ddl))),
+            Planned::Command(command) => Ok(Compiled::Command(Box::new(command))),
         }
     }
 
@@ -149,9 +136,14 @@ impl Session {
         current
     }
 
-    fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
+    fn plan(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Planned> {
+        let bound = self.bind(schema, parsed, params)?;
+        self.optimized(bound, matches!(parsed.statement, Statement::Query(_)))
+    }
+
+    /// The physical plan of a bound statement. `is_query`: `max_execution_time` is about it.
+    pub(crate) fn optimized(&self, bound: Bound, is_query: bool) -> Result<Planned> {
         let without_lease = Cell::new(None);
-        let is_query = matches!(parsed.statement, Statement::Query(_));
         let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
         let row_estimate = |table: i64| match await_lease_to_plan(self.environment(), max_execution) {
             Ok(()) => self.row_estimate(table),
@@ -160,26 +152,34 @@ impl Session {
                 0
             }
         };
-        let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
-            self.view().system_variable(scope, name)
+        let surroundings = Surroundings {
+            route: self.settings.route,
+            row_estimate: &row_estimate,
         };
-        let check_database = |name: &str| self.client.account.check_database(name);
-        let denied = |name: &str| errors::database_access(&self.client.account.name(), name);
-        let bound = planner::bind(
-            parsed,
-            &BindEnv {
-                check_database: &check_database,
-                denied: &denied,
-                ..self.bind_env(schema, params, &row_estimate, &system_variable)
-            },
-        )?;
+        let planned = optimizer::plan(bound, &surroundings)?;
         // A plan whose estimates were cut short is not cached.
         if let Some(error) = without_lease.take() {
             return Err(error);
         }
         let interrupted = self.process.interrupt.check();
         interrupted.map_err(|error| interruption(&self.process.interrupt, error.into()))?;
-        Ok(bound)
+        Ok(planned)
+    }
+
+    fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
+        let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
+            self.view().system_variable(scope, name)
+        };
+        let check_database = |name: &str| self.client.account.check_database(name);
+        let denied = |name: &str| errors::database_access(&self.client.account.name(), name);
+        planner::bind(
+            parsed,
+            &BindEnv {
+                check_database: &check_database,
+                denied: &denied,
+                ..self.bind_env(schema, params, &system_variable)
+            },
+        )
     }
 
     pub(crate) fn row_estimate(&self, table: i64) -> u64 {
@@ -193,7 +193,6 @@ impl Session {
         &'a self,
         schema: &Arc<Schema>,
         params: Parameters<'a>,
-        row_estimate: &'a dyn Fn(i64) -> u64,
         system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     ) -> BindEnv<'a> {
         BindEnv {
@@ -213,8 +212,6 @@ impl Session {
             charset_client: self.settings.charset_client,
             collation_connection: self.settings.collation_connection,
             collation_server: self.settings.collation_server,
-            route: self.settings.route,
-            row_estimate,
             system_variable,
             user_variables: self.user_variables.shared(),
             check_database: &|_| Ok(()),
@@ -231,7 +228,6 @@ impl Session {
         condition: &syntax::ast::Expr,
         columns: &[(String, SqlType)],
     ) -> Result<functions::Expr> {
-        let row_estimate = |_| 0;
         let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
             self.view().system_variable(scope, name)
         };
@@ -241,7 +237,6 @@ impl Session {
             &self.bind_env(
                 &self.shared.engine.cluster.schema(),
                 Parameters::Untyped(None),
-                &row_estimate,
                 &system_variable,
             ),
         )
@@ -258,12 +253,12 @@ fn ends_planning(error: &types::Error) -> bool {
     )
 }
 
-fn planned(
-    plan: Plan,
-    accesses: Vec<ObjectAccess>,
-    cacheable: bool,
-    schema: &Schema,
-    parsed: &Parsed,
-) -> CachedPlan {
-    CachedPlan::new(plan, accesses, schema.version, parsed.parameters, cacheable)
+fn cacheable(statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
+    CachedPlan::new(
+        statement.plan,
+        statement.accesses,
+        schema.version,
+        parsed.parameters,
+        statement.cacheable,
+    )
 }

@@ -344,6 +344,7 @@ fn ignores_errors(plan: &Plan) -> bool {
         Plan::Insert(insert) => insert.ignore,
         Plan::Update(update) => update.ignore,
         Plan::Delete(delete) => delete.ignore,
+        Plan::FoundWrite(write) => write.ignore,
         Plan::Query(_) => false,
     }
 }
@@ -356,6 +357,8 @@ impl Kind {
             Plan::Insert(_) => Kind::Insert,
             Plan::Update(_) => Kind::Update,
             Plan::Delete(_) => Kind::Delete,
+            Plan::FoundWrite(write) if write.is_update => Kind::Update,
+            Plan::FoundWrite(_) => Kind::Delete,
         }
     }
 }

@@ -19,6 +19,7 @@ impl Session {
         let found_rows = self.client.has(capability::FOUND_ROWS);
         let counts_matches = match plan {
             Plan::Update(_) => true,
+            Plan::FoundWrite(write) => write.is_update,
             Plan::Insert(insert) => matches!(insert.mode, InsertMode::Update(_)),
             _ => false,
         };
@@ -32,6 +33,7 @@ impl Session {
             info: match plan {
                 Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
                 Plan::Update(_) => update_info(result, warnings),
+                Plan::FoundWrite(write) if write.is_update => update_info(result, warnings),
                 _ => Cow::default(),
             },
         }

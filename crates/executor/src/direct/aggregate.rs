@@ -9,7 +9,7 @@ use codec::row::TakeCell;
 use functions::Expr;
 use functions::aggregate::{Accumulator, AggregateCall};
 use functions::datum::Datum;
-use planner::plan::{Locking, QueryPlan, Rel, TableScan};
+use planner::plan::{QueryPlan, Rel, TableScan};
 use types::{Decimal, Error, Result, SqlType};
 
 use super::columns::RowColumns;
@@ -39,13 +39,8 @@ struct Call<'p> {
 
 impl<'p> AggregateRows<'p> {
     /// `None` if a call's argument is not a column that rows store as it is shown, or if rows are locked.
-    pub fn of(
-        input: &'p Rel,
-        keys: &[Expr],
-        calls: &'p [AggregateCall],
-        locking: Option<Locking>,
-    ) -> Result<Option<Self>> {
-        let plain = locking.is_none() && keys.is_empty() && calls.iter().all(AggregateCall::takes_values);
+    pub fn of(input: &'p Rel, keys: &[Expr], calls: &'p [AggregateCall]) -> Result<Option<Self>> {
+        let plain = keys.is_empty() && calls.iter().all(AggregateCall::takes_values);
         let Some(range) = plain.then(|| RangePlan::of(input)).flatten() else {
             return Ok(None);
         };
@@ -142,9 +137,7 @@ pub fn is_direct(query: &QueryPlan) -> Result<bool> {
     });
     match aggregate {
         None => Ok(false),
-        Some((input, keys, aggregates)) => {
-            Ok(AggregateRows::of(input, keys, aggregates, query.locking)?.is_some())
-        }
+        Some((input, keys, aggregates)) => Ok(AggregateRows::of(input, keys, aggregates)?.is_some()),
     }
 }
 

@@ -297,5 +297,9 @@ fn is_plain(scan: &TableScan) -> bool {
         Access::IndexRanges { covering, .. } => !covering,
         Access::UniquePoints { .. } => false,
     };
-    by_rows && scan.filter.is_none() && scan.as_of.is_none() && !scan.table.is_virtual()
+    by_rows
+        && scan.filter.is_none()
+        && scan.as_of.is_none()
+        && scan.locking.is_none()
+        && !scan.table.is_virtual()
 }

@@ -40,6 +40,7 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         source: &mut source,
         memory: &memory,
+        implied_locking: None,
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;
     while let Some(batch) = rows.next(&mut env)? {
@@ -68,7 +69,7 @@ impl DeleteLayout {
 }
 
 /// Removes rows that are locked.
-fn remove<K: AsRef<[u8]>>(
+pub(super) fn remove<K: AsRef<[u8]>>(
     rows: impl Iterator<Item = (K, Row)>,
     writer: &mut Writer<'_, '_>,
     result: &mut DmlResult,

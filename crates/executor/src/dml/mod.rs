@@ -10,6 +10,7 @@ mod auto_increment;
 mod defaults;
 mod delete;
 mod duplicate;
+mod found;
 mod image;
 mod insert;
 mod locked_values;
@@ -20,6 +21,7 @@ mod update;
 mod writer;
 
 pub use delete::delete;
+pub use found::write_found;
 pub use insert::insert;
 pub use update::update;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kv::Transaction;
-use planner::plan::{Access, UpdatePlan};
+use planner::plan::{Access, Assignment, Target, UpdatePlan};
 use schema::model::Table;
 use types::{Result, Value};
 
@@ -39,7 +39,8 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     };
     let mut update = Update {
         table,
-        plan,
+        assignments: &plan.assignments,
+        ignore: plan.ignore,
         ctx,
         touched: &layout.touched,
         ids,
@@ -47,8 +48,8 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     };
     let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
     match &layout.point {
-        Some(point) => update.run_point(point, txn, &maker)?,
-        None => update.run(txn, &maker)?,
+        Some(point) => update.run_point(&plan.target, point, txn, &maker)?,
+        None => update.run(plan, txn, &maker)?,
     }
     if let Some(ids) = &mut update.ids {
         ids.report_explicit(ctx)?;
@@ -100,14 +101,15 @@ fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     touched.keys || index.iter().any(|p| touched.contains(p.column))
 }
 
-struct Update<'p> {
-    table: &'p Table,
-    plan: &'p UpdatePlan,
-    ctx: &'p ExecContext<'p>,
-    touched: &'p Touched,
+pub(super) struct Update<'p> {
+    pub table: &'p Table,
+    pub assignments: &'p [Assignment],
+    pub ignore: bool,
+    pub ctx: &'p ExecContext<'p>,
+    pub touched: &'p Touched,
     /// Set if the AUTO_INCREMENT column is assigned.
-    ids: Option<AutoIncrement<'p>>,
-    result: DmlResult,
+    pub ids: Option<AutoIncrement<'p>>,
+    pub result: DmlResult,
 }
 
 /// A row that changes.
@@ -122,9 +124,15 @@ struct Change {
 }
 
 impl Update<'_> {
-    fn run_point(&mut self, point: &Point, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
+    fn run_point(
+        &mut self,
+        target: &Target,
+        point: &Point,
+        txn: &mut Transaction,
+        maker: &ImageMaker<'_>,
+    ) -> Result<()> {
         let mut writer = Writer::new(txn, maker, self.ctx);
-        let Some(found) = point.lock(&self.plan.target, &mut writer, self.ctx)? else {
+        let Some(found) = point.lock(target, &mut writer, self.ctx)? else {
             return Ok(());
         };
         if !self.touched.any_keys() {
@@ -157,33 +165,47 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
-        let (plan, ctx) = (self.plan, self.ctx);
+    fn run(&mut self, plan: &UpdatePlan, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
+        let ctx = self.ctx;
         let memory = Memory::in_transaction(ctx, txn);
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
             ctx,
             source: &mut source,
             memory: &memory,
+            implied_locking: None,
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {
             let warned = ctx.eval.warnings.count();
             let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, self.table));
-            let changes = found.map(|(key, old)| {
-                let Some(row) = self.assigned(&old)? else {
-                    return Ok(None);
-                };
-                let value = maker.value(&row)?;
-                self.change(key, &old, row, value, maker).map(Some)
-            });
-            let changes = changes
-                .filter_map(Result::transpose)
-                .collect::<Result<Vec<_>>>()?;
             let mut writer = Writer::new(env.source.transaction()?, maker, ctx);
-            self.write(changes, warned, &mut writer)?;
+            self.change_all(found, warned, &mut writer)?;
         }
         Ok(())
+    }
+
+    /// Changes locked rows, given with their keys. Behind the table's columns, a row may have values that only
+    /// the assignments read. There were `warned` warnings before them.
+    pub fn change_all<K: AsRef<[u8]>>(
+        &mut self,
+        found: impl Iterator<Item = (K, Row)>,
+        warned: u64,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
+        let maker = writer.maker;
+        let changes = found.map(|(key, mut old)| {
+            let Some(row) = self.assigned(&old)? else {
+                return Ok(None);
+            };
+            old.truncate(row.len());
+            let value = maker.value(&row)?;
+            self.change(key.as_ref(), &old, row, value, maker).map(Some)
+        });
+        let changes = changes
+            .filter_map(Result::transpose)
+            .collect::<Result<Vec<_>>>()?;
+        self.write(changes, warned, writer)
     }
 
     /// The row after the assignments. `old` needs only the columns that they depend on. `None` if nothing
@@ -194,13 +216,14 @@ impl Update<'_> {
         if is_same_row(&row, old) {
             return Ok(None);
         }
+        row.truncate(self.table.columns.len());
         self.stamp(&mut row);
         Ok(Some(row))
     }
 
     fn assign(&mut self, row: &mut Row) -> Result<()> {
         self.result.matched += 1;
-        let (assignments, number) = (&self.plan.assignments, self.result.matched);
+        let (assignments, number) = (self.assignments, self.result.matched);
         let eval = self.ctx.eval;
         assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
     }
@@ -254,7 +277,7 @@ impl Update<'_> {
             } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
-                if !self.plan.ignore || conflict.is_building {
+                if !self.ignore || conflict.is_building {
                     return Err(error);
                 }
                 warn(self.ctx.eval, error.code, error.message);

@@ -15,6 +15,11 @@ const ENTRY_BYTES: usize = 48;
 
 pub(super) struct Distinct<'p> {
     input: BoxOperator<'p>,
+    unseen: Unseen,
+}
+
+/// Knows the rows that have come.
+pub(super) struct Unseen {
     keys: RowKeys,
     seen: HashSet<Box<[u8]>>,
 }
@@ -23,13 +28,21 @@ impl<'p> Distinct<'p> {
     pub fn new(input: BoxOperator<'p>, types: Vec<SqlType>) -> Result<Self> {
         Ok(Self {
             input,
+            unseen: Unseen::new(types)?,
+        })
+    }
+}
+
+impl Unseen {
+    pub fn new(types: Vec<SqlType>) -> Result<Self> {
+        Ok(Self {
             keys: RowKeys::new(types)?,
             seen: HashSet::new(),
         })
     }
 
     /// Which rows of `batch` have not been seen.
-    fn unseen(&mut self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<BooleanArray> {
+    pub fn mask(&mut self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<BooleanArray> {
         if batch.num_columns() == 0 {
             let first = self.seen.insert(Box::default());
             return Ok((0..batch.num_rows()).map(|row| Some(first && row == 0)).collect());
@@ -60,7 +73,7 @@ impl Operator for Distinct<'_> {
             let Some(batch) = self.input.next(env, wanted)? else {
                 return Ok(None);
             };
-            let mask = self.unseen(&batch, env)?;
+            let mask = self.unseen.mask(&batch, env)?;
             let batch = keep(&batch, &mask)?;
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));

@@ -5,16 +5,24 @@
 //! expressions are computed (`functions`).
 
 mod aggregate;
+mod apply;
+pub(crate) mod common_table;
 mod distinct;
 mod filter;
+mod join;
 pub(crate) mod limit;
 mod one_row;
+mod part;
 mod project;
+mod recursive;
 mod repeat;
 pub(crate) mod scan;
+mod set_operation;
 pub(crate) mod sort;
 pub(crate) mod tree;
+mod values;
 mod virtual_scan;
+mod window;
 
 use arrow::record_batch::RecordBatch;
 use types::Result;

@@ -6,6 +6,8 @@
 //! `SELECT DISTINCT ... ORDER BY` all its columns is one sort, too: equal rows are neighbours, so no set of
 //! keys is needed.
 
+use std::borrow::Cow;
+
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
@@ -36,7 +38,7 @@ pub(crate) fn sorted<'p>(
 
 pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
-    keys: &'p [SortKey],
+    keys: Cow<'p, [SortKey]>,
     by: RowOrder,
     /// How many rows are returned at most.
     limit: Option<usize>,
@@ -72,7 +74,12 @@ pub(crate) fn covers_all_columns(keys: &[SortKey], input: &Rel) -> bool {
 }
 
 impl<'p> Sort<'p> {
-    pub fn new(input: BoxOperator<'p>, keys: &'p [SortKey], limit: Option<u64>) -> Result<Self> {
+    pub fn new(
+        input: BoxOperator<'p>,
+        keys: impl Into<Cow<'p, [SortKey]>>,
+        limit: Option<u64>,
+    ) -> Result<Self> {
+        let keys = keys.into();
         let order = keys.iter().map(|k| (k.expr.ty(), k.descending)).collect();
         Ok(Self {
             input,

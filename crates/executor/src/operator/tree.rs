@@ -1,31 +1,30 @@
 //! The tree of operators of a plan.
 
-use planner::plan::{Locking, Rel};
+use planner::plan::Rel;
 use types::Result;
 
+use super::common_table::{self, Scope};
 use super::{
-    BoxOperator, aggregate, distinct, filter, limit, one_row, project, repeat, scan, sort, virtual_scan,
+    BoxOperator, aggregate, apply, distinct, filter, join, limit, one_row, project, recursive, repeat, scan,
+    set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
 
 /// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
-pub(crate) fn build<'p>(
-    rel: &'p Rel,
-    locking: Option<Locking>,
-    env: &mut Env<'_, '_>,
-) -> Result<BoxOperator<'p>> {
+/// `scope`: the common tables that they may use.
+pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
-        Rel::Scan(scan) => scan::open(scan, locking, false, env)?,
+        Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), scan.reads_key(), env)?,
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
-            let input = build(input, locking, env)?;
+            let input = build(input, scope, env)?;
             Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
         Rel::Project { input: source, exprs } => {
-            let project = project::Project::new(build(source, locking, env)?, exprs);
-            match locking {
+            let project = project::Project::new(build(source, scope, env)?, exprs);
+            match source.scan().and_then(|scan| env.locking_of(scan)) {
                 Some(_) => Box::new(project.locking(source)),
                 None => Box::new(project),
             }
@@ -35,38 +34,79 @@ pub(crate) fn build<'p>(
             keys,
             aggregates,
         } => {
-            if let Some(rows) = AggregateRows::of(input, keys, aggregates, locking)? {
+            if env.implied_locking.is_none()
+                && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
+            {
                 return Ok(Box::new(rows));
             }
-            let input = build(input, locking, env)?;
+            let input = build(input, scope, env)?;
             Box::new(aggregate::Aggregate::new(input, keys, aggregates)?)
         }
         Rel::Sort { input, keys, limit } => {
             let limit = limit::count_of(limit.as_ref(), env)?;
             match input.as_ref() {
                 Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
-                    let input = build(input, locking, env)?;
+                    let input = build(input, scope, env)?;
                     Box::new(sort::Sort::new(input, keys, limit)?.distinct())
                 }
-                _ => sort::sorted(build(input, locking, env)?, keys, limit)?,
+                _ => sort::sorted(build(input, scope, env)?, keys, limit)?,
             }
         }
         Rel::Limit { input, offset, count } => {
             let offset = limit::count_of(offset.as_ref(), env)?;
             let count = limit::count_of(count.as_ref(), env)?;
             Box::new(limit::Limit::new(
-                build(input, locking, env)?,
+                build(input, scope, env)?,
                 offset.unwrap_or(0),
                 count,
             ))
         }
         Rel::Repeat { input, times } => {
             let types = input.output_types();
-            Box::new(repeat::Repeat::new(build(input, locking, env)?, *times, types))
+            Box::new(repeat::Repeat::new(build(input, scope, env)?, *times, types))
         }
         Rel::Distinct { input } => {
             let types = input.output_types();
-            Box::new(distinct::Distinct::new(build(input, locking, env)?, types)?)
+            Box::new(distinct::Distinct::new(build(input, scope, env)?, types)?)
+        }
+        Rel::Values { columns, rows } => Box::new(values::Values::new(columns, rows)),
+        Rel::Join(join) => join::open(join, scope, env)?,
+        Rel::LookupJoin(join) => join::open_lookup(join, scope, env)?,
+        Rel::Apply(apply) => apply::open(apply, scope, env)?,
+        Rel::SetOperation {
+            operator,
+            all,
+            left,
+            right,
+        } => set_operation::open(*operator, *all, (left, right), scope, env)?,
+        Rel::With { id, definition, body } => build(body, &scope.with(*id, definition), env)?,
+        Rel::Recursive {
+            seed,
+            step,
+            distinct,
+            columns,
+        } => {
+            let types = distinct.then(|| columns.iter().map(|column| column.ty).collect());
+            Box::new(recursive::Recursive::open(seed, step, types, scope, env)?)
+        }
+        Rel::CommonTable { id, recursive, .. } => {
+            Box::new(common_table::CommonTable::new(*id, *recursive, scope))
+        }
+        Rel::Window {
+            input,
+            partition_by,
+            order_by,
+            frame,
+            calls,
+        } => {
+            let parts = window::WindowParts {
+                partition_by,
+                order_by,
+                frame,
+                calls,
+            };
+            let types = input.output_types();
+            Box::new(window::Window::new(build(input, scope, env)?, types, parts)?)
         }
     })
 }

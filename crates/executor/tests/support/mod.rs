@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod rel;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,6 +15,7 @@ use ddl::{DdlContext, SchemaChanger};
 use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
+use optimizer::{Planned, Surroundings};
 use planner::plan::{Plan, QueryPlan, Route};
 use planner::{BindEnv, Bound};
 use types::array::ColumnView;
@@ -36,6 +39,7 @@ pub struct Conn<'d> {
     pub memory_limit_bytes: usize,
     pub auto_increment: (u64, u64),
     pub explicit_auto_random: bool,
+    pub cte_max_recursion_depth: u64,
     pub interrupt: Arc<Interrupt>,
     pub last_insert_id: u64,
     /// What the last statement warned of: `code message`.
@@ -142,6 +146,7 @@ impl Db {
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
             explicit_auto_random: false,
+            cte_max_recursion_depth: 1000,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
             warnings: Vec::new(),
@@ -158,10 +163,18 @@ impl Db {
 
 impl Conn<'_> {
     pub fn plan(&self, sql: &str, params: &[Value]) -> Result<Plan> {
-        match self.bind(sql, params)? {
-            Bound::Plan { plan, .. } => Ok(plan),
+        match self.planned(sql, params)? {
+            Planned::Plan(planned) => Ok(planned.plan),
             other => panic!("{sql} is no plan: {other:?}"),
         }
+    }
+
+    fn planned(&self, sql: &str, params: &[Value]) -> Result<Planned> {
+        let surroundings = Surroundings {
+            route: Some(Route::Transactional),
+            row_estimate: &|_| 1_000_000,
+        };
+        optimizer::plan(self.bind(sql, params)?, &surroundings)
     }
 
     fn bind(&self, sql: &str, params: &[Value]) -> Result<Bound> {
@@ -183,8 +196,6 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-            route: Some(Route::Transactional),
-            row_estimate: &|_| 1_000_000,
             system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
             check_database: &|_| Ok(()),
@@ -225,18 +236,19 @@ impl Conn<'_> {
             auto_increment: self.auto_increment,
             insert_select: None,
             explicit_auto_random: self.explicit_auto_random,
+            cte_max_recursion_depth: self.cte_max_recursion_depth,
         }
     }
 
     pub fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer> {
         self.warnings.clear();
-        let plan = match self.bind(sql, params)? {
-            Bound::Plan { plan, .. } => plan,
-            Bound::Ddl(ddl) => {
+        let plan = match self.planned(sql, params)? {
+            Planned::Plan(planned) => planned.plan,
+            Planned::Ddl(ddl) => {
                 self.db.changer.execute(&ddl, &self.ddl_context())?;
                 return Ok(Answer::Done(DmlResult::default()));
             }
-            Bound::Command(command) => panic!("{sql} is a command: {command:?}"),
+            Planned::Command(command) => panic!("{sql} is a command: {command:?}"),
         };
         self.run_made(&plan, params)
     }
@@ -247,6 +259,7 @@ impl Conn<'_> {
             Plan::Insert(p) => p.ignore,
             Plan::Update(p) => p.ignore,
             Plan::Delete(p) => p.ignore,
+            Plan::FoundWrite(p) => p.ignore,
             Plan::Query(_) => true,
         };
         let eval = self.eval(params, self.sql_mode.strict && !ignore);
@@ -303,6 +316,7 @@ impl Conn<'_> {
             Plan::Insert(plan) => executor::insert(plan, txn, &ctx),
             Plan::Update(plan) => executor::update(plan, txn, &ctx),
             Plan::Delete(plan) => executor::delete(plan, txn, &ctx),
+            Plan::FoundWrite(plan) => executor::write_found(plan, txn, &ctx),
             Plan::Query(_) => unreachable!(),
         };
         if result.is_err() {

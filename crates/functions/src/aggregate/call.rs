@@ -256,12 +256,24 @@ impl AggregateCall {
         )
     }
 
+    pub(crate) fn out_of_range(&self, kind: &str) -> Error {
+        out_of_range(kind, &self.text())
+    }
+
     /// The call as messages print it.
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let args: Vec<String> = self.args.iter().map(|a| crate::print::expr(a, None)).collect();
         let distinct = if self.distinct { "distinct " } else { "" };
         format!("{}({distinct}{})", self.function.name(), args.join(","))
     }
+}
+
+/// The error for a result that its type does not hold. `text`: the call.
+pub(super) fn out_of_range(kind: &str, text: &str) -> Error {
+    Error::new(
+        errno::ER_DATA_OUT_OF_RANGE,
+        format!("{kind} value is out of range in '{text}'"),
+    )
 }
 
 fn as_number(arg: Expr) -> Expr {

@@ -2,7 +2,7 @@
 
 use arrow::array::ArrayRef;
 use types::array::ColumnBuilder;
-use types::{Error, Result, SqlType, Value, errno};
+use types::{Error, Result, SqlType, Value};
 
 use super::bits::Bits;
 use super::collect::Collected;
@@ -12,7 +12,7 @@ use super::groups::RowGroups;
 use super::mergeable::{MergeableAggregate, MergeableFunction};
 use super::sum::{Sums, doubles, type_of_sum};
 use super::variance::Variances;
-use super::{AggregateCall, AggregateFunction, average_value};
+use super::{AggregateCall, AggregateFunction, average_value, call};
 use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::eval::output::{append, fit_decimal};
@@ -160,10 +160,7 @@ impl GroupedAccumulator {
     }
 
     fn out_of_range(&self, kind: &str) -> Error {
-        Error::new(
-            errno::ER_DATA_OUT_OF_RANGE,
-            format!("{kind} value is out of range in '{}'", self.text),
-        )
+        call::out_of_range(kind, &self.text)
     }
 
     /// Memory held, in bytes, roughly.

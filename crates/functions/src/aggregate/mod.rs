@@ -112,7 +112,7 @@ fn average(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 /// `sum / count`; NULL for no rows. `None` if it has too many digits.
-fn average_value(sum: &Datum<'_>, count: i64, ty: &SqlType) -> Option<Value> {
+pub(crate) fn average_value(sum: &Datum<'_>, count: i64, ty: &SqlType) -> Option<Value> {
     if count == 0 || sum.is_null() {
         return Some(Value::Null);
     }

@@ -79,6 +79,12 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
+/// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 where
+/// their collations do not go together.
+pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
+    common::unify(parts, "UNION", env)
+}
+
 /// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for
 /// JSON: see [`case_operands`].
 pub fn case(

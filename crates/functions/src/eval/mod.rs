@@ -125,6 +125,22 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
     }
 }
 
+/// The truth of a condition for each row of a batch.
+pub fn eval_truths(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<BooleanArray> {
+    let rows = batch.num_rows();
+    if rows <= FEW_ROWS {
+        let truths = (0..rows).map(|i| Ok(truth(&row::evaluate(expr, &Row::Batch(batch, i), ctx)?.datum())));
+        return truths.collect();
+    }
+    match columnar::evaluate(expr, batch, ctx)? {
+        ColumnarValue::Scalar(value) => {
+            let truth = truth(&Datum::of(&value));
+            Ok(std::iter::repeat_n(truth, rows).collect())
+        }
+        ColumnarValue::Array(array) => branches::truths(&array),
+    }
+}
+
 /// Whether one row, given as the values of its columns, satisfies a condition.
 pub fn eval_row_predicate(expr: &Expr, columns: &[Value], ctx: &EvalContext) -> Result<bool> {
     let cell = row::evaluate(expr, &Row::Values(columns), ctx)?;

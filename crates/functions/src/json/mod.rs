@@ -8,7 +8,8 @@
 //! - [`order`], [`key`]: how values compare, and bytes that compare as they do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
 //! - [`convert`]: from SQL values to JSON and back.
-//! - [`read`], [`mod@write`]: the functions.
+//! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema, [`storage`]
+//!   the sizes of documents.
 //!
 //! Why no crate: `docs/dependencies.md`.
 
@@ -18,5 +19,8 @@ mod order;
 pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod read;
+mod returning;
+mod schema;
+mod storage;
 pub(crate) mod value;
 pub(crate) mod write;

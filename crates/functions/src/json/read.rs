@@ -10,6 +10,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 use super::convert::{of_result, parse_argument};
 use super::path::{self, Path};
 use super::value::{Json, write_quoted};
+use super::{returning, schema, storage};
 use crate::call::Binding;
 use crate::call::Call;
 use crate::datum::Datum;
@@ -24,7 +25,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     makes_json("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
     makes_json("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
     of_json("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
-    of_json("json_value", 2, 2, resolve_value, value).nullability(Nullability::Always),
+    of_json("json_value", 2, 7, returning::resolve_value, returning::value)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_unquote", 1, 1, resolve_unquote, unquote),
     of_json("json_quote", 1, 1, resolve_unquote, quote),
     of_json("json_valid", 1, 1, resolve_integer, valid)
@@ -39,6 +42,19 @@ static FUNCTIONS: &[FunctionDef] = &[
     of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
     of_json("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
     of_json("json_pretty", 1, 1, resolve_text, pretty),
+    of_json("json_schema_valid", 2, 2, |_| Ok(SqlType::BOOL), schema::valid),
+    makes_json(
+        "json_schema_validation_report",
+        2,
+        2,
+        resolve_json,
+        schema::report,
+    )
+    .nullability(Nullability::Always),
+    of_json("json_storage_size", 1, 1, resolve_integer, storage::storage_size)
+        .nullability(Nullability::Always),
+    of_json("json_storage_free", 1, 1, resolve_integer, storage::storage_free)
+        .nullability(Nullability::Always),
     makes_json("json_search", 3, MANY, resolve_json, search)
         .sees_null()
         .nullability(Nullability::Always),
@@ -64,10 +80,6 @@ fn long_text() -> SqlType {
 
 fn resolve_text(_: &mut Binding<'_>) -> Result<SqlType> {
     Ok(long_text())
-}
-
-fn resolve_value(_: &mut Binding<'_>) -> Result<SqlType> {
-    Ok(SqlType::varchar(512, Collation::Utf8mb4Bin))
 }
 
 fn resolve_type(_: &mut Binding<'_>) -> Result<SqlType> {
@@ -159,15 +171,6 @@ fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
 fn extract_unquoted(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(match find(call, args)? {
         None => Value::Null,
-        Some(Json::String(text)) => Value::String(text),
-        Some(other) => Value::String(other.to_text()),
-    })
-}
-
-/// JSON_VALUE without RETURNING: text, NULL for JSON null and for what is missing.
-fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(match find(call, args)? {
-        None | Some(Json::Null) => Value::Null,
         Some(Json::String(text)) => Value::String(text),
         Some(other) => Value::String(other.to_text()),
     })

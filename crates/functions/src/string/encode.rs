@@ -2,7 +2,7 @@
 
 use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
 
-use super::{base64, slice, value_of};
+use super::{base64, literal_count, slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::hex_as_number;
 use crate::call::Binding;
@@ -272,7 +272,21 @@ fn quote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
     binding.integer_if_given(2);
-    let length = binding.total_length(0..1).saturating_mul(8);
+    let count = literal_count(binding, 2);
+    if binding.args.len() > 1 && binding.keyword(1)? == "binary" {
+        return Ok(binding.text_result(count.unwrap_or(u32::MAX), Collation::Binary));
+    }
+    let collation = binding.ty(0).collation;
+    let bytes = binding
+        .total_length(0..1)
+        .saturating_mul(collation.charset().max_bytes_per_char());
+    // What MySQL reserves for the weights of a byte.
+    let per_byte = if collation.pads_space() || collation == Collation::Binary {
+        1
+    } else {
+        16
+    };
+    let length = bytes.max(count.unwrap_or(0)).saturating_mul(per_byte);
     Ok(binding.text_result(length, Collation::Binary))
 }
 
@@ -283,17 +297,28 @@ fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let collation = call.arg_type(0).collation;
     let form = args.get(1).map_or(&b""[..], |d| d.bytes());
     let count = args.get(2).map_or(0, super::count_of);
+    if count > call.ctx.max_allowed_packet {
+        return super::too_large(call);
+    }
     if form == b"binary" {
         let mut bytes = encoded(call, text).into_owned();
-        bytes.resize(count.min(call.ctx.max_allowed_packet), 0);
+        if bytes.len() > count {
+            let text = text.to_value().display_text(&call.arg_type(0));
+            let message = format!("Truncated incorrect BINARY({count}) value: '{text}'");
+            call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+        }
+        bytes.resize(count, 0);
         return Ok(Value::Bytes(bytes));
     }
-    let source = if form == b"char" {
-        slice(text, 0, count)
-    } else {
-        text.bytes()
+    let mut source = match form {
+        b"char" => slice(text, 0, count).to_vec(),
+        _ => text.bytes().to_vec(),
     };
+    if form == b"char" && collation.pads_space() {
+        let missing = count.saturating_sub(super::length(text));
+        source.resize(source.len() + missing, b' ');
+    }
     let mut key = Vec::new();
-    collation.sort_key(source, &mut key);
+    collation.weight_string(&source, &mut key);
     Ok(Value::Bytes(key))
 }

@@ -1,9 +1,28 @@
-//! Window functions. Source: manual 12.20 "Window Functions".
+//! Window functions: which there are, and the values of one call over one partition.
+//!
+//! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
+//! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
+//! - [`evaluate`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
+//!
+//! Not here: which rows make a partition and their order (`executor`).
+//!
+//! Source: manual 12.20 "Window Functions".
+
+mod aggregate;
+mod bind;
+mod evaluate;
+mod frames;
+#[cfg(test)]
+mod tests;
 
 use types::SqlType;
 
 use crate::Expr;
 use crate::aggregate::AggregateCall;
+
+pub use bind::bind;
+pub use evaluate::{Partition, evaluate};
+pub use frames::frames;
 
 /// One call of a window function in a query, bound. Arguments are over the columns of the window's input.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +68,9 @@ pub enum FrameUnit {
 
 /// With ROWS, the expression is a non-negative integer without columns: a number of rows. With RANGE, it is
 /// the value at the frame's edge, over the columns of the window's input and of the type of the only sort key:
-/// the current row's key less or plus the offset, so that rows are compared with it. Error 3586 where the
-/// offset is negative or NULL (checked by the binder for constants).
+/// the current row's key less or plus the offset, so that rows are compared with it; under DESC, rows that
+/// precede have greater keys. Error 3586 where the offset is negative or NULL (checked by the binder for
+/// constants).
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {
     UnboundedPreceding,

@@ -114,8 +114,6 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         collation_server: Collation::DEFAULT,
         div_precision_increment: 4,
         time_zone,
-        route: None,
-        row_estimate: &|_| 0,
         system_variable: &no_variable,
         user_variables: &HashMap::new(),
         check_database: &|_| Ok(()),

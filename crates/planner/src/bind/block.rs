@@ -1,13 +1,8 @@
-//! What a query is to the binder today: one query block over one table at most. Every other query that MySQL
-//! has is refused here, by name, with 1235.
+//! A query block with what the query expression around it says.
 
 use std::ops::Deref;
 
-use syntax::ast::{
-    DerivedTable, Expr, IndexHint, Limit, LockingClause, OrderItem, Query, QueryBody, Select, SelectItem,
-    SetOperator, TableRef,
-};
-use types::{Error, Result};
+use syntax::ast::{Expr, Limit, LockingClause, OrderItem, Query, QueryBody, Select, SelectItem};
 
 /// A query block with the clauses that the query expression around it has. The block's own fields are reached
 /// through it.
@@ -16,10 +11,9 @@ pub struct Block<'q> {
     select: &'q Select,
     /// VALUES: rows in place of items and of a table.
     pub values: Option<&'q [Vec<Option<Expr>>]>,
-    pub table: Option<&'q TableRef>,
     pub order_by: &'q [OrderItem],
     pub limit: Option<&'q Limit>,
-    pub locking: Option<&'q LockingClause>,
+    pub locking: &'q [LockingClause],
 }
 
 /// The block of VALUES.
@@ -45,110 +39,52 @@ impl Deref for Block<'_> {
 }
 
 impl<'q> Block<'q> {
-    pub fn of(query: &'q Query) -> Result<Self> {
-        if query.with.is_some() {
-            return Err(Error::not_supported(
-                "WITH (common table expressions)",
-                "run the inner query first",
-            ));
-        }
-        if query.locking.len() > 1 {
-            return Err(Error::not_supported("several locking clauses", "use one"));
-        }
+    /// The block that is the whole body of a query; `None` where the body is none, or has an order, a limit
+    /// or locks of its own and the query around it as well. The query's WITH is not looked at.
+    pub fn of(query: &'q Query) -> Option<Self> {
         let mut block = match &query.body {
-            QueryBody::Select(select) => Self::of_select(select)?,
-            QueryBody::Values(rows) => Self {
-                values: Some(rows),
-                ..Self::bare(&NO_SELECT, None)
-            },
-            QueryBody::Nested(inner) => Self::of(inner)?,
-            QueryBody::SetOperation { rest, .. } => {
-                let name = match rest.first().map(|operand| operand.operator) {
-                    Some(SetOperator::Intersect) => "INTERSECT",
-                    Some(SetOperator::Except) => "EXCEPT",
-                    _ => "UNION",
-                };
-                return Err(Error::not_supported(name, "run the queries one by one"));
-            }
+            QueryBody::Select(select) => Self::bare(select),
+            QueryBody::Values(rows) => Self::of_values(rows),
+            QueryBody::Nested(inner) if inner.with.is_none() => Self::of(inner)?,
+            QueryBody::Nested(_) | QueryBody::SetOperation { .. } => return None,
         };
         let orders = !query.order_by.is_empty() || query.limit.is_some();
-        if orders && (block.limit.is_some() || block.locking.is_some()) {
-            return Err(Error::not_supported(
-                "ORDER BY or LIMIT around a query in parentheses",
-                "",
-            ));
+        let locks = !query.locking.is_empty();
+        let is_whole = block.limit.is_some() || !block.locking.is_empty();
+        if orders && is_whole || locks && !block.locking.is_empty() {
+            return None;
         }
         if !query.order_by.is_empty() {
             block.order_by = &query.order_by;
         }
         block.limit = block.limit.or(query.limit.as_ref());
-        block.locking = query.locking.first().or(block.locking);
-        Ok(block)
-    }
-
-    fn of_select(select: &'q Select) -> Result<Self> {
-        if !select.windows.is_empty() {
-            return Err(no_windows());
+        if locks {
+            block.locking = &query.locking;
         }
-        let table = match select.from.as_slice() {
-            [] => None,
-            tables => Some(only_table(tables).ok_or_else(no_joins)?),
-        };
-        Ok(Self::bare(select, table))
+        Some(block)
     }
 
-    fn bare(select: &'q Select, table: Option<&'q TableRef>) -> Self {
+    /// A block alone.
+    pub fn bare(select: &'q Select) -> Self {
         Self {
             select,
             values: None,
-            table,
             order_by: &[],
             limit: None,
-            locking: None,
+            locking: &[],
         }
     }
 
-    pub fn hints(&self) -> &'q [IndexHint] {
-        match self.table {
-            Some(TableRef::Table(table)) => &table.hints,
-            _ => &[],
+    pub fn of_values(rows: &'q [Vec<Option<Expr>>]) -> Self {
+        Self {
+            values: Some(rows),
+            ..Self::bare(&NO_SELECT)
         }
     }
 }
 
-/// The table or derived table that is all of FROM; `None` where there are several.
-pub fn only_table(tables: &[TableRef]) -> Option<&TableRef> {
-    match tables {
-        [TableRef::Nested(tables)] => only_table(tables),
-        [table @ (TableRef::Table(_) | TableRef::Derived(_))] => Some(table),
-        _ => None,
-    }
-}
-
-/// The query of a derived table, if it is one that FROM can have.
-pub fn query_of_derived(table: &DerivedTable) -> Result<&Query> {
-    let is_select = match &table.query.body {
-        QueryBody::Select(_) => true,
-        QueryBody::SetOperation { first, .. } => matches!(**first, QueryBody::Select(_)),
-        QueryBody::Values(_) | QueryBody::Nested(_) => false,
-    };
-    if table.lateral || table.query.with.is_some() || !is_select {
-        return Err(Error::not_supported(
-            "this kind of subquery in FROM",
-            "run the inner query first",
-        ));
-    }
-    if !table.columns.is_empty() {
-        return Err(Error::not_supported(
-            "names of a derived table's columns after its alias",
-            "give the columns aliases in the query",
-        ));
-    }
-    Ok(&table.query)
-}
-
-/// `(SELECT x)`, without a table: x. Any other subquery is refused.
-pub fn value_of_subquery(query: &Query) -> Result<&Expr> {
+/// `(SELECT x)`, without a table: x.
+pub fn value_of_subquery(query: &Query) -> Option<&Expr> {
     let lone = query.with.is_none()
         && query.order_by.is_empty()
         && query.limit.is_none()
@@ -156,10 +92,10 @@ pub fn value_of_subquery(query: &Query) -> Result<&Expr> {
     match &query.body {
         QueryBody::Nested(inner) if lone => value_of_subquery(inner),
         QueryBody::Select(select) if lone => match select.items.as_slice() {
-            [SelectItem::Expr { expr, .. }] if is_bare(select) && !expr.has_aggregate() => Ok(expr),
-            _ => Err(no_subqueries()),
+            [SelectItem::Expr { expr, .. }] if is_bare(select) && !expr.has_aggregate() => Some(expr),
+            _ => None,
         },
-        _ => Err(no_subqueries()),
+        _ => None,
     }
 }
 
@@ -184,16 +120,4 @@ fn is_bare(select: &Select) -> bool {
         && !rollup
         && having.is_none()
         && windows.is_empty()
-}
-
-pub fn no_subqueries() -> Error {
-    Error::not_supported("subqueries", "run the inner query first")
-}
-
-pub fn no_windows() -> Error {
-    Error::not_supported("window functions", "use GROUP BY")
-}
-
-pub fn no_joins() -> Error {
-    Error::not_supported("joins", "read the tables one by one")
 }

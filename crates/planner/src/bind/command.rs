@@ -9,7 +9,7 @@ use types::{Error, Result};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::NoNames;
+use super::scope::NO_NAMES;
 use crate::command::{Command, Explained, GrantScope, SetItem, Show, TableToLock};
 use crate::env::Bound;
 
@@ -109,7 +109,7 @@ impl Binder<'_> {
 
     /// An expression without columns.
     fn free(&self, expr: &ast::Expr) -> Result<Expr> {
-        self.scalar(expr, &Context::of(&NoNames))
+        self.scalar(expr, &Context::of(&NO_NAMES))
     }
 
     fn split_points(&self, points: &SplitPoints<ast::Expr>) -> Result<SplitPoints<Expr>> {
@@ -171,12 +171,10 @@ impl Binder<'_> {
 
     fn explain(&self, format: ExplainFormat, analyze: bool, statement: &Statement) -> Result<Command> {
         match self.statement(statement)? {
-            Bound::Plan { plan, accesses, .. } => Ok(Command::Explain(Box::new(Explained {
+            bound @ Bound::Statement { .. } => Ok(Command::Explain(Box::new(Explained {
                 format,
                 analyze,
-                plan,
-                accesses,
-                possible_keys: self.possible_keys.take(),
+                bound,
             }))),
             _ => Err(Error::internal("EXPLAIN of what is no plan")),
         }

@@ -7,15 +7,18 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::{NoNames, TableBinding};
+use super::scope::{NO_NAMES, Relation};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
 impl Binder<'_> {
     /// The default value of a column, as an expression. Fails with 1364 where there is none.
-    pub fn default_value(&self, table: &TableBinding, offset: usize) -> Result<Expr> {
-        let column = &table.table.columns[offset];
+    pub fn default_value(&self, table: &Relation, offset: usize) -> Result<Expr> {
+        let Some(table) = table.table() else {
+            return Ok(Expr::null());
+        };
+        let column = &table.columns[offset];
         match &column.default {
             Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
             Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
@@ -93,7 +96,7 @@ impl Binder<'_> {
                 format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
             ));
         }
-        let bound = self.scalar(literal, &Context::of(&NoNames))?;
+        let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
         let bound = if ty.is_numeric() {
             super::literal::as_number(literal, bound)
         } else {

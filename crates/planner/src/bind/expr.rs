@@ -8,24 +8,38 @@ use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
-use super::block::{no_subqueries, no_windows, value_of_subquery};
+use super::block::value_of_subquery;
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
+use super::subquery::Subqueries;
+use super::window::PendingWindow;
+use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 
-/// Positions from here on stand for the results of aggregates while a grouped query is being bound.
-pub const AGGREGATE_BASE: usize = 1 << 40;
+/// The aggregate calls of a query block, and the columns of their results.
+pub type Aggregates = RefCell<Vec<(ColumnId, AggregateCall)>>;
 
 /// Where an expression stands.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub names: &'a dyn Names,
     /// Names inside the arguments of aggregates, where they are others.
     pub argument_names: &'a dyn Names,
     /// Takes the aggregate calls; `None` where there may be none.
-    pub aggregates: Option<&'a RefCell<Vec<AggregateCall>>>,
+    pub aggregates: Option<&'a Aggregates>,
     /// The query has groups, so that ANY_VALUE() is an aggregate.
     pub grouped: bool,
+    /// Takes the calls of window functions; `None` where there may be none.
+    pub windows: Option<&'a RefCell<Vec<PendingWindow>>>,
+    /// Takes the subqueries; `None` where there may be none.
+    pub subqueries: Option<&'a Subqueries>,
+    /// Takes those in the arguments of aggregates.
+    pub argument_subqueries: Option<&'a Subqueries>,
+    /// The place of the query that this is a part of, if it is a subquery.
+    pub outer: Option<&'a Context<'a>>,
+    /// Columns with smaller ids are not this query's.
+    pub first_own: ColumnId,
 }
 
 impl<'a> Context<'a> {
@@ -36,6 +50,21 @@ impl<'a> Context<'a> {
             argument_names: names,
             aggregates: None,
             grouped: false,
+            windows: None,
+            subqueries: None,
+            argument_subqueries: None,
+            outer: None,
+            first_own: ColumnId(0),
+        }
+    }
+
+    /// The arguments of an aggregate here.
+    fn inside_aggregate(&self) -> Self {
+        Self {
+            subqueries: self.argument_subqueries,
+            outer: self.outer,
+            first_own: self.first_own,
+            ..Self::of(self.argument_names)
         }
     }
 }
@@ -145,11 +174,23 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
-            ast::Expr::Subquery(query) => self.hinted(value_of_subquery(query)?, hint, context),
-            ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => {
-                Err(no_subqueries())
-            }
-            ast::Expr::Over { .. } => Err(no_windows()),
+            ast::Expr::Subquery(query) => match value_of_subquery(query) {
+                Some(value) => self.hinted(value, hint, context),
+                None => self.scalar_subquery(query, context),
+            },
+            ast::Expr::Exists(query) => self.exists(query, context),
+            ast::Expr::InSubquery {
+                operand,
+                query,
+                negated,
+            } => self.in_subquery(operand, query, *negated, context),
+            ast::Expr::Quantified {
+                op,
+                operand,
+                quantifier,
+                query,
+            } => self.quantified(*op, operand, *quantifier, query, context),
+            ast::Expr::Over { function, window } => self.over(function, window, context),
             ast::Expr::Default(None) => Err(Error::not_supported(
                 "DEFAULT inside an expression",
                 "name the column: DEFAULT(c)",
@@ -229,8 +270,7 @@ impl Binder<'_> {
         right: &ast::Expr,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let rows = matches!(left, ast::Expr::Row(_)) || matches!(right, ast::Expr::Row(_));
-        if op.is_comparison() && rows {
+        if op.is_comparison() && (is_row(left) || is_row(right)) {
             return self.row_comparison(op, left, right, context);
         }
         let args = if op.is_arithmetic() {
@@ -419,8 +459,7 @@ impl Binder<'_> {
         if !context.grouped || context.aggregates.is_none() || arg.has_aggregate() {
             return self.scalar(arg, context);
         }
-        let inside = Context::of(context.argument_names);
-        let bound = self.scalar(arg, &inside)?;
+        let bound = self.scalar(arg, &context.inside_aggregate())?;
         self.collect("any_value", vec![bound], false, context)
     }
 
@@ -431,20 +470,16 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        if context.aggregates.is_none() || args.iter().any(ast::Expr::has_aggregate) {
+        if args.iter().any(ast::Expr::has_aggregate) {
             return Err(invalid_group_function());
         }
-        let inside = Context::of(context.argument_names);
-        let bound = self.arguments(name, args, &inside)?;
+        let bound = self.arguments(name, args, &context.inside_aggregate())?;
         self.collect(name, bound, distinct, context)
     }
 
     /// Adds a call to the query's aggregates, unless it is there already.
     fn collect(&self, name: &str, args: Vec<Expr>, distinct: bool, context: &Context<'_>) -> Result<Expr> {
-        let Some(aggregates) = context.aggregates else {
-            return Err(invalid_group_function());
-        };
-        self.add_aggregate(aggregate::bind(name, args, distinct, &self.types)?, aggregates)
+        self.add_aggregate(aggregate::bind(name, args, distinct, &self.types)?, context)
     }
 
     fn group_concat(
@@ -457,10 +492,10 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let keys = order_by.iter().map(|item| &item.expr);
         let nested = args.iter().chain(keys).any(ast::Expr::has_aggregate);
-        let Some(aggregates) = context.aggregates.filter(|_| !nested) else {
+        if nested {
             return Err(invalid_group_function());
-        };
-        let inside = Context::of(context.argument_names);
+        }
+        let inside = context.inside_aggregate();
         let bound = self.list(args, &inside)?;
         let mut order = Vec::with_capacity(order_by.len());
         for item in order_by {
@@ -481,20 +516,56 @@ impl Binder<'_> {
             order.push((key, item.descending));
         }
         let call = aggregate::bind_group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
-        self.add_aggregate(call, aggregates)
+        self.add_aggregate(call, context)
     }
 
-    fn add_aggregate(&self, call: AggregateCall, aggregates: &RefCell<Vec<AggregateCall>>) -> Result<Expr> {
-        let mut aggregates = aggregates.borrow_mut();
-        let position = aggregates
-            .iter()
-            .position(|other| *other == call)
-            .unwrap_or_else(|| {
-                aggregates.push(call.clone());
-                aggregates.len() - 1
-            });
-        let column = Expr::column(AGGREGATE_BASE + position, call.ty, call.nullable());
+    /// The result of a call. It is one of the query around if its arguments name columns of that alone.
+    fn add_aggregate(&self, call: AggregateCall, context: &Context<'_>) -> Result<Expr> {
+        if let Some(outer) = context.outer
+            && is_about_outer(&call, context.first_own)
+        {
+            return self.add_aggregate(call, outer);
+        }
+        let aggregates = context.aggregates.ok_or_else(invalid_group_function)?;
+        let column = self.aggregate_column(&call, aggregates);
         Ok(functions::aggregate::result(column, &call))
+    }
+
+    /// The column of a call among a block's aggregates, which it joins unless it is there already.
+    pub fn aggregate_column(&self, call: &AggregateCall, aggregates: &Aggregates) -> Expr {
+        let mut aggregates = aggregates.borrow_mut();
+        let same = aggregates
+            .iter()
+            .find(|(_, other)| other == call)
+            .map(|(id, _)| *id);
+        let id = same.unwrap_or_else(|| {
+            let id = self.new_column();
+            aggregates.push((id, call.clone()));
+            id
+        });
+        Expr::column(id.0, call.ty, call.nullable())
+    }
+}
+
+/// Whether the arguments name columns, and all of them are those of the query around.
+fn is_about_outer(call: &AggregateCall, first_own: ColumnId) -> bool {
+    let mut names_any = false;
+    let mut names_own = false;
+    call.expressions(&mut |arg| {
+        for id in columns_of(arg) {
+            names_any = true;
+            names_own |= id >= first_own;
+        }
+    });
+    names_any && !names_own
+}
+
+/// Whether an operand of a comparison is a row: written as one, or the row of a subquery.
+pub fn is_row(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Row(_) => true,
+        ast::Expr::Subquery(query) => super::subquery::width(query).is_some_and(|width| width > 1),
+        _ => false,
     }
 }
 

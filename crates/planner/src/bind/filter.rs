@@ -5,19 +5,23 @@ use types::{Result, TypeKind, Value};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::{TableBinding, TableNames, WHERE_CLAUSE};
 use syntax::ast;
 
 impl Binder<'_> {
     /// The condition of a WHERE clause.
-    pub fn filter(&self, filter: Option<&ast::Expr>, table: Option<&TableBinding>) -> Result<Option<Expr>> {
-        let names = TableNames {
-            table,
-            clause: WHERE_CLAUSE,
-        };
+    pub fn filter(&self, filter: Option<&ast::Expr>, context: &Context<'_>) -> Result<Option<Expr>> {
         filter
-            .map(|filter| self.with_zero_dates(self.condition(filter, &Context::of(&names))?))
+            .map(|filter| self.with_zero_dates(self.condition(filter, context)?))
             .transpose()
+    }
+
+    /// All of the conditions; `None` where there are none.
+    pub fn all(&self, mut conditions: Vec<Expr>) -> Result<Option<Expr>> {
+        match conditions.len() {
+            0 => Ok(None),
+            1 => Ok(conditions.pop()),
+            _ => self.call("and", conditions).map(Some),
+        }
     }
 
     /// The condition of WHERE or HAVING: a JSON value is tested as AND and NOT do.

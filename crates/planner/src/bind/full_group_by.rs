@@ -11,41 +11,39 @@ use schema::model::{IndexPart, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::Binder;
-use super::expr::AGGREGATE_BASE;
-use super::scope::TableBinding;
-use super::select::BoundSelect;
+use super::scope::Scope;
+use super::select::BoundBlock;
+use crate::conjuncts::conjuncts;
+use crate::logical::{ColumnId, columns_of};
 
 impl Binder<'_> {
     /// Fails with 1055, 1140, 3065 or 3066.
-    pub fn check_grouping(&self, select: &BoundSelect<'_>) -> Result<()> {
-        if !self.env.sql_mode.only_full_group_by {
+    pub fn check_grouping(&self, block: &BoundBlock) -> Result<()> {
+        if !self.env.sql_mode.only_full_group_by || block.scope.relations.is_empty() {
             return Ok(());
         }
-        let Some(table) = &select.table else {
-            return Ok(());
-        };
-        if select.grouped {
-            let determined = determined(select, &table.table);
-            for (position, item) in select.items.iter().enumerate() {
-                check_grouping_calls(&item.expr, select)?;
-                check(&item.expr, &determined, select, table, "SELECT list", position)?;
+        if block.grouped {
+            let determined = block.grouping().determined();
+            for (position, item) in block.items.iter().enumerate() {
+                check_grouping_calls(&item.expr, block)?;
+                check(&item.expr, &determined, block, "SELECT list", position)?;
             }
             // One row needs no order.
-            if !select.keys.is_empty() {
-                for (position, key) in select.order_by.iter().enumerate() {
-                    check(&key.expr, &determined, select, table, "ORDER BY clause", position)?;
+            if !block.keys.is_empty() {
+                for (position, key) in block.order_by.iter().enumerate() {
+                    check(&key.expr, &determined, block, "ORDER BY clause", position)?;
                 }
             }
         }
-        if select.distinct {
-            check_distinct(select, table)?;
+        if block.distinct {
+            check_distinct(block)?;
         }
         Ok(())
     }
 }
 
 /// What GROUPING() is asked about has to be a key.
-fn check_grouping_calls(expr: &Expr, select: &BoundSelect<'_>) -> Result<()> {
+fn check_grouping_calls(expr: &Expr, select: &BoundBlock) -> Result<()> {
     let mut wrong = None;
     expr.walk(&mut |e| {
         if let Expr::Call { function, args, .. } = e
@@ -64,19 +62,19 @@ fn check_grouping_calls(expr: &Expr, select: &BoundSelect<'_>) -> Result<()> {
 
 fn check(
     expr: &Expr,
-    determined: &HashSet<usize>,
-    select: &BoundSelect<'_>,
-    table: &TableBinding,
+    determined: &HashSet<ColumnId>,
+    select: &BoundBlock,
     place: &str,
     position: usize,
 ) -> Result<()> {
     if select.keys.contains(expr) {
         return Ok(());
     }
-    let Some(column) = first_column(expr, &|column| !determined.contains(&column)) else {
+    let is_free = |column: ColumnId| !determined.contains(&column);
+    let Some(column) = first_column(expr, select, &is_free) else {
         return Ok(());
     };
-    let (number, column) = (position + 1, table.qualified(column));
+    let (number, column) = (position + 1, qualified(&select.scope, column));
     Err(if select.keys.is_empty() {
         Error::new(
             errno::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
@@ -98,13 +96,13 @@ fn check(
 }
 
 /// ORDER BY of a DISTINCT query must be about what it shows.
-fn check_distinct(select: &BoundSelect<'_>, table: &TableBinding) -> Result<()> {
+fn check_distinct(select: &BoundBlock) -> Result<()> {
     let shown = |expr: &Expr| select.items.iter().any(|item| item.expr == *expr);
     for (position, key) in select.order_by.iter().enumerate() {
         if shown(&key.expr) {
             continue;
         }
-        if super::select::refers_to_aggregate(&key.expr) {
+        if select.refers_to_aggregate(&key.expr) {
             return Err(Error::new(
                 crate::errno::ER_AGGREGATE_IN_ORDER_NOT_SELECT,
                 format!(
@@ -114,15 +112,22 @@ fn check_distinct(select: &BoundSelect<'_>, table: &TableBinding) -> Result<()> 
                 ),
             ));
         }
-        let is_shown = |column: usize| select.items.iter().any(|item| item.column == Some(column));
-        if let Some(column) = first_column(&key.expr, &|column| !is_shown(column)) {
+        let is_hidden = |column: ColumnId| {
+            let of_item = |id: ColumnId| select.scope.of_id(id);
+            let column = of_item(column);
+            !select
+                .items
+                .iter()
+                .any(|item| item.column.is_some() && item.column == column)
+        };
+        if let Some(column) = first_column(&key.expr, select, &is_hidden) {
             return Err(Error::new(
                 errno::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(
                     "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; \
                      this is incompatible with DISTINCT",
                     position + 1,
-                    table.qualified(column)
+                    qualified(&select.scope, column)
                 ),
             ));
         }
@@ -130,17 +135,27 @@ fn check_distinct(select: &BoundSelect<'_>, table: &TableBinding) -> Result<()> 
     Ok(())
 }
 
-/// The first column of the table in an expression for which `wanted` holds.
-fn first_column(expr: &Expr, wanted: &dyn Fn(usize) -> bool) -> Option<usize> {
+fn qualified(scope: &Scope, column: ColumnId) -> String {
+    match scope.of_id(column) {
+        Some(column) => scope.relation(column).qualified(column.position),
+        None => String::new(),
+    }
+}
+
+/// The first column of the block's relations in an expression, its subqueries and windows included, for which
+/// `wanted` holds.
+fn first_column(expr: &Expr, select: &BoundBlock, wanted: &dyn Fn(ColumnId) -> bool) -> Option<ColumnId> {
     let mut found = None;
     expr.walk(&mut |e| {
-        if let Expr::Column { index, .. } = e
-            && *index < AGGREGATE_BASE
-            && found.is_none()
-            && wanted(*index)
-        {
-            found = Some(*index);
-        }
+        let Expr::Column { index, .. } = e else {
+            return;
+        };
+        let id = ColumnId(*index);
+        let is_wanted = |id: &ColumnId| select.scope.owns(*id) && wanted(*id);
+        found = found.or_else(|| match is_wanted(&id) {
+            true => Some(id),
+            false => select.above.outer_columns_of(id).into_iter().find(is_wanted),
+        });
     });
     found
 }
@@ -149,51 +164,81 @@ fn first_column(expr: &Expr, wanted: &dyn Fn(usize) -> bool) -> Option<usize> {
 /// list may be.)
 const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
 
-/// Columns that have one value per group.
-fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
-    let mut determined: HashSet<usize> = select.keys.iter().filter_map(column_of).collect();
-    let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
-    let mut not_null: HashSet<usize> = HashSet::new();
-    for conjunct in crate::access::conjuncts(select.filter.as_ref()) {
-        let Expr::Call { function, args, .. } = conjunct else {
-            continue;
-        };
-        if NOT_TRUE_OF_NULL.contains(&function.0.name) {
-            not_null.extend(args.iter().filter_map(column_of));
-        }
-        if let ("=", [left, right]) = (function.0.name, args.as_slice()) {
-            equalities.extend([(left, right), (right, left)]);
-        }
-    }
-    loop {
-        let before = determined.len();
-        for (left, right) in &equalities {
-            let known = column_of(right).map_or(right.is_constant(), |column| determined.contains(&column));
-            if let (Some(column), true) = (column_of(left), known) {
-                determined.insert(column);
+/// What decides which columns have one value per group.
+pub struct Grouping<'a> {
+    pub scope: &'a Scope,
+    pub keys: &'a [Expr],
+    /// Conditions of WHERE and of joins.
+    pub conditions: Vec<&'a Expr>,
+}
+
+impl Grouping<'_> {
+    /// Columns that have one value per group.
+    fn determined(&self) -> HashSet<ColumnId> {
+        let mut determined: HashSet<ColumnId> = self.keys.iter().filter_map(column_of).collect();
+        let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
+        let mut not_null: HashSet<ColumnId> = HashSet::new();
+        for conjunct in self
+            .conditions
+            .iter()
+            .flat_map(|condition| conjuncts(Some(condition)))
+        {
+            let Expr::Call { function, args, .. } = conjunct else {
+                continue;
+            };
+            if NOT_TRUE_OF_NULL.contains(&function.0.name) {
+                not_null.extend(args.iter().filter_map(column_of));
+            }
+            if let ("=", [left, right]) = (function.0.name, args.as_slice()) {
+                equalities.extend([(left, right), (right, left)]);
             }
         }
-        if unique_keys(table, &not_null).any(|key| key.iter().all(|column| determined.contains(column))) {
-            determined.extend(0..table.columns.len());
-        }
-        if determined.len() == before {
-            return determined;
+        // A column of a query around has one value.
+        let is_given = |expr: &Expr| columns_of(expr).iter().all(|id| !self.scope.owns(*id));
+        loop {
+            let before = determined.len();
+            for (left, right) in &equalities {
+                let known = column_of(right).map_or_else(
+                    || is_given(right) && functions::is_deterministic(right),
+                    |column| !self.scope.owns(column) || determined.contains(&column),
+                );
+                if let (Some(column), true) = (column_of(left), known) {
+                    determined.insert(column);
+                }
+            }
+            for relation in &self.scope.relations {
+                let Some(table) = relation.table() else {
+                    continue;
+                };
+                let has_value = |offset: usize| {
+                    !table.columns[offset].nullable || not_null.contains(&relation.id(offset))
+                };
+                let is_determined = |offset: &usize| determined.contains(&relation.id(*offset));
+                if unique_keys(table, &has_value).any(|key| key.iter().all(is_determined)) {
+                    determined.extend((0..table.columns.len()).map(|offset| relation.id(offset)));
+                }
+            }
+            if determined.len() == before {
+                return determined;
+            }
         }
     }
 }
 
-fn column_of(expr: &Expr) -> Option<usize> {
+fn column_of(expr: &Expr) -> Option<ColumnId> {
     match expr.without_padding() {
-        Expr::Column { index, .. } => Some(*index),
+        Expr::Column { index, .. } => Some(ColumnId(*index)),
         _ => None,
     }
 }
 
-/// Columns of each key that no two rows share, given that these columns are not NULL.
-fn unique_keys<'t>(table: &'t Table, not_null: &'t HashSet<usize>) -> impl Iterator<Item = Vec<usize>> + 't {
+/// Columns of each key that no two rows share, given which columns are not NULL.
+fn unique_keys<'t>(
+    table: &'t Table,
+    has_value: &'t dyn Fn(usize) -> bool,
+) -> impl Iterator<Item = Vec<usize>> + 't {
     let primary: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
     let primary = (!primary.is_empty()).then_some(primary);
-    let has_value = |column: usize| !table.columns[column].nullable || not_null.contains(&column);
     let secondary = table.indexes.iter().filter(move |index| {
         let whole = |part: &IndexPart| part.prefix.is_none() && has_value(part.column);
         index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)

@@ -1,21 +1,28 @@
 //! Grouped queries: expressions over a table's rows, made over the rows of its groups.
 
+use std::collections::BTreeSet;
+
 use functions::Expr;
-use functions::aggregate::{self, AggregateCall};
+use functions::aggregate;
 use functions::bind;
 use types::{Error, Result, SqlType, Value};
 
 use super::Binder;
-use super::expr::{AGGREGATE_BASE, invalid_group_function};
+use super::expr::{Aggregates, invalid_group_function};
+use super::window::PendingWindow;
+use crate::logical::ColumnId;
 use crate::plan::SortKey;
 
-/// The output of an aggregation while expressions above it are rewritten: keys first, then aggregates.
+/// The output of an aggregation while expressions above it are rewritten.
 pub struct Groups<'a, 'b> {
     pub binder: &'a Binder<'b>,
     pub keys: &'a [Expr],
-    /// WITH ROLLUP: behind the keys comes the number of those that are rolled up.
-    pub rollup: bool,
-    pub aggregates: Vec<AggregateCall>,
+    pub key_ids: &'a [ColumnId],
+    /// WITH ROLLUP: the number of the keys that are rolled up.
+    pub rollup: Option<ColumnId>,
+    pub aggregates: &'a Aggregates,
+    /// The columns of the rows that are grouped.
+    pub below: &'a BTreeSet<ColumnId>,
 }
 
 impl Groups<'_, '_> {
@@ -23,36 +30,46 @@ impl Groups<'_, '_> {
     /// value of the group's first row: it has been checked that this is the only one, or that any will do.
     pub fn rewrite(&mut self, expr: &Expr) -> Result<Expr> {
         if let Some(key) = self.keys.iter().position(|key| key == expr) {
-            let nullable = self.rollup || expr.nullable();
+            let nullable = self.rollup.is_some() || expr.nullable();
             return Ok(Expr::Column {
-                index: key,
+                index: self.key_ids[key].0,
                 ty: expr.ty(),
                 nullable,
                 label: label_of(expr),
             });
         }
         Ok(match expr {
-            Expr::Column {
-                index, ty, nullable, ..
-            } if *index >= AGGREGATE_BASE => {
-                Expr::column(self.first_aggregate() + index - AGGREGATE_BASE, *ty, *nullable)
+            Expr::Column { index, .. } if self.below.contains(&ColumnId(*index)) => {
+                self.first_of_group(expr)?
             }
-            Expr::Column { .. } => self.first_of_group(expr)?,
             Expr::Call { function, args, .. } if function.0.name == "grouping" => self.grouping(args)?,
             _ => expr.of_parts(&mut |part| self.rewrite(part))?,
         })
     }
 
-    /// Position of the first aggregate's result.
-    fn first_aggregate(&self) -> usize {
-        self.keys.len() + usize::from(self.rollup)
+    /// The window and the arguments of a call, which is made above the aggregation.
+    pub fn rewrite_window(&mut self, pending: &mut PendingWindow) -> Result<()> {
+        for expr in &mut pending.window.partition_by {
+            *expr = self.rewrite(expr)?;
+        }
+        for key in &mut pending.window.order_by {
+            key.expr = self.rewrite(&key.expr)?;
+        }
+        let mut result = Ok(());
+        let mut rewrite = |expr: &mut Expr| match self.rewrite(expr) {
+            Ok(mapped) => *expr = mapped,
+            Err(error) => result = Err(error),
+        };
+        pending.window.frame.expressions_mut(&mut rewrite);
+        pending.call.expressions_mut(&mut rewrite);
+        result
     }
 
     /// `GROUPING(a, b)`: a bit for each key, set where it is rolled up.
     fn grouping(&self, args: &[Expr]) -> Result<Expr> {
-        if !self.rollup {
+        let Some(rollup) = self.rollup else {
             return Err(invalid_group_function());
-        }
+        };
         let mut bits: Option<Expr> = None;
         for (position, arg) in args.iter().enumerate() {
             let Some(key) = self.keys.iter().position(|key| key == arg) else {
@@ -60,7 +77,7 @@ impl Groups<'_, '_> {
             };
             let bit = rolled_up(
                 self.binder,
-                Expr::column(self.keys.len(), SqlType::BIGINT, true),
+                Expr::column(rollup.0, SqlType::BIGINT, false),
                 key,
                 self.keys.len(),
             )?;
@@ -84,17 +101,14 @@ impl Groups<'_, '_> {
 
     fn first_of_group(&mut self, column: &Expr) -> Result<Expr> {
         let call = aggregate::bind("any_value", vec![column.clone()], false, &self.binder.types)?;
-        let position = match self.aggregates.iter().position(|other| *other == call) {
-            Some(position) => position,
-            None => {
-                self.aggregates.push(call);
-                self.aggregates.len() - 1
-            }
+        let index = match self.binder.aggregate_column(&call, self.aggregates) {
+            Expr::Column { index, .. } => index,
+            _ => return Err(Error::internal("the result of an aggregate is no column")),
         };
         // Without GROUP BY there is a group even where there is no row.
         let nullable = column.nullable() || self.keys.is_empty();
         Ok(Expr::Column {
-            index: self.first_aggregate() + position,
+            index,
             ty: column.ty(),
             nullable,
             label: label_of(column),
@@ -102,32 +116,19 @@ impl Groups<'_, '_> {
     }
 }
 
-/// What the keys of a query WITH ROLLUP are grouped as, for rows that come once more than there are keys: in
-/// copy n the last n keys are NULL; and the copy's number, so that these NULLs are not taken for values.
-/// `copy` is its column.
-pub fn rolled_keys(binder: &Binder<'_>, keys: Vec<Expr>, copy: &Expr) -> Result<Vec<Expr>> {
-    let count = keys.len();
-    let mut rolled = Vec::with_capacity(count + 1);
-    for (position, key) in keys.into_iter().enumerate() {
-        let is_rolled = rolled_up(binder, copy.clone(), position, count)?;
-        rolled.push(Expr::Case {
-            ty: key.ty(),
-            branches: vec![(binder.call("not", vec![is_rolled])?, key)],
-            otherwise: None,
-        });
-    }
-    rolled.push(copy.clone());
-    Ok(rolled)
-}
-
 /// The order that groups WITH ROLLUP come in: by the keys, and behind each group of groups the one that sums
 /// it up.
-pub fn rollup_order(binder: &Binder<'_>, keys: &[Expr]) -> Result<Vec<SortKey>> {
-    let copy = Expr::column(keys.len(), SqlType::BIGINT, true);
+pub fn rollup_order(
+    binder: &Binder<'_>,
+    keys: &[Expr],
+    key_ids: &[ColumnId],
+    rollup: ColumnId,
+) -> Result<Vec<SortKey>> {
+    let copy = Expr::column(rollup.0, SqlType::BIGINT, false);
     let mut order = Vec::with_capacity(keys.len() * 2);
     for (position, key) in keys.iter().enumerate() {
         let is_rolled = rolled_up(binder, copy.clone(), position, keys.len())?;
-        for expr in [is_rolled, Expr::column(position, key.ty(), true)] {
+        for expr in [is_rolled, Expr::column(key_ids[position].0, key.ty(), true)] {
             order.push(SortKey {
                 expr,
                 descending: false,

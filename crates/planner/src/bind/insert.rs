@@ -4,67 +4,70 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
-use super::block::Block;
 use super::expr::Context;
+use super::output::Item;
+use super::query::{BoundQuery, QueryColumn};
 use super::scope::{
-    FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
+    ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
+use super::subquery::Subqueries;
 use super::write::assigned_column;
+use crate::logical::{
+    Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
+    columns_of,
+};
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, ExecutionCache, InsertMode, InsertPlan, InsertSource};
+use crate::plan::ResultColumn;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
-    pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
-        let table = self.table(&insert.table)?;
-        let table = TableBinding {
-            alias: table.name.clone(),
-            table,
-            as_of: None,
-            rows: None,
-            pads: self.env.sql_mode.pad_char_to_full_length,
-        };
-        self.refuse_virtual(&table)?;
+    pub fn insert(&self, insert: &Insert) -> Result<LogicalInsert> {
+        let found = self.table(&insert.table)?;
+        // The columns of the row that is there and of the row that is inserted: ids that are offsets.
+        let first = self.new_columns(found.columns.len() * 2);
+        let table = Relation::of_table(
+            found.clone(),
+            &found.name,
+            first,
+            self.env.sql_mode.pad_char_to_full_length,
+        );
+        self.refuse_virtual(&found)?;
         self.accesses
-            .add(&table.table, &table.alias, privileges(insert), LockMode::Write);
+            .add(&found, &table.alias, privileges(insert), LockMode::Write);
         let columns = target_columns(insert, &table)?;
         let mut read = None;
         let source = match &insert.rows {
-            InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
+            InsertRows::Values(rows) => {
+                self.written.borrow_mut().push(found.id);
+                self.rows(insert, rows, &columns, &table)?
+            }
             InsertRows::Query(query) => {
-                let mut bound = self.bind_select(Block::of(query)?)?;
-                self.check_grouping(&bound)?;
-                // FOUND_ROWS() counts rows that are sent to a client.
-                bound.counts_all_rows = false;
-                if bound.items.len() != columns.len() {
+                let mut bound = self.query(query, None)?;
+                if bound.columns.len() != columns.len() {
                     return Err(wrong_value_count(1));
                 }
-                // The rows of a grouped query are not those of the table, so ON DUPLICATE KEY UPDATE cannot
-                // name its columns.
-                if let (false, Some(table)) = (bound.grouped, &bound.table) {
-                    read = Some(ReadTable {
-                        table: table.clone(),
-                        items: bound.items.iter().map(|item| item.column).collect(),
-                    });
-                }
-                // The query reads in the transaction that writes.
-                InsertSource::Query(Box::new(self.plan_query(bound, false)?))
+                // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
+                // name their columns.
+                read = bound
+                    .block
+                    .take()
+                    .map(|(scope, items)| ReadTables { scope, items });
+                LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
         let mode = if insert.replace {
-            InsertMode::Replace
+            LogicalInsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
-            InsertMode::Insert
+            LogicalInsertMode::Insert
         } else {
-            InsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
+            LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
-        Ok(InsertPlan {
-            table: table.table,
+        Ok(LogicalInsert {
+            table: found,
             columns,
             source,
             mode,
             ignore: insert.ignore,
-            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -73,37 +76,103 @@ impl Binder<'_> {
         insert: &Insert,
         rows: &[Vec<Option<ast::Expr>>],
         columns: &[usize],
-        table: &TableBinding,
-    ) -> Result<InsertSource> {
-        let names = TableNames {
-            table: Some(table),
+        table: &Relation,
+    ) -> Result<LogicalInsertSource> {
+        let scope = Scope::of(table.clone());
+        let names = ScopeNames {
+            scope: &scope,
             clause: FIELD_LIST,
+            outer: None,
         };
-        let context = Context::of(&names);
         let mut bound = Vec::with_capacity(rows.len());
+        let mut subqueries = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
             let defaults = row.is_empty() && insert.columns.is_empty();
             if row.len() != columns.len() && !defaults {
                 return Err(wrong_value_count(number + 1));
             }
+            let of_row = Subqueries::default();
+            let context = Context {
+                subqueries: Some(&of_row),
+                ..Context::of(&names)
+            };
             let mut values = Vec::with_capacity(columns.len());
             for (position, &column) in columns.iter().enumerate() {
                 let value = row.get(position).and_then(Option::as_ref);
                 values.push(self.assigned(value, table, column, &context)?);
             }
             bound.push(values);
+            subqueries.push(of_row);
         }
-        Ok(InsertSource::Values(bound))
+        if subqueries.iter().all(Subqueries::is_empty) {
+            return Ok(LogicalInsertSource::Values(bound));
+        }
+        self.rows_of_queries(bound, subqueries, columns, table)
+    }
+
+    /// VALUES with subqueries: each row is a query without a table.
+    fn rows_of_queries(
+        &self,
+        rows: Vec<Vec<Option<Expr>>>,
+        subqueries: Vec<Subqueries>,
+        columns: &[usize],
+        table: &Relation,
+    ) -> Result<LogicalInsertSource> {
+        let mut operands = Vec::with_capacity(rows.len());
+        for (row, subqueries) in rows.into_iter().zip(subqueries) {
+            let mut exprs = Vec::with_capacity(row.len());
+            for (value, &column) in row.into_iter().zip(columns) {
+                let value = match value {
+                    Some(value) => value,
+                    None => self.default_value(table, column)?,
+                };
+                if columns_of(&value)
+                    .into_iter()
+                    .any(|id| table.position(id).is_some())
+                {
+                    return Err(Error::not_supported(
+                        "columns of the row itself beside subqueries in VALUES",
+                        "use INSERT ... SELECT",
+                    ));
+                }
+                exprs.push(value);
+            }
+            let (root, ids) = self.projected(subqueries.applied_to(Logical::OneRow), &exprs);
+            let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
+                id,
+                ty: expr.ty(),
+                nullable: expr.nullable(),
+                result: ResultColumn::unnamed("", expr.ty(), expr.nullable()),
+                expr,
+            });
+            operands.push(BoundQuery {
+                root,
+                columns: columns.collect(),
+                limit_of_output: None,
+                max_execution: None,
+                in_order: false,
+                block: None,
+            });
+        }
+        let bound = match operands.len() {
+            1 => operands.pop(),
+            _ => {
+                let operators = vec![(SetOperator::Union, true); operands.len() - 1];
+                Some(self.combined(operands, operators)?)
+            }
+        };
+        let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;
+        Ok(LogicalInsertSource::Query(Box::new(bound.into_logical())))
     }
 
     fn on_duplicate(
         &self,
         insert: &Insert,
-        table: &TableBinding,
+        table: &Relation,
         columns: &[usize],
-        read: Option<&ReadTable>,
-    ) -> Result<Vec<Assignment>> {
+        read: Option<&ReadTables>,
+    ) -> Result<Vec<LogicalAssignment>> {
         let names = DuplicateNames {
             binder: self,
             table,
@@ -117,7 +186,7 @@ impl Binder<'_> {
         for assignment in &insert.on_duplicate {
             let column = assigned_column(table, &assignment.column)?;
             let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
-            assignments.push(Assignment { column, value });
+            assignments.push(LogicalAssignment { column, value });
         }
         Ok(assignments)
     }
@@ -135,9 +204,9 @@ fn privileges(insert: &Insert) -> PrivilegeSet {
 }
 
 /// Offsets of the columns that values are given for.
-fn target_columns(insert: &Insert, table: &TableBinding) -> Result<Vec<usize>> {
+fn target_columns(insert: &Insert, table: &Relation) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        return Ok(table.table.public_columns().collect());
+        return Ok(table.positions());
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
@@ -161,19 +230,18 @@ fn wrong_value_count(row: usize) -> Error {
     )
 }
 
-/// The table of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
-struct ReadTable {
-    table: TableBinding,
-    /// The column that each item of the select list simply is.
-    items: Vec<Option<usize>>,
+/// The tables of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
+struct ReadTables {
+    scope: Scope,
+    items: Vec<Item>,
 }
 
 /// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at
 /// `n..2n`.
 struct DuplicateNames<'a, 'b> {
     binder: &'a Binder<'b>,
-    table: &'a TableBinding,
-    read: Option<&'a ReadTable>,
+    table: &'a Relation,
+    read: Option<&'a ReadTables>,
     alias: Option<&'a RowAlias>,
     /// Target columns, which the alias's columns name in order.
     columns: &'a [usize],
@@ -200,23 +268,19 @@ impl DuplicateNames<'_, '_> {
     fn new_value(&self, offset: usize) -> Expr {
         let mut column = self.table.stored(offset);
         if let Expr::Column { index, nullable, .. } = &mut column {
-            *index += self.table.table.columns.len();
+            *index += self.table.table().map_or(0, |table| table.columns.len());
             *nullable = true;
         }
         self.table.shown(column)
     }
 
-    /// A column of the table that is read: its value is at hand where it was selected for a column of the
-    /// same type.
-    fn of_read(&self, read: &ReadTable, offset: usize) -> Result<Expr> {
-        let ty = read.table.table.columns.get(offset).map(|c| c.ty);
-        let target = read
-            .items
-            .iter()
-            .zip(self.columns)
-            .find(|(item, target)| {
-                **item == Some(offset) && self.table.table.columns.get(**target).map(|c| c.ty) == ty
-            })
+    /// A column of a table that is read: its value is at hand where it was selected for a column of the same
+    /// type.
+    fn of_read(&self, read: &ReadTables, column: ColumnRef) -> Result<Expr> {
+        let ty = read.scope.column(column).ty();
+        let mut pairs = read.items.iter().zip(self.columns);
+        let target = pairs
+            .find(|(item, target)| item.column == Some(column) && self.table.stored(**target).ty() == ty)
             .map(|(_, target)| *target);
         target.map(|target| self.new_value(target)).ok_or_else(|| {
             Error::not_supported(
@@ -254,16 +318,19 @@ impl Names for DuplicateNames<'_, '_> {
         if let Some(offset) = self.of_alias(name) {
             return Ok(self.new_value(offset));
         }
-        let read = self.read.and_then(|read| Some((read, read.table.find(name)?)));
+        let read = match self.read {
+            Some(read) => read.scope.find(name, FIELD_LIST)?.map(|column| (read, column)),
+            None => None,
+        };
         match (self.table.find(name), read) {
             (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
             (Some(offset), None) => Ok(self.table.column(offset)),
-            (None, Some((read, offset))) => self.of_read(read, offset),
+            (None, Some((read, column))) => self.of_read(read, column),
             (None, None) => Err(unknown_column(name, FIELD_LIST)),
         }
     }
 
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         match self.table.find(name) {
             Some(offset) => Ok((self.table, offset)),
             None => Err(unknown_column(name, FIELD_LIST)),

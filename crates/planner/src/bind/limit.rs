@@ -6,7 +6,7 @@ use types::{Result, SqlType, Value};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::NoNames;
+use super::scope::NO_NAMES;
 use syntax::ast::{self, Limit};
 
 /// How many rows are wanted.
@@ -30,7 +30,7 @@ impl Binder<'_> {
 
     fn row_count(&self, expr: &ast::Expr) -> Result<Expr> {
         let unsigned = SqlType::BIGINT_UNSIGNED;
-        let bound = self.hinted(expr, Some(unsigned), &Context::of(&NoNames))?;
+        let bound = self.hinted(expr, Some(unsigned), &Context::of(&NO_NAMES))?;
         Ok(match bound {
             Expr::Literal {
                 value: Value::Int(count),
@@ -41,30 +41,6 @@ impl Binder<'_> {
             other => implicit_cast(other, unsigned),
         })
     }
-
-    /// How many rows an operator below LIMIT has to make: count plus offset, nothing where there is no LIMIT.
-    pub fn rows_wanted(&self, limit: &BoundLimit) -> Result<Option<Expr>> {
-        let Some(count) = &limit.count else {
-            return Ok(None);
-        };
-        let Some(offset) = &limit.offset else {
-            return Ok(Some(count.clone()));
-        };
-        if let (Some(count), Some(offset)) = (literal_count(count), literal_count(offset)) {
-            return Ok(Some(unsigned(count.saturating_add(offset))));
-        }
-        // `LIMIT ?, 18446744073709551615` means all the rest: the sum must not overflow.
-        let small = |e: &Expr| self.call("<=", vec![e.clone(), unsigned(u64::MAX / 4)]);
-        let both = self.call("and", vec![small(count)?, small(offset)?])?;
-        let count = implicit_cast(count.clone(), SqlType::BIGINT_UNSIGNED);
-        let offset = implicit_cast(offset.clone(), SqlType::BIGINT_UNSIGNED);
-        let sum = self.call("+", vec![count, offset])?;
-        functions::bind::case(None, vec![(both, sum)], Some(unsigned(u64::MAX)), &self.types).map(Some)
-    }
-}
-
-pub fn unsigned(count: u64) -> Expr {
-    Expr::literal(Value::UInt(count), SqlType::BIGINT_UNSIGNED)
 }
 
 /// The number, if it is a literal.

@@ -3,8 +3,8 @@
 //! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by
 //!   `functions::bind`.
 //! - [`scope`]: what a name can mean where it stands.
-//! - [`block`]: which queries the binder takes. [`select`], [`grouping`], [`output`]: queries;
-//!   [`crate::access`] then chooses how the table is read and [`crate::build`] puts the operators together.
+//! - [`mod@query`]: query expressions. [`common_table`]: WITH. [`mod@from`]: FROM. [`select`]: query blocks, with
+//!   [`grouping`], [`mod@window`], [`output`]. [`subquery`]: subqueries in expressions.
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
@@ -12,12 +12,12 @@ mod block;
 mod collation;
 mod column;
 mod command;
+mod common_table;
 mod default_value;
 mod definition;
-mod derived;
-mod existence;
 mod expr;
 mod filter;
+mod from;
 mod full_group_by;
 pub(crate) mod grouping;
 mod insert;
@@ -26,11 +26,14 @@ mod literal;
 mod name_lookup;
 mod output;
 mod parameter;
+mod query;
 mod result_column;
 mod row_compare;
 mod scope;
 mod select;
+mod subquery;
 mod values;
+mod window;
 mod write;
 
 use std::cell::{Cell, RefCell};
@@ -42,17 +45,13 @@ use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
 use crate::env::{BindEnv, Bound};
+use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
-use crate::plan::Plan;
 use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
-pub(crate) use expr::AGGREGATE_BASE;
-pub(crate) use limit::{BoundLimit, literal_count, unsigned};
-pub(crate) use result_column::result_column;
-pub(crate) use scope::TableBinding;
-pub(crate) use select::{BoundSelect, refers_to_aggregate};
+use result_column::result_column;
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///
@@ -114,8 +113,17 @@ pub(crate) struct Binder<'a> {
     pub assigns: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
-    /// The candidate indexes, for EXPLAIN.
-    pub possible_keys: RefCell<Vec<String>>,
+    /// The ids of the tables that the statement writes to.
+    written: RefCell<Vec<i64>>,
+    /// How many derived tables and common table expressions are around what is being bound.
+    derived_depth: Cell<usize>,
+    /// How many columns and common table expressions have an id.
+    columns: Cell<usize>,
+    table_expressions: Cell<usize>,
+    /// The common table expressions whose names are known here, the innermost last.
+    common_tables: RefCell<Vec<common_table::KnownTable>>,
+    /// The named windows of the blocks that are being bound, the innermost last.
+    windows: RefCell<Vec<Vec<ast::NamedWindow>>>,
 }
 
 impl<'a> Binder<'a> {
@@ -126,29 +134,36 @@ impl<'a> Binder<'a> {
             cacheable: Cell::new(true),
             assigns: false,
             accesses: Accesses::default(),
-            possible_keys: RefCell::default(),
+            written: RefCell::default(),
+            derived_depth: Cell::new(0),
+            columns: Cell::new(0),
+            table_expressions: Cell::new(0),
+            common_tables: RefCell::default(),
+            windows: RefCell::default(),
         }
     }
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
-            Statement::Query(query) => Plan::Query(self.select(query)?),
-            Statement::Insert(insert) => Plan::Insert(self.insert(insert)?),
-            Statement::Update(update) => Plan::Update(self.update(update)?),
-            Statement::Delete(delete) => Plan::Delete(self.delete(delete)?),
+            Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
+            Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
+            Statement::Update(update) => self.update(update)?,
+            Statement::Delete(delete) => self.delete(delete)?,
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
         self.report_incorrect(&plan)?;
-        Ok(Bound::Plan {
-            plan,
+        Ok(Bound::Statement {
+            statement: plan,
+            types: self.types.clone(),
+            assigns: self.assigns,
             accesses: self.accesses.take(),
             cacheable: self.cacheable.get(),
         })
     }
 
     /// Constants that are not of the type they are compared with: warnings, or an error in strict writes.
-    fn report_incorrect(&self, plan: &Plan) -> Result<()> {
+    fn report_incorrect(&self, plan: &LogicalStatement) -> Result<()> {
         if self.types.notes.needs_literals.get() {
             self.not_cacheable();
         }
@@ -163,10 +178,11 @@ impl<'a> Binder<'a> {
         // The next execution must raise it as well.
         self.not_cacheable();
         let ignores = match plan {
-            Plan::Query(_) => true,
-            Plan::Insert(insert) => insert.ignore,
-            Plan::Update(update) => update.ignore,
-            Plan::Delete(delete) => delete.ignore,
+            LogicalStatement::Query(_) => true,
+            LogicalStatement::Insert(insert) => insert.ignore,
+            LogicalStatement::Update(update) => update.ignore,
+            LogicalStatement::Delete(delete) => delete.ignore,
+            LogicalStatement::FoundWrite(write) => write.ignore,
         };
         for message in incorrect {
             if self.env.sql_mode.strict && !ignores {
@@ -182,6 +198,29 @@ impl<'a> Binder<'a> {
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),
         }
+    }
+
+    /// An id for a column.
+    pub fn new_column(&self) -> ColumnId {
+        self.new_columns(1)
+    }
+
+    /// The first of as many ids in a row.
+    pub fn new_columns(&self, count: usize) -> ColumnId {
+        let first = self.columns.get();
+        self.columns.set(first + count);
+        ColumnId(first)
+    }
+
+    /// The id that the next column gets.
+    pub fn next_column(&self) -> ColumnId {
+        ColumnId(self.columns.get())
+    }
+
+    pub fn new_common_table(&self) -> CommonTableId {
+        let next = self.table_expressions.get();
+        self.table_expressions.set(next + 1);
+        CommonTableId(next)
     }
 
     /// Marks the plan as good for this execution only.

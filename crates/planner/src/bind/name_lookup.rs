@@ -9,8 +9,8 @@ use types::{Result, Warning, errno};
 use super::Binder;
 use super::output::Item;
 use super::scope::{
-    GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text,
-    full_name, unknown_column,
+    GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Relation, ScopeNames, ambiguous_column,
+    ambiguous_text, full_name,
 };
 use syntax::ast::ColumnName;
 
@@ -18,14 +18,14 @@ use syntax::ast::ColumnName;
 pub fn find_item(
     items: &[Item],
     name: &ColumnName,
-    tables: &TableNames<'_>,
+    tables: &ScopeNames<'_>,
     clause: &str,
 ) -> Result<Option<usize>> {
     if name.table.is_some() {
-        let Some(offset) = tables.table.and_then(|table| table.find(name)) else {
+        let Some(column) = tables.scope.find(name, clause)? else {
             return Ok(None);
         };
-        return Ok(items.iter().position(|item| item.column == Some(offset)));
+        return Ok(items.iter().position(|item| item.column == Some(column)));
     }
     let mut by_name: Option<usize> = None;
     let mut behind_alias: Option<usize> = None;
@@ -60,25 +60,24 @@ pub fn find_item(
     Ok(by_name.or(behind_alias))
 }
 
-fn is_column_called(item: &Item, name: &ColumnName, tables: &TableNames<'_>) -> bool {
-    let column = item.column.zip(tables.table);
-    column.is_some_and(|(offset, table)| {
-        table.table.columns[offset]
-            .name
-            .eq_ignore_ascii_case(&name.column)
+fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> bool {
+    item.column.is_some_and(|column| {
+        let relation = tables.scope.relation(column);
+        relation.name(column.position).eq_ignore_ascii_case(&name.column)
     })
 }
 
 /// Names in expressions of ORDER BY and GROUP BY: columns, else select items.
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
-    pub tables: TableNames<'a>,
+    pub tables: ScopeNames<'a>,
 }
 
 impl Names for ColumnsThenItems<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.tables.column(name) {
             Ok(column) => Ok(column),
+            Err(ambiguous) if ambiguous.code == errno::ER_NON_UNIQ_ERROR => Err(ambiguous),
             Err(unknown) => match find_item(self.items, name, &self.tables, self.tables.clause)? {
                 Some(item) => Ok(self.items[item].expr.clone()),
                 None => Err(unknown),
@@ -86,7 +85,7 @@ impl Names for ColumnsThenItems<'_> {
         }
     }
 
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s super::TableBinding, usize)> {
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         self.tables.defaulted(name)
     }
 
@@ -99,14 +98,18 @@ impl Names for ColumnsThenItems<'_> {
 pub struct ItemsAndKeys<'a, 'b> {
     pub binder: &'a Binder<'b>,
     pub items: &'a [Item],
-    pub tables: TableNames<'a>,
+    pub tables: ScopeNames<'a>,
     pub keys: &'a [Expr],
 }
 
 impl Names for ItemsAndKeys<'_, '_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
-        let column = self.tables.column(name).ok();
+        let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
+            Ok(column) => column.map(|column| self.tables.scope.column(column)),
+            Err(ambiguous) if item.is_none() => return Err(ambiguous),
+            Err(_) => None,
+        };
         let key = column
             .as_ref()
             .and_then(|column| self.keys.iter().find(|key| *key == column));
@@ -119,7 +122,7 @@ impl Names for ItemsAndKeys<'_, '_> {
                 Ok(key.clone())
             }
             (Some(found), _) | (None, Some(found)) => Ok(found.clone()),
-            (None, None) => Err(unknown_column(name, HAVING_CLAUSE)),
+            (None, None) => self.tables.around(name),
         }
     }
 
@@ -130,7 +133,7 @@ impl Names for ItemsAndKeys<'_, '_> {
 
 impl Binder<'_> {
     /// A lone name in ORDER BY: a select item, else a column.
-    pub fn order_name(&self, name: &ColumnName, items: &[Item], tables: &TableNames<'_>) -> Result<Expr> {
+    pub fn order_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
         match find_item(items, name, tables, ORDER_CLAUSE)? {
             Some(item) => Ok(items[item].expr.clone()),
             None => tables.column(name),
@@ -138,7 +141,7 @@ impl Binder<'_> {
     }
 
     /// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
-    pub fn group_name(&self, name: &ColumnName, items: &[Item], tables: &TableNames<'_>) -> Result<Expr> {
+    pub fn group_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
         let item = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i].expr);
         let column = tables.column(name);
         match (item, column) {

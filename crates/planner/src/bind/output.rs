@@ -2,49 +2,49 @@
 
 use functions::Expr;
 use functions::bind::implicit_cast;
-use schema::model::Table;
 use syntax::ast::{self, ObjectName, SelectItem};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
-use super::scope::TableBinding;
+use super::scope::{ColumnRef, Scope};
 
 /// One column of the output.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Over all columns of the table, and the results of aggregates.
     pub expr: Expr,
     pub name: String,
-    /// Offset of the column it simply is.
-    pub column: Option<usize>,
+    /// The column of FROM that it simply is.
+    pub column: Option<ColumnRef>,
 }
 
 impl Binder<'_> {
-    pub fn items(
-        &self,
-        items: &[SelectItem],
-        table: Option<&TableBinding>,
-        context: &Context<'_>,
-    ) -> Result<Vec<Item>> {
+    pub fn items(&self, items: &[SelectItem], scope: &Scope, context: &Context<'_>) -> Result<Vec<Item>> {
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SelectItem::All => match table {
-                    Some(table) => out.extend(all_columns(table)),
-                    None => return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used")),
-                },
-                SelectItem::AllOf(name) => match table.filter(|table| table.is_named(name)) {
-                    Some(table) => out.extend(all_columns(table)),
-                    None => return Err(unknown_table(name)),
-                },
+                SelectItem::All if scope.relations.is_empty() => {
+                    return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
+                }
+                SelectItem::All => out.extend(scope.all().into_iter().map(|column| scope.item(column))),
+                SelectItem::AllOf(name) => {
+                    let found = scope
+                        .relations
+                        .iter()
+                        .position(|relation| relation.is_named(name));
+                    let relation = found.ok_or_else(|| unknown_table(name))?;
+                    let positions = scope.relations[relation].positions().into_iter();
+                    out.extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
+                }
                 SelectItem::Expr { expr, name, aliased } => {
-                    let mut item = self.item(expr, name, table, context)?;
-                    if let (false, Some(offset), Some(table)) = (*aliased, item.column, table)
-                        && table.table.system.is_view
-                    {
-                        // The column of a view has the view's spelling, whatever that of the query is.
-                        item.name.clone_from(&table.table.columns[offset].name);
+                    let mut item = self.item(expr, name, scope, context)?;
+                    if let (false, Some(column)) = (*aliased, item.column) {
+                        let relation = scope.relation(column);
+                        // The column of a view or of a query has its own spelling, whatever that of this query
+                        // is.
+                        if relation.table().is_none_or(|table| table.system.is_view) {
+                            item.name = relation.name(column.position).to_owned();
+                        }
                     }
                     out.push(item);
                 }
@@ -53,13 +53,7 @@ impl Binder<'_> {
         Ok(out)
     }
 
-    fn item(
-        &self,
-        expr: &ast::Expr,
-        name: &str,
-        table: Option<&TableBinding>,
-        context: &Context<'_>,
-    ) -> Result<Item> {
+    fn item(&self, expr: &ast::Expr, name: &str, scope: &Scope, context: &Context<'_>) -> Result<Item> {
         let mut bound = self.shown(self.scalar(expr, context)?);
         if let Expr::Param { ty, .. } = &bound
             && ty.kind == TypeKind::Null
@@ -67,8 +61,8 @@ impl Binder<'_> {
             // The column of a parameter has a type that other values of its kind have too.
             bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, self.types.collation));
         }
-        let column = match (expr, table) {
-            (ast::Expr::Column(name), Some(table)) => table.find(name),
+        let column = match expr {
+            ast::Expr::Column(name) => scope.find(name, super::scope::FIELD_LIST)?,
             _ => None,
         };
         Ok(Item {
@@ -79,13 +73,15 @@ impl Binder<'_> {
     }
 }
 
-fn all_columns(table: &TableBinding) -> impl Iterator<Item = Item> + '_ {
-    let columns: &Table = &table.table;
-    columns.public_columns().map(|offset| Item {
-        expr: table.column(offset),
-        name: columns.columns[offset].name.clone(),
-        column: Some(offset),
-    })
+impl Scope {
+    /// The item that is a column.
+    fn item(&self, column: ColumnRef) -> Item {
+        Item {
+            expr: self.column(column),
+            name: self.relation(column).name(column.position).to_owned(),
+            column: Some(column),
+        }
+    }
 }
 
 fn unknown_table(name: &ObjectName) -> Error {

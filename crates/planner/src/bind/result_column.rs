@@ -1,53 +1,67 @@
 //! The definition of a result column, as the protocol sends it to the client.
 
-use functions::Expr;
 use schema::model::{Index, IndexPart, SchemaState, Table};
 
 use super::output::Item;
-use super::scope::TableBinding;
+use super::scope::{ColumnRef, RelationSource, Scope, has_no_default};
 use crate::plan::ResultColumn;
+use types::SqlType;
 
-/// The definition of an output column; `expr` is what it is computed by.
-pub fn result_column(item: &Item, expr: &Expr, table: Option<&TableBinding>) -> ResultColumn {
-    let mut column = ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        original_table: String::new(),
-        name: item.name.clone(),
-        original_name: String::new(),
-        ty: expr.ty(),
-        nullable: expr.nullable(),
-        primary_key: false,
-        unique_key: false,
-        multiple_key: false,
-        part_key: false,
-        auto_increment: false,
-        no_default: false,
-        on_update_now: false,
-    };
-    if let (Some(offset), Some(table)) = (item.column, table) {
-        describe(&mut column, table, offset);
+impl ResultColumn {
+    /// A column that is none of a table's.
+    pub fn unnamed(name: &str, ty: SqlType, nullable: bool) -> Self {
+        Self {
+            database: String::new(),
+            table: String::new(),
+            original_table: String::new(),
+            name: name.to_owned(),
+            original_name: String::new(),
+            ty,
+            nullable,
+            primary_key: false,
+            unique_key: false,
+            multiple_key: false,
+            part_key: false,
+            auto_increment: false,
+            no_default: false,
+            on_update_now: false,
+        }
+    }
+}
+
+/// The definition of an output column, with what it has of the column of `scope` that it is.
+pub fn result_column(item: &Item, scope: Option<&Scope>) -> ResultColumn {
+    let mut column = ResultColumn::unnamed(&item.name, item.expr.ty(), item.expr.nullable());
+    if let (Some(of), Some(scope)) = (item.column, scope) {
+        describe(&mut column, scope, of);
     }
     column
 }
 
-fn describe(column: &mut ResultColumn, table: &TableBinding, offset: usize) {
-    let definition = &table.table.columns[offset];
-    column.database.clone_from(&table.table.database);
-    column.table.clone_from(&table.alias);
-    column.original_table.clone_from(&table.table.name);
+fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
+    let relation = scope.relation(of);
+    let offset = of.position;
+    column.table.clone_from(&relation.alias);
+    let table = match &relation.source {
+        RelationSource::Table { table, .. } => table,
+        RelationSource::Query(columns) => {
+            column.original_table.clone_from(&relation.alias);
+            column.original_name.clone_from(&columns[offset].name);
+            column.no_default = !column.nullable;
+            return;
+        }
+    };
+    let definition = &table.columns[offset];
+    column.database.clone_from(&table.database);
+    column.original_table.clone_from(&table.name);
     column.original_name.clone_from(&definition.name);
-    let primary = table.table.primary_parts();
-    let stands_in = stand_in(&table.table, &primary);
+    let primary = table.primary_parts();
+    let stands_in = stand_in(table, &primary);
     let primary = stands_in.map_or(primary.as_slice(), |index| index.parts.as_slice());
     column.primary_key = primary.iter().any(|part| part.column == offset);
     column.part_key = column.primary_key;
-    for index in table
-        .table
-        .indexes
-        .iter()
-        .filter(|index| index.state == SchemaState::Public)
-    {
+    let public = |index: &&Index| index.state == SchemaState::Public;
+    for index in table.indexes.iter().filter(public) {
         column.part_key |= index.parts.iter().any(|part| part.column == offset);
         let leads = index.parts.first().is_some_and(|part| part.column == offset);
         let is_primary = index.primary || stands_in.is_some_and(|other| other.id == index.id);
@@ -59,7 +73,7 @@ fn describe(column: &mut ResultColumn, table: &TableBinding, offset: usize) {
     }
     column.auto_increment = definition.auto_increment;
     column.on_update_now = definition.on_update_now;
-    column.no_default = table.has_no_default(offset);
+    column.no_default = has_no_default(table, offset);
 }
 
 /// Where there is no primary key, MySQL takes the first unique key whose columns are all NOT NULL for one.

@@ -16,11 +16,41 @@ impl Binder<'_> {
         right: &ast::Expr,
         context: &Context<'_>,
     ) -> Result<Expr> {
+        let is_subquery = |e: &ast::Expr| matches!(e, ast::Expr::Subquery(_));
+        if is_subquery(left) || is_subquery(right) {
+            let left = self.row_operand(left, context)?;
+            let right = self.row_operand(right, context)?;
+            return self.compare_rows(op, &left, &right);
+        }
         let (left, right) = (columns(left), columns(right));
         if left.len() != right.len() {
             return Err(operand_columns(left.len()));
         }
         self.compare_columns(op, left, right, context)
+    }
+
+    /// Rows whose columns are bound.
+    pub fn compare_rows(&self, op: BinaryOp, left: &[Expr], right: &[Expr]) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(operand_columns(left.len()));
+        }
+        let pair =
+            |op: BinaryOp, at: usize| self.call(op.function(), vec![left[at].clone(), right[at].clone()]);
+        let each = |op: BinaryOp, count: usize| (0..count).map(|at| pair(op, at)).collect::<Result<Vec<_>>>();
+        match op {
+            BinaryOp::Equal | BinaryOp::NullSafeEqual => self.all_of(each(op, left.len())?, "and"),
+            BinaryOp::NotEqual => self.all_of(each(op, left.len())?, "or"),
+            _ => {
+                let mut alternatives = Vec::with_capacity(left.len());
+                for last in 0..left.len() {
+                    let mut all = each(BinaryOp::Equal, last)?;
+                    let operator = if last + 1 == left.len() { op } else { strict(op) };
+                    all.push(pair(operator, last)?);
+                    alternatives.push(self.all_of(all, "and")?);
+                }
+                self.all_of(alternatives, "or")
+            }
+        }
     }
 
     fn compare_columns(
@@ -57,7 +87,7 @@ impl Binder<'_> {
         right: &ast::Expr,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        if matches!(left, ast::Expr::Row(_)) || matches!(right, ast::Expr::Row(_)) {
+        if super::expr::is_row(left) || super::expr::is_row(right) {
             return self.row_comparison(op, left, right, context);
         }
         self.call(op.function(), self.comparands(&[left, right], context)?)
@@ -78,15 +108,10 @@ impl Binder<'_> {
         right: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let strict = match op {
-            BinaryOp::LessOrEqual => BinaryOp::Less,
-            BinaryOp::GreaterOrEqual => BinaryOp::Greater,
-            other => other,
-        };
         let mut alternatives = Vec::with_capacity(left.len());
         for last in 0..left.len() {
             let mut all = self.each(BinaryOp::Equal, &left[..last], &right[..last], context)?;
-            let operator = if last + 1 == left.len() { op } else { strict };
+            let operator = if last + 1 == left.len() { op } else { strict(op) };
             all.push(self.compare(operator, &left[last], &right[last], context)?);
             alternatives.push(self.all_of(all, "and")?);
         }
@@ -115,6 +140,15 @@ impl Binder<'_> {
         } else {
             Ok(any)
         }
+    }
+}
+
+/// The comparison of all columns but the last.
+fn strict(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::LessOrEqual => BinaryOp::Less,
+        BinaryOp::GreaterOrEqual => BinaryOp::Greater,
+        other => other,
     }
 }
 

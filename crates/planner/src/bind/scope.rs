@@ -1,28 +1,49 @@
-//! What names mean where they stand: the columns of a table, of a SHOW's output, or nothing at all.
+//! What names mean where they stand: the columns of a block's relations, of a SHOW's output, or nothing at
+//! all.
 
 use std::sync::Arc;
 
 use functions::Expr;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
+use syntax::ast::{ColumnName, ObjectName};
 use types::{Error, Result, SqlType, errno};
 
-use super::Binder;
-use super::block::no_joins;
-use crate::plan::Rel;
-use syntax::ast::{ColumnName, ObjectName, TableRef};
+use super::expr::Context;
+use crate::logical::ColumnId;
 
-/// A table as a statement names it.
+/// A table, a derived table or a common table expression as a query block names it.
 #[derive(Debug, Clone)]
-pub struct TableBinding {
-    pub table: Arc<Table>,
+pub struct Relation {
     pub alias: String,
-    /// `AS OF TIMESTAMP`
-    pub as_of: Option<Expr>,
-    /// Of a derived table: what makes its rows. `table` then only names and types its columns.
-    pub rows: Option<Box<Rel>>,
+    pub source: RelationSource,
+    /// It is on the inner side of an outer join, which may leave its columns NULL.
+    pub or_null: bool,
     /// Under PAD_CHAR_TO_FULL_LENGTH: its CHAR columns are stored without the spaces that statements see.
     pub pads: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum RelationSource {
+    /// The column at offset `n` has the id `first + n`.
+    Table { table: Arc<Table>, first: ColumnId },
+    /// The columns of a query.
+    Query(Vec<RelationColumn>),
+}
+
+#[derive(Debug, Clone)]
+pub struct RelationColumn {
+    pub name: String,
+    pub id: ColumnId,
+    pub ty: SqlType,
+    pub nullable: bool,
+}
+
+/// A column of a block: which relation, and which of its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ColumnRef {
+    pub relation: usize,
+    pub position: usize,
 }
 
 /// Resolves the names of one place in a statement.
@@ -30,7 +51,7 @@ pub trait Names {
     fn column(&self, name: &ColumnName) -> Result<Expr>;
 
     /// The column that `DEFAULT(column)` is about.
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         Err(unknown_column(name, FIELD_LIST))
     }
 
@@ -39,16 +60,29 @@ pub trait Names {
 }
 
 pub const FIELD_LIST: &str = "field list";
+pub const ON_CLAUSE: &str = "on clause";
+pub const FROM_CLAUSE: &str = "from clause";
 pub const WHERE_CLAUSE: &str = "where clause";
 pub const HAVING_CLAUSE: &str = "having clause";
 pub const ORDER_CLAUSE: &str = "order clause";
 pub const GROUP_STATEMENT: &str = "group statement";
 
-/// The columns of a statement's table, if it has one.
-pub struct TableNames<'a> {
-    pub table: Option<&'a TableBinding>,
+/// The relations of a query block.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    pub relations: Vec<Relation>,
+    /// What `*` means, if a join has merged columns (USING, NATURAL). Columns that are not here can only be
+    /// named with their relation.
+    pub merged: Option<Vec<ColumnRef>>,
+}
+
+/// The names of a block's relations; names that none of them has are looked up around the query.
+pub struct ScopeNames<'a> {
+    pub scope: &'a Scope,
     /// Where the names stand, as error 1054 says it.
     pub clause: &'static str,
+    /// The place where the query stands, if it is a subquery.
+    pub outer: Option<&'a Context<'a>>,
 }
 
 /// The columns of a SHOW statement's output.
@@ -56,11 +90,34 @@ pub struct ListNames<'a> {
     pub columns: &'a [(String, SqlType)],
 }
 
-/// No columns at all.
-pub struct NoNames;
+/// No columns at all; names may be found around the query.
+pub struct NoNames<'a> {
+    pub outer: Option<&'a Context<'a>>,
+}
 
-impl TableBinding {
-    /// Offset of a column a query may name.
+/// No columns, and no query around.
+pub const NO_NAMES: NoNames<'static> = NoNames { outer: None };
+
+impl Relation {
+    /// A stored table or one of the server's.
+    pub fn of_table(table: Arc<Table>, alias: &str, first: ColumnId, pads: bool) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            pads: pads && !table.is_virtual(),
+            source: RelationSource::Table { table, first },
+            or_null: false,
+        }
+    }
+
+    /// The table whose columns these are.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        match &self.source {
+            RelationSource::Table { table, .. } => Some(table),
+            RelationSource::Query(_) => None,
+        }
+    }
+
+    /// Position of a column that a query may name.
     pub fn find(&self, name: &ColumnName) -> Option<usize> {
         if name.table.as_ref().is_some_and(|table| *table != self.alias) {
             return None;
@@ -68,26 +125,67 @@ impl TableBinding {
         if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
             return None;
         }
-        let offset = self.table.column_offset(&name.column)?;
-        (self.table.columns[offset].state == SchemaState::Public).then_some(offset)
+        match &self.source {
+            RelationSource::Table { table, .. } => {
+                let offset = table.column_offset(&name.column)?;
+                (table.columns[offset].state == SchemaState::Public).then_some(offset)
+            }
+            RelationSource::Query(columns) => columns
+                .iter()
+                .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+        }
     }
 
     fn is_in(&self, database: &str) -> bool {
-        let own = &self.table.database;
-        database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
+        self.table().is_some_and(|table| {
+            let own = &table.database;
+            database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
+        })
     }
 
-    /// Whether `[database.]name.*` means this table.
+    /// Whether `[database.]name.*` means this relation.
     pub fn is_named(&self, name: &ObjectName) -> bool {
         name.name == self.alias && name.database.as_ref().is_none_or(|d| self.is_in(d))
     }
 
-    /// The column at an offset as statements see it: an expression over all the table's columns.
-    pub fn column(&self, offset: usize) -> Expr {
-        self.shown(self.stored(offset))
+    /// The positions of the columns that `*` means.
+    pub fn positions(&self) -> Vec<usize> {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.public_columns().collect(),
+            RelationSource::Query(columns) => (0..columns.len()).collect(),
+        }
     }
 
-    /// A column of the table's as statements see it.
+    pub fn name(&self, position: usize) -> &str {
+        match &self.source {
+            RelationSource::Table { table, .. } => &table.columns[position].name,
+            RelationSource::Query(columns) => &columns[position].name,
+        }
+    }
+
+    pub fn id(&self, position: usize) -> ColumnId {
+        match &self.source {
+            RelationSource::Table { first, .. } => ColumnId(first.0 + position),
+            RelationSource::Query(columns) => columns[position].id,
+        }
+    }
+
+    pub fn position(&self, id: ColumnId) -> Option<usize> {
+        match &self.source {
+            RelationSource::Table { table, first } => {
+                let offset = id.0.checked_sub(first.0)?;
+                (offset < table.columns.len()).then_some(offset)
+            }
+            RelationSource::Query(columns) => columns.iter().position(|column| column.id == id),
+        }
+    }
+
+    /// A column as statements see it.
+    pub fn column(&self, position: usize) -> Expr {
+        self.shown(self.stored(position))
+    }
+
+    /// A column of this relation as statements see it.
     pub fn shown(&self, stored: Expr) -> Expr {
         match self.pads {
             true => functions::padded_char(stored),
@@ -95,46 +193,148 @@ impl TableBinding {
         }
     }
 
-    /// The column at an offset as it is stored.
-    pub fn stored(&self, offset: usize) -> Expr {
-        let column = &self.table.columns[offset];
-        Expr::Column {
-            index: offset,
-            ty: column.ty,
-            nullable: column.nullable,
-            label: Label::column(&self.table.database, &self.alias, &column.name),
+    /// A column as it is stored.
+    pub fn stored(&self, position: usize) -> Expr {
+        match &self.source {
+            RelationSource::Table { table, .. } => {
+                let column = &table.columns[position];
+                Expr::Column {
+                    index: self.id(position).0,
+                    ty: column.ty,
+                    nullable: column.nullable || self.or_null,
+                    label: Label::column(&table.database, &self.alias, &column.name),
+                }
+            }
+            RelationSource::Query(columns) => {
+                let column = &columns[position];
+                Expr::Column {
+                    index: column.id.0,
+                    ty: column.ty,
+                    nullable: column.nullable || self.or_null,
+                    label: Label::column("", &self.alias, &column.name),
+                }
+            }
         }
     }
 
     /// `database.alias.column`, as error 1055 names it.
-    pub fn qualified(&self, offset: usize) -> String {
-        let column = &self.table.columns[offset].name;
-        if self.rows.is_some() {
-            return format!("{}.{column}", self.alias);
-        }
-        format!("{}.{}.{column}", self.table.database, self.alias)
-    }
-
-    /// Whether a column must be given a value by INSERT.
-    pub fn has_no_default(&self, offset: usize) -> bool {
-        let column = &self.table.columns[offset];
-        match column.default {
-            Default::None => !column.nullable && !column.makes_ids(),
-            Default::Dropped => true,
-            _ => false,
+    pub fn qualified(&self, position: usize) -> String {
+        let column = self.name(position);
+        match self.table() {
+            None => format!("{}.{column}", self.alias),
+            Some(table) => format!("{}.{}.{column}", table.database, self.alias),
         }
     }
 }
 
-impl Names for TableNames<'_> {
-    fn column(&self, name: &ColumnName) -> Result<Expr> {
-        let found = self.table.and_then(|table| Some(table.column(table.find(name)?)));
-        found.ok_or_else(|| unknown_column(name, self.clause))
+/// Whether a column of a table must be given a value by INSERT.
+pub fn has_no_default(table: &Table, offset: usize) -> bool {
+    let column = &table.columns[offset];
+    match column.default {
+        Default::None => !column.nullable && !column.makes_ids(),
+        Default::Dropped => true,
+        _ => false,
+    }
+}
+
+impl Scope {
+    pub fn of(relation: Relation) -> Self {
+        Self {
+            relations: vec![relation],
+            merged: None,
+        }
     }
 
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
-        let found = self.table.and_then(|table| Some((table, table.find(name)?)));
-        found.ok_or_else(|| unknown_column(name, self.clause))
+    /// The column that a name means; `None` where there is none.
+    ///
+    /// # Errors
+    /// 1052 where there are several.
+    pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<ColumnRef>> {
+        let mut found: Option<ColumnRef> = None;
+        for (relation, of) in self.relations.iter().enumerate() {
+            let Some(position) = of.find(name) else {
+                continue;
+            };
+            let column = ColumnRef { relation, position };
+            if name.table.is_none() && self.is_hidden(column) {
+                continue;
+            }
+            if found.is_some() {
+                return Err(ambiguous_column(&full_name(name), clause));
+            }
+            found = Some(column);
+        }
+        Ok(found)
+    }
+
+    fn is_hidden(&self, column: ColumnRef) -> bool {
+        self.merged
+            .as_ref()
+            .is_some_and(|merged| !merged.contains(&column))
+    }
+
+    /// The columns that `*` means.
+    pub fn all(&self) -> Vec<ColumnRef> {
+        if let Some(merged) = &self.merged {
+            return merged.clone();
+        }
+        let mut all = Vec::new();
+        for (relation, of) in self.relations.iter().enumerate() {
+            let positions = of.positions().into_iter();
+            all.extend(positions.map(|position| ColumnRef { relation, position }));
+        }
+        all
+    }
+
+    pub fn relation(&self, column: ColumnRef) -> &Relation {
+        &self.relations[column.relation]
+    }
+
+    pub fn column(&self, column: ColumnRef) -> Expr {
+        self.relation(column).column(column.position)
+    }
+
+    /// The relation and position of a column of the block.
+    pub fn of_id(&self, id: ColumnId) -> Option<ColumnRef> {
+        self.relations.iter().enumerate().find_map(|(relation, of)| {
+            let position = of.position(id)?;
+            Some(ColumnRef { relation, position })
+        })
+    }
+
+    pub fn owns(&self, id: ColumnId) -> bool {
+        self.of_id(id).is_some()
+    }
+}
+
+impl ScopeNames<'_> {
+    /// A name that no relation of the block has.
+    pub fn around(&self, name: &ColumnName) -> Result<Expr> {
+        let unknown = || unknown_column(name, self.clause);
+        let Some(outer) = self.outer else {
+            return Err(unknown());
+        };
+        match outer.names.column(name) {
+            Ok(column) => Ok(column),
+            Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Names for ScopeNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        match self.scope.find(name, self.clause)? {
+            Some(column) => Ok(self.scope.column(column)),
+            None => self.around(name),
+        }
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        match self.scope.find(name, self.clause)? {
+            Some(column) => Ok((self.scope.relation(column), column.position)),
+            None => Err(unknown_column(name, self.clause)),
+        }
     }
 
     /// Outside ON DUPLICATE KEY UPDATE it is NULL.
@@ -161,55 +361,16 @@ impl Names for ListNames<'_> {
     }
 }
 
-impl Names for NoNames {
+impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        Err(unknown_column(name, FIELD_LIST))
+        match self.outer {
+            Some(outer) => outer.names.column(name),
+            None => Err(unknown_column(name, FIELD_LIST)),
+        }
     }
 
     fn values(&self, name: &ColumnName) -> Result<Expr> {
         Err(unknown_column(name, FIELD_LIST))
-    }
-}
-
-impl Binder<'_> {
-    /// Finds the table of FROM, UPDATE or DELETE.
-    pub fn table_ref(&self, table: &TableRef) -> Result<TableBinding> {
-        let table = match table {
-            TableRef::Table(table) => table,
-            TableRef::Derived(table) => return self.derived_table(table),
-            TableRef::Join(_) | TableRef::Nested(_) => return Err(no_joins()),
-        };
-        let found = self.table(&table.name)?;
-        let as_of = match &table.as_of {
-            None => None,
-            Some(expr) => Some(self.as_of(expr)?),
-        };
-        if as_of.is_some() && found.is_virtual() {
-            return Err(Error::not_supported(
-                "AS OF TIMESTAMP on tables of the server",
-                "leave it out",
-            ));
-        }
-        Ok(TableBinding {
-            // A table of information_schema is called as the statement writes it, not as it is.
-            alias: table.alias.as_ref().unwrap_or(&table.name.name).clone(),
-            pads: self.env.sql_mode.pad_char_to_full_length && !found.is_virtual(),
-            table: found,
-            as_of,
-            rows: None,
-        })
-    }
-
-    fn as_of(&self, expr: &syntax::ast::Expr) -> Result<Expr> {
-        let bound = self.scalar(expr, &super::expr::Context::of(&NoNames))?;
-        Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
-    }
-
-    /// Fails with 1044, 1046, 1049, 1109 or 1146.
-    pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
-        let database = self.database(name.database.as_deref())?;
-        (self.env.check_database)(&database)?;
-        self.env.schema.require_table(&database, &name.name).cloned()
     }
 }
 

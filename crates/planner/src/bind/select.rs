@@ -1,133 +1,453 @@
-//! SELECT: its parts bound in the order their names become known.
+//! Query blocks: their parts bound in the order their names become known, and put together as operators.
+//!
+//! From below: FROM, the subqueries of WHERE, its filter, the subqueries that groups or the select list need,
+//! the groups, the subqueries above them, HAVING, windows, the order, the select list, LIMIT. DISTINCT comes
+//! between the select list and the order.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use functions::Expr;
-use functions::aggregate::AggregateCall;
+use functions::aggregate;
+use syntax::ast::{self, NumberText, Select};
 use types::{Error, Result, errno};
 
 use super::Binder;
 use super::block::Block;
-use super::expr::{AGGREGATE_BASE, Context, invalid_group_function};
-use super::limit::BoundLimit;
+use super::expr::{Aggregates, Context, invalid_group_function};
+use super::from::{From, FromPlace, filtered};
+use super::full_group_by::Grouping;
+use super::grouping::{Groups, rollup_order};
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
-use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames};
+use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::scope::{
+    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, Scope, ScopeNames, WHERE_CLAUSE,
+};
+use super::subquery::Subqueries;
+use super::window::{PendingWindow, windowed};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
-use crate::plan::{Locking, LockingWait, QueryPlan, SortKey};
-use syntax::ast::{self, IndexHint, LockWait, NumberText, Query, Select};
+use crate::logical::{ColumnId, Logical, columns_of};
+use crate::plan::{OutputLimit, SortKey};
 
-/// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the
-/// results of aggregates, from [`AGGREGATE_BASE`] on.
-pub struct BoundSelect<'a> {
-    pub table: Option<TableBinding>,
-    pub hints: &'a [IndexHint],
+/// A block whose names are resolved: expressions over the columns of FROM, of aggregates, of windows and of
+/// subqueries.
+pub struct BoundBlock {
+    pub scope: Scope,
     pub items: Vec<Item>,
-    /// Of VALUES: the number of rows. The items are over the number of the row.
-    pub values: Option<usize>,
     pub filter: Option<Expr>,
+    /// See [`From::equalities`].
+    pub equalities: Vec<Expr>,
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
     pub keys: Vec<Expr>,
     /// WITH ROLLUP: groups of fewer and fewer keys as well.
     pub rollup: bool,
-    pub aggregates: Vec<AggregateCall>,
+    pub aggregates: Aggregates,
+    pub windows: RefCell<Vec<PendingWindow>>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
     pub distinct: bool,
-    pub limit: BoundLimit,
-    pub locking: Option<Locking>,
-    pub max_execution_ms: Option<u64>,
-    /// SQL_CALC_FOUND_ROWS.
-    pub counts_all_rows: bool,
+    /// Subqueries that are evaluated for each row of FROM: in keys and in the arguments of aggregates.
+    pub below: Subqueries,
+    /// Subqueries that are evaluated for each group, or for each row where there are no groups.
+    pub above: Subqueries,
 }
 
 impl Binder<'_> {
-    pub fn select(&self, query: &Query) -> Result<QueryPlan> {
-        let block = Block::of(query)?;
-        if let Some((item, inner)) = whether_any(&block) {
-            return self.existence(item, inner);
-        }
-        let bound = self.bind_select(block)?;
-        self.check_grouping(&bound)?;
-        self.query_plan(bound)
+    pub fn block(&self, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        self.windows.borrow_mut().push(block.windows.clone());
+        let bound = self.block_with_windows(block, place);
+        self.windows.borrow_mut().pop();
+        bound
     }
 
-    /// The plan of a query whose rows another one takes.
-    pub(super) fn inner_query(&self, query: &Query) -> Result<QueryPlan> {
-        let block = Block::of(query)?;
-        if let Some((item, inner)) = whether_any(&block) {
-            return self.existence(item, inner);
+    fn block_with_windows(&self, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        if let Some(rows) = block.values {
+            return self.values(rows, &block, place);
         }
-        let mut bound = self.bind_select(block)?;
-        self.check_grouping(&bound)?;
-        bound.counts_all_rows = false;
-        self.plan_query(bound, false)
-    }
-
-    pub fn bind_select<'s>(&self, select: Block<'s>) -> Result<BoundSelect<'s>> {
-        let table = select.table.map(|table| self.table_ref(table)).transpose()?;
-        let names = |clause| TableNames {
-            table: table.as_ref(),
-            clause,
+        self.check_windows(&block.windows)?;
+        let first_own = self.next_column();
+        let From {
+            rel,
+            scope,
+            equalities,
+            ..
+        } = self.from(
+            &block.from,
+            FromPlace {
+                outer: place.outer,
+                locking: block.locking,
+                left: None,
+                for_writing: false,
+            },
+        )?;
+        check_locks(&block, &scope)?;
+        let in_where = Subqueries::default();
+        let filter = {
+            let names = names_of(&scope, WHERE_CLAUSE, place);
+            let context = Context {
+                subqueries: Some(&in_where),
+                outer: place.outer,
+                first_own,
+                ..Context::of(&names)
+            };
+            self.filter(block.filter.as_ref(), &context)?
         };
-        let grouped = is_grouped(&select);
+        let bound = self.clauses(&block, place, scope, filter, equalities, first_own)?;
+        self.check_grouping(&bound)?;
+        let rel = filtered(in_where.applied_to(rel), bound.filter.clone());
+        self.operators(bound, rel, &block, place)
+    }
 
-        let filter = self.filter(select.filter.as_ref(), table.as_ref())?;
-        let aggregates = RefCell::new(Vec::new());
-        let fields = names(FIELD_LIST);
+    /// Everything behind WHERE.
+    fn clauses(
+        &self,
+        block: &Block<'_>,
+        place: QueryPlace<'_>,
+        scope: Scope,
+        filter: Option<Expr>,
+        equalities: Vec<Expr>,
+        first_own: ColumnId,
+    ) -> Result<BoundBlock> {
+        let aggregates = Aggregates::default();
+        let windows = RefCell::default();
+        let (below, above) = (Subqueries::default(), Subqueries::default());
+        let mut grouped = is_grouped(block);
+        let fields = names_of(&scope, FIELD_LIST, place);
         let context = Context {
             aggregates: Some(&aggregates),
             grouped,
+            windows: Some(&windows),
+            subqueries: Some(&above),
+            argument_subqueries: Some(&below),
+            outer: place.outer,
+            first_own,
             ..Context::of(&fields)
         };
-        let items = match select.values {
-            Some(rows) => self.items_of_values(rows)?,
-            None => self.items(&select.items, table.as_ref(), &context)?,
+        let items = self.items(&block.items, &scope, &context)?;
+        let keys = {
+            let names = ColumnsThenItems {
+                items: &items,
+                tables: names_of(&scope, GROUP_STATEMENT, place),
+            };
+            let context = Context {
+                subqueries: Some(&below),
+                outer: place.outer,
+                first_own,
+                ..Context::of(&names)
+            };
+            let is_of_groups = |key: &Expr| {
+                let columns = columns_of(key);
+                aggregates.borrow().iter().any(|(id, _)| columns.contains(id))
+                    || windows
+                        .borrow()
+                        .iter()
+                        .any(|w: &PendingWindow| columns.contains(&w.id))
+            };
+            self.group_by(block, &items, &context, &names, &is_of_groups)?
         };
-        let keys = self.group_by(&select, &items, names(GROUP_STATEMENT))?;
-        let having = match &select.having {
+        // A subquery of the select list that is a key by its alias.
+        let of_keys = keys.iter().flat_map(columns_of).collect();
+        above.move_to(&below, &of_keys);
+        let having = match &block.having {
             Some(having) => {
+                let tables = names_of(&scope, HAVING_CLAUSE, place);
                 let inner = ItemsAndKeys {
                     binder: self,
                     items: &items,
-                    tables: names(HAVING_CLAUSE),
+                    tables: names_of(&scope, HAVING_CLAUSE, place),
                     keys: &keys,
                 };
                 let context = Context {
                     names: &inner,
-                    argument_names: &names(HAVING_CLAUSE),
-                    aggregates: Some(&aggregates),
-                    grouped,
+                    argument_names: &tables,
+                    windows: None,
+                    ..context
                 };
                 Some(self.condition(having, &context)?)
             }
             None => None,
         };
-        let order_by = self.order_by(&select, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
-        let locking = self.locking(&select, table.as_ref())?;
-        Ok(BoundSelect {
-            max_execution_ms: select.max_execution_ms,
-            counts_all_rows: select.counts_all_rows,
-            hints: select.hints(),
+        let order_by = {
+            let names = ColumnsThenItems {
+                items: &items,
+                tables: names_of(&scope, ORDER_CLAUSE, place),
+            };
+            let context = Context {
+                names: &names,
+                argument_names: &names.tables,
+                aggregates: grouped.then_some(&aggregates),
+                ..context
+            };
+            self.order_by(block, &items, &context, &names)?
+        };
+        // An aggregate of this block may stand in a subquery.
+        grouped |= !aggregates.borrow().is_empty();
+        let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
+        Ok(BoundBlock {
+            items,
             filter,
+            equalities,
             grouped,
-            aggregates: aggregates.into_inner(),
+            keys,
+            rollup: block.rollup,
+            aggregates,
+            windows,
             having,
             order_by,
-            distinct: select.distinct && (select.rollup || !groups_are_distinct(grouped, &keys, &items)),
-            rollup: select.rollup,
-            limit: self.limit(select.limit)?,
-            locking,
-            items,
-            keys,
-            table,
-            values: select.values.map(<[_]>::len),
+            distinct,
+            below,
+            above,
+            scope,
         })
     }
 
-    fn group_by(&self, select: &Select, items: &[Item], tables: TableNames<'_>) -> Result<Vec<Expr>> {
-        let names = ColumnsThenItems { items, tables };
+    /// The block's operators above its filtered rows.
+    fn operators(
+        &self,
+        mut bound: BoundBlock,
+        mut rel: Logical,
+        block: &Block<'_>,
+        place: QueryPlace<'_>,
+    ) -> Result<BoundQuery> {
+        // A query that counts all its rows makes all of them. LIMIT is applied where the rows are sent.
+        let mut limit = self.limit(block.limit)?;
+        let counts = place.is_statement && block.counts_all_rows && limit.count.is_some();
+        let limit_of_output = counts.then(|| std::mem::take(&mut limit));
+        let is_rolled = bound.rollup;
+        let results: Vec<_> = bound
+            .items
+            .iter()
+            // What may be a sum of groups is no column.
+            .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
+            .collect();
+        let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+        let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
+        let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
+
+        rel = std::mem::take(&mut bound.below).applied_to(rel);
+        bound.order_by.retain(|key| !is_constant(&key.expr));
+        if bound.grouped {
+            rel = self.grouped(&mut bound, rel)?;
+        }
+        rel = std::mem::take(&mut bound.above).applied_to(rel);
+        rel = filtered(rel, bound.having.take());
+        rel = windowed(rel, bound.windows.take());
+
+        let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+        if place.is_statement {
+            for (expr, stored) in exprs.iter_mut().zip(stored) {
+                // A DECIMAL made by IF or CASE is sent with the digits of the branch. Where MySQL stores rows
+                // in a temporary table before it sends them, it has the common type of the branches.
+                if let Some(text) = functions::bind::output_text(expr).filter(|_| !stored) {
+                    *expr = text;
+                }
+            }
+        }
+        let mut in_order = false;
+        let ids = if bound.distinct {
+            let (sorted, ids, by_hidden) = self.distinct(rel, &exprs, bound.order_by)?;
+            rel = sorted;
+            in_order = by_hidden;
+            ids
+        } else {
+            if !bound.order_by.is_empty() {
+                rel = Logical::Sort {
+                    input: Box::new(rel),
+                    keys: bound.order_by,
+                };
+            }
+            let (projected, ids) = self.projected(rel, &exprs);
+            rel = projected;
+            ids
+        };
+        rel = limited(rel, limit);
+        let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
+        let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
+            id,
+            ty: expr.ty(),
+            nullable: result.nullable,
+            expr: shown,
+            result,
+        });
+        Ok(BoundQuery {
+            root: rel,
+            columns: columns.collect(),
+            limit_of_output: limit_of_output.and_then(|limit| {
+                Some(OutputLimit {
+                    offset: limit.offset,
+                    count: limit.count?,
+                })
+            }),
+            max_execution: block.max_execution_ms.map(Duration::from_millis),
+            in_order,
+            block: block_read,
+        })
+    }
+
+    /// The groups of the rows, and the block's expressions over them.
+    fn grouped(&self, bound: &mut BoundBlock, input: Logical) -> Result<Logical> {
+        let key_ids: Vec<ColumnId> = bound.keys.iter().map(|_| self.new_column()).collect();
+        let rollup = bound.rollup.then(|| self.new_column());
+        let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
+        let mut groups = Groups {
+            binder: self,
+            keys: &bound.keys,
+            key_ids: &key_ids,
+            rollup,
+            aggregates: &bound.aggregates,
+            below: &below,
+        };
+        for item in &mut bound.items {
+            item.expr = groups.rewrite(&item.expr)?;
+        }
+        if let Some(having) = &mut bound.having {
+            *having = groups.rewrite(having)?;
+        }
+        // Without GROUP BY there is one row.
+        if bound.keys.is_empty() {
+            bound.order_by.clear();
+        }
+        for key in &mut bound.order_by {
+            key.expr = groups.rewrite(&key.expr)?;
+        }
+        for pending in bound.windows.borrow_mut().iter_mut() {
+            groups.rewrite_window(pending)?;
+        }
+        bound.above.rewrite(&mut |expr| groups.rewrite(expr))?;
+        // DISTINCT comes before the order, which is then by what is shown.
+        if let Some(rollup) = rollup.filter(|_| !bound.distinct) {
+            bound
+                .order_by
+                .extend(rollup_order(self, &bound.keys, &key_ids, rollup)?);
+        }
+        Ok(Logical::Aggregate {
+            input: Box::new(input),
+            keys: key_ids.into_iter().zip(std::mem::take(&mut bound.keys)).collect(),
+            aggregates: bound.aggregates.take(),
+            rollup,
+        })
+    }
+
+    /// The rows with the columns of expressions and no others; and the id of each.
+    pub fn projected(&self, input: Logical, exprs: &[Expr]) -> (Logical, Vec<ColumnId>) {
+        let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
+        let mut columns: Vec<(ColumnId, Expr)> = Vec::with_capacity(exprs.len());
+        let mut ids = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let own = match expr {
+                // A column of another query's rows is a new one here.
+                Expr::Column { index, .. } => Some(ColumnId(*index)).filter(|id| below.contains(id)),
+                _ => None,
+            };
+            let id = own.unwrap_or_else(|| self.new_column());
+            if !columns.iter().any(|(other, _)| *other == id) {
+                columns.push((id, expr.clone()));
+            }
+            ids.push(id);
+        }
+        let projected = Logical::Project {
+            input: Box::new(input),
+            columns,
+        };
+        (projected, ids)
+    }
+
+    /// Rows are made distinct before they are ordered, so the order is by what they show. Without
+    /// ONLY_FULL_GROUP_BY it may be by columns that they do not show: then by those of the first of the equal
+    /// rows, as MySQL does. The last result says whether it is.
+    fn distinct(
+        &self,
+        input: Logical,
+        items: &[Expr],
+        order_by: Vec<SortKey>,
+    ) -> Result<(Logical, Vec<ColumnId>, bool)> {
+        let mut hidden = Vec::new();
+        let ids: Vec<ColumnId> = items.iter().map(|_| self.new_column()).collect();
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in order_by {
+            keys.push(SortKey {
+                expr: self.over_items(&key.expr, items, &ids, &mut hidden)?,
+                descending: key.descending,
+            });
+        }
+        let by_hidden = !hidden.is_empty();
+        let shown: Vec<(ColumnId, Expr)> = ids.iter().copied().zip(items.iter().cloned()).collect();
+        let mut rel = if by_hidden {
+            Logical::Aggregate {
+                input: Box::new(input),
+                keys: shown,
+                aggregates: hidden
+                    .into_iter()
+                    .map(|(id, column)| {
+                        let call = aggregate::bind("any_value", vec![column], false, &self.types)?;
+                        Ok((id, call))
+                    })
+                    .collect::<Result<_>>()?,
+                rollup: None,
+            }
+        } else {
+            Logical::Distinct {
+                input: Box::new(Logical::Project {
+                    input: Box::new(input),
+                    columns: shown,
+                }),
+            }
+        };
+        if !keys.is_empty() {
+            rel = Logical::Sort {
+                input: Box::new(rel),
+                keys,
+            };
+        }
+        if by_hidden {
+            let columns = ids.iter().zip(items);
+            rel = Logical::Project {
+                input: Box::new(rel),
+                columns: columns
+                    .map(|(id, item)| (*id, Expr::column(id.0, item.ty(), item.nullable())))
+                    .collect(),
+            };
+        }
+        Ok((rel, ids, by_hidden))
+    }
+
+    /// An expression over the columns of the items, instead of what they are made of. Columns that are in none
+    /// of them come as `hidden` lists them.
+    fn over_items(
+        &self,
+        expr: &Expr,
+        items: &[Expr],
+        ids: &[ColumnId],
+        hidden: &mut Vec<(ColumnId, Expr)>,
+    ) -> Result<Expr> {
+        if let Some(index) = items.iter().position(|item| item == expr) {
+            return Ok(Expr::column(ids[index].0, expr.ty(), expr.nullable()));
+        }
+        if matches!(expr, Expr::Column { .. }) {
+            let same = hidden
+                .iter()
+                .find(|(_, column)| column == expr)
+                .map(|(id, _)| *id);
+            let id = same.unwrap_or_else(|| {
+                let id = self.new_column();
+                hidden.push((id, expr.clone()));
+                id
+            });
+            return Ok(Expr::column(id.0, expr.ty(), expr.nullable()));
+        }
+        expr.of_parts(&mut |part| self.over_items(part, items, ids, hidden))
+    }
+
+    fn group_by(
+        &self,
+        select: &Select,
+        items: &[Item],
+        context: &Context<'_>,
+        names: &ColumnsThenItems<'_>,
+        is_of_groups: &dyn Fn(&Expr) -> bool,
+    ) -> Result<Vec<Expr>> {
         let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
         for item in &select.group_by {
             let (key, called) = match &item.expr {
@@ -139,11 +459,11 @@ impl Binder<'_> {
                     (self.group_name(name, items, &names.tables)?, name.column.clone())
                 }
                 expr if expr.has_aggregate() => {
-                    return Err(self.aggregate_as_key(expr, &item.text, items, &names));
+                    return Err(self.aggregate_as_key(expr, &item.text, items, context));
                 }
-                expr => (self.scalar(expr, &Context::of(&names))?, item.text.clone()),
+                expr => (self.scalar(expr, context)?, item.text.clone()),
             };
-            if refers_to_aggregate(&key) {
+            if is_of_groups(&key) {
                 return Err(cannot_group_on(&called));
             }
             if !keys.contains(&key) {
@@ -154,17 +474,11 @@ impl Binder<'_> {
     }
 
     /// 1056 where the aggregate is a select item, else 1111.
-    fn aggregate_as_key(
-        &self,
-        expr: &ast::Expr,
-        text: &str,
-        items: &[Item],
-        names: &ColumnsThenItems<'_>,
-    ) -> Error {
-        let aggregates = RefCell::new(Vec::new());
+    fn aggregate_as_key(&self, expr: &ast::Expr, text: &str, items: &[Item], context: &Context<'_>) -> Error {
+        let aggregates = Aggregates::default();
         let context = Context {
             aggregates: Some(&aggregates),
-            ..Context::of(names)
+            ..*context
         };
         match self.scalar(expr, &context) {
             Ok(_) if items.iter().any(|item| item.name.eq_ignore_ascii_case(text)) => cannot_group_on(text),
@@ -173,24 +487,13 @@ impl Binder<'_> {
         }
     }
 
-    fn order_by(
+    pub fn order_by(
         &self,
         select: &Block<'_>,
         items: &[Item],
-        tables: TableNames<'_>,
-        aggregates: &RefCell<Vec<AggregateCall>>,
-        grouped: bool,
+        context: &Context<'_>,
+        names: &ColumnsThenItems<'_>,
     ) -> Result<Vec<SortKey>> {
-        let names = ColumnsThenItems { items, tables };
-        let context = Context {
-            names: &names,
-            argument_names: &names.tables,
-            aggregates: grouped.then_some(aggregates),
-            grouped,
-        };
-        if select.values.is_some() && select.order_by.iter().any(|item| item.expr.has_aggregate()) {
-            return Err(invalid_group_function());
-        }
         // An aggregate in ORDER BY alone does not make a query one with groups.
         let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
@@ -203,7 +506,7 @@ impl Binder<'_> {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }
                 ast::Expr::Column(name) => self.order_name(name, items, &names.tables)?,
-                expr => self.scalar(expr, &context)?,
+                expr => self.scalar(expr, context)?,
             };
             // A second key of the same value orders nothing.
             if !keys.iter().any(|key| key.expr == expr) {
@@ -215,56 +518,56 @@ impl Binder<'_> {
         }
         Ok(keys)
     }
+}
 
-    fn locking(&self, select: &Block<'_>, table: Option<&TableBinding>) -> Result<Option<Locking>> {
-        let Some(clause) = select.locking else {
-            return Ok(None);
-        };
-        for name in &clause.of {
-            if table.is_none_or(|table| table.alias != *name) {
-                return Err(Error::new(
-                    ER_UNRESOLVED_TABLE_LOCK,
-                    format!("Unresolved table name `{name}` in locking clause."),
-                ));
-            }
+impl BoundBlock {
+    /// Whether MySQL stores an item in a temporary table before it sends it: with DISTINCT, and what grouped
+    /// queries have besides aggregates.
+    fn is_stored(&self, item: &Item) -> bool {
+        self.distinct || !self.keys.is_empty() && !self.refers_to_aggregate(&item.expr)
+    }
+
+    pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {
+        let aggregates = self.aggregates.borrow();
+        columns_of(expr)
+            .iter()
+            .any(|id| aggregates.iter().any(|(own, _)| own == id))
+    }
+
+    /// What decides whether an expression has one value per group.
+    pub fn grouping(&self) -> Grouping<'_> {
+        Grouping {
+            scope: &self.scope,
+            keys: &self.keys,
+            conditions: self.filter.iter().chain(&self.equalities).collect(),
         }
-        let Some(table) = table.filter(|table| !table.table.is_virtual()) else {
-            return Ok(None);
-        };
-        if table.as_of.is_some() {
-            return Err(Error::not_supported(
-                "locking rows of the past",
-                "leave AS OF TIMESTAMP out",
-            ));
-        }
-        Ok(Some(Locking {
-            exclusive: clause.exclusive,
-            wait: match clause.wait {
-                LockWait::Wait => LockingWait::Wait,
-                LockWait::NoWait => LockingWait::NoWait,
-                LockWait::SkipLocked => LockingWait::SkipLocked,
-            },
-        }))
     }
 }
 
-/// `SELECT EXISTS (SELECT ...)`, and nothing else.
-fn whether_any<'q>(select: &'q Block<'_>) -> Option<(&'q str, &'q Query)> {
-    let alone = select.table.is_none()
-        && select.filter.is_none()
-        && select.group_by.is_empty()
-        && select.having.is_none()
-        && select.limit.is_none();
-    match select.items.as_slice() {
-        [
-            ast::SelectItem::Expr {
-                expr: ast::Expr::Exists(inner),
-                name,
-                ..
-            },
-        ] if alone => Some((name.as_str(), inner.as_ref())),
-        _ => None,
+/// Whether an expression has the same value for every row.
+pub fn is_constant(expr: &Expr) -> bool {
+    expr.is_constant() && functions::is_deterministic(expr)
+}
+
+fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -> ScopeNames<'a> {
+    ScopeNames {
+        scope,
+        clause,
+        outer: place.outer,
     }
+}
+
+/// Error 3568 for a table of a locking clause that FROM has not.
+fn check_locks(block: &Block<'_>, scope: &Scope) -> Result<()> {
+    for name in block.locking.iter().flat_map(|clause| &clause.of) {
+        if !scope.relations.iter().any(|relation| relation.alias == *name) {
+            return Err(Error::new(
+                ER_UNRESOLVED_TABLE_LOCK,
+                format!("Unresolved table name `{name}` in locking clause."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn is_grouped(select: &Block<'_>) -> bool {
@@ -312,10 +615,4 @@ fn aggregate_in_plain_order(position: usize) -> Error {
 /// Error 1056.
 fn cannot_group_on(name: &str) -> Error {
     Error::new(errno::ER_WRONG_GROUP_FIELD, format!("Can't group on '{name}'"))
-}
-
-pub fn refers_to_aggregate(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.walk(&mut |e| found |= matches!(e, Expr::Column { index, .. } if *index >= AGGREGATE_BASE));
-    found
 }

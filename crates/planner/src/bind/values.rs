@@ -1,26 +1,41 @@
 //! VALUES: rows written out, as a query.
-//!
-//! A column is made of the number of the row, which [`crate::build`] counts: the value that stands there.
 
 use functions::Expr;
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, errno};
 
 use super::Binder;
-use super::expr::Context;
+use super::block::Block;
+use super::expr::{Context, invalid_group_function};
+use super::name_lookup::ColumnsThenItems;
 use super::output::Item;
-use super::scope::NoNames;
+use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::scope::{NoNames, ORDER_CLAUSE, Scope, ScopeNames};
+use super::subquery::Subqueries;
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
+use crate::logical::{Apply, ApplyKind, Column, Logical};
+use crate::plan::ResultColumn;
 use syntax::ast;
 
 impl Binder<'_> {
-    /// The columns of VALUES, `column_0` and so on, over the number of the row (a BIGINT, from 0).
+    /// The columns are called `column_0` and so on.
     ///
     /// # Errors
     /// 1136 for rows of different lengths, 3942 for empty ones, 3943 for DEFAULT.
-    pub fn items_of_values(&self, rows: &[Vec<Option<ast::Expr>>]) -> Result<Vec<Item>> {
+    pub fn values(
+        &self,
+        rows: &[Vec<Option<ast::Expr>>],
+        block: &Block<'_>,
+        place: QueryPlace<'_>,
+    ) -> Result<BoundQuery> {
         let width = rows.first().map_or(0, Vec::len);
-        let context = Context::of(&NoNames);
-        let mut columns: Vec<Vec<Expr>> = vec![vec![Expr::column(0, SqlType::BIGINT, false)]; width];
+        let subqueries = Subqueries::default();
+        let names = NoNames { outer: place.outer };
+        let context = Context {
+            subqueries: Some(&subqueries),
+            outer: place.outer,
+            ..Context::of(&names)
+        };
+        let mut columns: Vec<Vec<Expr>> = vec![Vec::with_capacity(rows.len()); width];
         for (position, row) in rows.iter().enumerate() {
             if row.len() != width {
                 return Err(wrong_count(position + 1));
@@ -33,19 +48,98 @@ impl Binder<'_> {
                 column.push(self.scalar(value, &context)?);
             }
         }
-        let item = |(position, values): (usize, Vec<Expr>)| {
-            Ok(Item {
-                expr: self.call(NTH, values)?,
+        let mut made = Vec::with_capacity(width);
+        for values in &mut columns {
+            let nullable = values.iter().any(Expr::nullable);
+            let ty = functions::bind::union_type(values, &self.types)?;
+            made.push(Column {
+                id: self.new_column(),
+                ty,
+                nullable,
+            });
+        }
+        let mut root = Logical::Values {
+            rows: transposed(columns, rows.len()),
+            columns: made.clone(),
+        };
+        if !subqueries.is_empty() {
+            root = Logical::Apply(Apply {
+                kind: ApplyKind::Lateral {
+                    left: false,
+                    condition: None,
+                },
+                input: Box::new(subqueries.applied_to(Logical::OneRow)),
+                subquery: Box::new(root),
+            });
+        }
+        let items: Vec<Item> = made
+            .iter()
+            .enumerate()
+            .map(|(position, column)| Item {
+                expr: column.expr(),
                 name: format!("column_{position}"),
                 column: None,
             })
+            .collect();
+        root = self.ordered_values(root, &items, block, place)?;
+        let columns = made.iter().zip(&items).map(|(column, item)| QueryColumn {
+            id: column.id,
+            ty: column.ty,
+            nullable: column.nullable,
+            expr: column.expr(),
+            result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
+        });
+        Ok(BoundQuery {
+            columns: columns.collect(),
+            root: limited(root, self.limit(block.limit)?),
+            limit_of_output: None,
+            max_execution: None,
+            in_order: false,
+            block: None,
+        })
+    }
+
+    fn ordered_values(
+        &self,
+        root: Logical,
+        items: &[Item],
+        block: &Block<'_>,
+        place: QueryPlace<'_>,
+    ) -> Result<Logical> {
+        if block.order_by.iter().any(|item| item.expr.has_aggregate()) {
+            return Err(invalid_group_function());
+        }
+        let scope = Scope::default();
+        let names = ColumnsThenItems {
+            items,
+            tables: ScopeNames {
+                scope: &scope,
+                clause: ORDER_CLAUSE,
+                outer: place.outer,
+            },
         };
-        columns.into_iter().enumerate().map(item).collect()
+        let mut keys = self.order_by(block, items, &Context::of(&names), &names)?;
+        keys.retain(|key| !super::select::is_constant(&key.expr));
+        if keys.is_empty() {
+            return Ok(root);
+        }
+        Ok(Logical::Sort {
+            input: Box::new(root),
+            keys,
+        })
     }
 }
 
-/// The function that answers with the argument at a position.
-const NTH: &str = "nth of";
+/// Columns of values as rows of values.
+fn transposed(columns: Vec<Vec<Expr>>, count: usize) -> Vec<Vec<Expr>> {
+    let mut rows: Vec<Vec<Expr>> = (0..count).map(|_| Vec::with_capacity(columns.len())).collect();
+    for column in columns {
+        for (row, value) in rows.iter_mut().zip(column) {
+            row.push(value);
+        }
+    }
+    rows
+}
 
 /// Error 1136.
 fn wrong_count(row: usize) -> Error {

@@ -1,134 +1,294 @@
 //! UPDATE and DELETE.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use schema::model::Table;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
-use super::block::only_table;
 use super::expr::Context;
-use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
+use super::from::{From, FromPlace, filtered};
+use super::query::limited;
+use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
+use super::subquery::Subqueries;
 use crate::errno::ER_NON_UPDATABLE_TABLE;
+use crate::logical::{
+    ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
+    LogicalStatement, LogicalTarget, LogicalUpdate,
+};
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, DeletePlan, ExecutionCache, SortKey, Target, UpdatePlan};
+use crate::plan::{Locking, LockingWait, SortKey};
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
+/// The clauses of an UPDATE or DELETE that say which rows it writes.
+struct RowClauses<'a> {
+    /// `UPDATE` or `DELETE`
+    statement: &'static str,
+    filter: Option<&'a ast::Expr>,
+    order_by: &'a [OrderItem],
+    limit: Option<&'a ast::Limit>,
+}
+
+/// The rows that an UPDATE or DELETE finds, while its clauses are being bound.
+struct WrittenRows<'a> {
+    from: From,
+    clauses: RowClauses<'a>,
+    /// Those of WHERE; those of the assignments and of ORDER BY.
+    in_where: Subqueries,
+    in_values: Subqueries,
+}
+
 impl Binder<'_> {
-    pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
-        let written = only_table(&update.tables).ok_or_else(|| {
-            Error::not_supported("UPDATE of several tables", "update the tables one by one")
-        })?;
-        let table = self.written_table(written, "UPDATE")?;
-        self.writes(&table, PrivilegeSet::UPDATE);
-        let fields = TableNames {
-            table: Some(&table),
-            clause: FIELD_LIST,
-        };
-        let mut assignments = Vec::with_capacity(update.assignments.len());
+    pub fn update(&self, update: &Update) -> Result<LogicalStatement> {
+        let rows = self.found_rows(
+            &update.tables,
+            RowClauses {
+                statement: "UPDATE",
+                filter: update.filter.as_ref(),
+                order_by: &update.order_by,
+                limit: update.limit.as_ref(),
+            },
+        )?;
+        let scope = &rows.from.scope;
+        let mut assigned = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
-            let column = assigned_column(&table, &assignment.column)?;
-            let value = self.assigned(assignment.value.as_ref(), &table, column, &Context::of(&fields))?;
-            assignments.push(Assignment { column, value });
+            let column = scope.find(&assignment.column, FIELD_LIST)?;
+            let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
+            self.check_updatable(scope.relation(column), "UPDATE")?;
+            assigned.push(column);
         }
-        let target = self.written_rows(
-            &table,
-            written,
-            update.filter.as_ref(),
-            &update.order_by,
-            update.limit.as_ref(),
+        let targets: BTreeSet<usize> = assigned.iter().map(|column| column.relation).collect();
+        self.writes(scope, &targets, PrivilegeSet::UPDATE);
+        let fields = names(scope, FIELD_LIST);
+        let context = Context {
+            subqueries: Some(&rows.in_values),
+            ..Context::of(&fields)
+        };
+        let mut lists: BTreeMap<usize, Vec<LogicalAssignment>> = BTreeMap::new();
+        for (assignment, of) in update.assignments.iter().zip(assigned) {
+            let (relation, column) = (scope.relation(of), of.position);
+            let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
+            let list = lists.entry(of.relation).or_default();
+            list.push(LogicalAssignment { column, value });
+        }
+        if let Some(target) = self.lone_target(&rows)? {
+            let assignments = lists.remove(&0).unwrap_or_default();
+            return Ok(LogicalStatement::Update(LogicalUpdate {
+                target,
+                assignments,
+                ignore: update.ignore,
+            }));
+        }
+        let targets = lists.into_iter().map(|(relation, list)| (relation, Some(list)));
+        self.found_write(rows, targets.collect(), update.ignore)
+    }
+
+    pub fn delete(&self, delete: &Delete) -> Result<LogicalStatement> {
+        let clauses = RowClauses {
+            statement: "DELETE",
+            filter: delete.filter.as_ref(),
+            order_by: &delete.order_by,
+            limit: delete.limit.as_ref(),
+        };
+        let rows = self.found_rows(&delete.tables, clauses)?;
+        let scope = &rows.from.scope;
+        let mut targets = BTreeSet::new();
+        for target in &delete.targets {
+            let found = scope
+                .relations
+                .iter()
+                .position(|relation| is_target(target, relation));
+            let relation = found.ok_or_else(|| unknown_target(target))?;
+            self.check_updatable(&scope.relations[relation], "DELETE")?;
+            if !targets.insert(relation) {
+                return Err(Error::new(
+                    errno::ER_NONUNIQ_TABLE,
+                    format!("Not unique table/alias: '{}'", target.name),
+                ));
+            }
+        }
+        if delete.targets.is_empty() {
+            for relation in &scope.relations {
+                self.check_updatable(relation, "DELETE")?;
+            }
+            targets.insert(0);
+        }
+        self.writes(scope, &targets, PrivilegeSet::DELETE);
+        if let Some(target) = self.lone_target(&rows)? {
+            return Ok(LogicalStatement::Delete(LogicalDelete {
+                target,
+                ignore: delete.ignore,
+            }));
+        }
+        let targets = targets.into_iter().map(|relation| (relation, None));
+        self.found_write(rows, targets.collect(), delete.ignore)
+    }
+
+    fn found_rows<'a>(&self, tables: &[TableRef], clauses: RowClauses<'a>) -> Result<WrittenRows<'a>> {
+        let from = self.from(
+            tables,
+            FromPlace {
+                outer: None,
+                locking: &[],
+                left: None,
+                for_writing: true,
+            },
         )?;
-        Ok(UpdatePlan {
-            target,
-            assignments,
-            ignore: update.ignore,
-            execution_cache: ExecutionCache::default(),
+        if from.scope.relations.len() > 1 {
+            let refused = match (clauses.order_by.is_empty(), clauses.limit) {
+                (false, _) => Some("ORDER BY"),
+                (true, Some(_)) => Some("LIMIT"),
+                (true, None) => None,
+            };
+            if let Some(clause) = refused {
+                return Err(Error::new(
+                    errno::ER_WRONG_USAGE,
+                    format!("Incorrect usage of {} and {clause}", clauses.statement),
+                ));
+            }
+        }
+        Ok(WrittenRows {
+            from,
+            clauses,
+            in_where: Subqueries::default(),
+            in_values: Subqueries::default(),
         })
     }
 
-    pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
-        let written = only_table(&delete.tables)
-            .filter(|_| delete.targets.len() <= 1)
-            .ok_or_else(|| {
-                Error::not_supported("DELETE from several tables", "delete from the tables one by one")
-            })?;
-        let table = self.written_table(written, "DELETE")?;
-        self.writes(&table, PrivilegeSet::DELETE);
-        if let Some(target) = delete.targets.first() {
-            check_target(target, written, &table)?;
-        }
-        let target = self.written_rows(
-            &table,
-            written,
-            delete.filter.as_ref(),
-            &delete.order_by,
-            delete.limit.as_ref(),
-        )?;
-        Ok(DeletePlan {
-            target,
-            ignore: delete.ignore,
-            execution_cache: ExecutionCache::default(),
-        })
-    }
-
-    fn written_table(&self, table: &TableRef, statement: &str) -> Result<TableBinding> {
-        let table = self.table_ref(table)?;
-        if table.as_of.is_some() {
-            return Err(Error::not_supported(
-                format!("{statement} ... AS OF TIMESTAMP"),
-                "the past cannot be changed",
-            ));
-        }
-        if table.rows.is_some() {
-            return Err(Error::new(
+    /// Fails with 1288 for what is no table, and with 1044 for a table that the server makes.
+    fn check_updatable(&self, relation: &Relation, statement: &str) -> Result<()> {
+        match relation.table() {
+            Some(table) => self.refuse_virtual(table),
+            None => Err(Error::new(
                 ER_NON_UPDATABLE_TABLE,
                 format!(
                     "The target table {} of the {statement} is not updatable",
-                    table.alias
+                    relation.alias
                 ),
+            )),
+        }
+    }
+
+    /// The statement finds rows of the relations, and changes those of some.
+    fn writes(&self, scope: &Scope, targets: &BTreeSet<usize>, privilege: PrivilegeSet) {
+        for (position, relation) in scope.relations.iter().enumerate() {
+            let Some(table) = relation.table() else {
+                continue;
+            };
+            let (privileges, lock) = match targets.contains(&position) {
+                true => (PrivilegeSet::SELECT | privilege, LockMode::Write),
+                false => (PrivilegeSet::SELECT, LockMode::Read),
+            };
+            self.accesses.add(table, &relation.alias, privileges, lock);
+            if lock == LockMode::Write {
+                self.written.borrow_mut().push(table.id);
+            }
+        }
+    }
+
+    /// The rows of a statement that writes to one table and needs no query to find them.
+    fn lone_target(&self, rows: &WrittenRows<'_>) -> Result<Option<LogicalTarget>> {
+        let Logical::Get(get) = &rows.from.rel else {
+            return Ok(None);
+        };
+        if get.as_of.is_some() {
+            return Err(Error::not_supported(
+                format!("{} ... AS OF TIMESTAMP", rows.clauses.statement),
+                "the past cannot be changed",
             ));
         }
-        self.refuse_virtual(&table)?;
-        Ok(table)
+        let (filter, order_by) = self.written_order(rows)?;
+        if !rows.in_where.is_empty() || !rows.in_values.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(LogicalTarget {
+            table: Get {
+                with_key: false,
+                ..get.clone()
+            },
+            filter,
+            order_by,
+            limit: self.limit(rows.clauses.limit)?.count,
+        }))
     }
 
-    /// The statement finds rows of the table, and changes them.
-    fn writes(&self, table: &TableBinding, privilege: PrivilegeSet) {
-        let privileges = PrivilegeSet::SELECT | privilege;
-        self.accesses
-            .add(&table.table, &table.alias, privileges, LockMode::Write);
-    }
-
-    fn written_rows(
-        &self,
-        table: &TableBinding,
-        written: &TableRef,
-        filter: Option<&ast::Expr>,
-        order_by: &[OrderItem],
-        limit: Option<&ast::Limit>,
-    ) -> Result<Target> {
-        let filter = self.filter(filter, Some(table))?;
-        let names = TableNames {
-            table: Some(table),
-            clause: ORDER_CLAUSE,
+    fn written_order(&self, rows: &WrittenRows<'_>) -> Result<(Option<functions::Expr>, Vec<SortKey>)> {
+        let scope = &rows.from.scope;
+        let in_where = names(scope, WHERE_CLAUSE);
+        let context = Context {
+            subqueries: Some(&rows.in_where),
+            ..Context::of(&in_where)
         };
-        let mut keys = Vec::with_capacity(order_by.len());
-        for item in order_by {
+        let filter = self.filter(rows.clauses.filter, &context)?;
+        let in_order = names(scope, ORDER_CLAUSE);
+        let context = Context {
+            subqueries: Some(&rows.in_values),
+            ..Context::of(&in_order)
+        };
+        let mut keys = Vec::with_capacity(rows.clauses.order_by.len());
+        for item in rows.clauses.order_by {
             // There is no select list that a number could mean.
             keys.push(SortKey {
-                expr: self.scalar(&item.expr, &Context::of(&names))?,
+                expr: self.scalar(&item.expr, &context)?,
                 descending: item.descending,
             });
         }
-        let limit = self.limit(limit)?;
-        let hints = match written {
-            TableRef::Table(table) => table.hints.as_slice(),
-            _ => &[],
+        Ok((filter, keys))
+    }
+
+    /// The statement as one that writes what a query finds.
+    fn found_write(
+        &self,
+        rows: WrittenRows<'_>,
+        targets: Vec<(usize, Option<Vec<LogicalAssignment>>)>,
+        ignore: bool,
+    ) -> Result<LogicalStatement> {
+        // The clauses of several tables have not been bound yet.
+        let rows = match &rows.from.rel {
+            Logical::Get(_) => WrittenRows {
+                in_where: Subqueries::default(),
+                ..rows
+            },
+            _ => rows,
         };
-        self.target(table, filter.as_ref(), keys, limit, hints)
+        let (filter, keys) = self.written_order(&rows)?;
+        let limit = self.limit(rows.clauses.limit)?;
+        let WrittenRows {
+            from,
+            in_where,
+            in_values,
+            ..
+        } = rows;
+        let mut rel = from.rel;
+        let mut tables = Vec::with_capacity(targets.len());
+        for (relation, assignments) in targets {
+            let Some(get) = locked_get(&mut rel, from.scope.relations[relation].id(0)) else {
+                return Err(Error::internal("a written table that is not read"));
+            };
+            tables.push(LogicalFoundTable {
+                table: get,
+                assignments,
+            });
+        }
+        rel = filtered(in_where.applied_to(rel), filter);
+        rel = in_values.applied_to(rel);
+        if !keys.is_empty() {
+            rel = Logical::Sort {
+                input: Box::new(rel),
+                keys,
+            };
+        }
+        Ok(LogicalStatement::FoundWrite(LogicalFoundWrite {
+            root: limited(rel, limit),
+            tables,
+            ignore,
+        }))
     }
 
     /// Fails with 1044 for a table whose rows the server makes.
-    pub fn refuse_virtual(&self, table: &TableBinding) -> Result<()> {
-        match table.table.is_virtual() {
-            true => Err((self.env.denied)(&table.table.database)),
+    pub fn refuse_virtual(&self, table: &Table) -> Result<()> {
+        match table.is_virtual() {
+            true => Err((self.env.denied)(&table.database)),
             false => Ok(()),
         }
     }
@@ -137,14 +297,14 @@ impl Binder<'_> {
     pub fn assigned(
         &self,
         value: Option<&ast::Expr>,
-        table: &TableBinding,
+        table: &Relation,
         column: usize,
         context: &Context<'_>,
     ) -> Result<Option<functions::Expr>> {
         let Some(value) = value else {
             return Ok(None);
         };
-        let ty: SqlType = table.table.columns[column].ty;
+        let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
             super::literal::as_number(value, bound)
@@ -157,24 +317,49 @@ impl Binder<'_> {
     }
 }
 
-/// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has
-/// one.
-fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
-    let has_alias = matches!(written, TableRef::Table(table) if table.alias.is_some());
+/// Whether a target of DELETE names a relation: by its alias, where it has one.
+fn is_target(target: &ObjectName, relation: &Relation) -> bool {
+    let has_alias = relation.table().is_none_or(|table| table.name != relation.alias);
     let is_database = match &target.database {
         None => true,
-        Some(database) => !has_alias && *database == table.table.database,
+        Some(database) => !has_alias && relation.table().is_some_and(|table| table.database == *database),
     };
-    if is_database && target.name == table.alias {
-        return Ok(());
-    }
-    Err(Error::new(
+    is_database && target.name == relation.alias
+}
+
+/// Error 1109.
+fn unknown_target(target: &ObjectName) -> Error {
+    Error::new(
         errno::ER_UNKNOWN_TABLE,
         format!("Unknown table '{}' in MULTI DELETE", target.name),
-    ))
+    )
+}
+
+/// The Get whose first column this is, which locks its rows from now on.
+fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
+    if let Logical::Get(get) = rel
+        && get.first == first
+    {
+        get.locking = Some(Locking {
+            exclusive: true,
+            wait: LockingWait::Wait,
+        });
+        return Some(get.clone());
+    }
+    rel.inputs_mut()
+        .into_iter()
+        .find_map(|input| locked_get(input, first))
 }
 
 /// The column on the left of `=`.
-pub fn assigned_column(table: &TableBinding, name: &ast::ColumnName) -> Result<usize> {
+pub fn assigned_column(table: &Relation, name: &ast::ColumnName) -> Result<usize> {
     table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))
+}
+
+fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
+    ScopeNames {
+        scope,
+        clause,
+        outer: None,
+    }
 }

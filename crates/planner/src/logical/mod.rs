@@ -12,7 +12,7 @@
 //! - [`visit`]: one walk over operators, one over expressions.
 
 mod statement;
-pub mod visit;
+mod visit;
 
 use std::sync::Arc;
 
@@ -25,9 +25,11 @@ use types::SqlType;
 
 use crate::plan::{Locking, SortKey};
 
+pub use visit::columns_of;
+
 pub use statement::{
-    LogicalAssignment, LogicalDelete, LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery,
-    LogicalStatement, LogicalTarget, LogicalUpdate,
+    LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode,
+    LogicalInsertSource, LogicalQuery, LogicalStatement, LogicalTarget, LogicalUpdate,
 };
 
 /// A column within one statement.
@@ -126,6 +128,8 @@ pub struct Get {
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,
     pub locking: Option<Locking>,
+    /// Rows will be changed: behind the table's columns comes the key of the row, a VARBINARY.
+    pub with_key: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -247,6 +251,11 @@ impl Get {
     /// The offset of a column, if it is the table's.
     pub fn offset(&self, id: ColumnId) -> Option<usize> {
         let offset = id.0.checked_sub(self.first.0)?;
-        (offset < self.table.columns.len()).then_some(offset)
+        (offset < self.table.columns.len() + usize::from(self.with_key)).then_some(offset)
+    }
+
+    /// The id of the row's key, which is there with `with_key`.
+    pub fn key(&self) -> ColumnId {
+        self.id(self.table.columns.len())
     }
 }

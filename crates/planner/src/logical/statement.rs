@@ -15,6 +15,7 @@ pub enum LogicalStatement {
     Insert(LogicalInsert),
     Update(LogicalUpdate),
     Delete(LogicalDelete),
+    FoundWrite(LogicalFoundWrite),
 }
 
 #[derive(Debug, Clone)]
@@ -28,6 +29,9 @@ pub struct LogicalQuery {
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<Duration>,
+    /// Which of several equal rows is the first matters: rows must be read in key order, and not in
+    /// parallel.
+    pub in_order: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +82,23 @@ pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
     pub ignore: bool,
+}
+
+/// UPDATE or DELETE of rows that a query finds: of several tables, or by subqueries.
+#[derive(Debug, Clone)]
+pub struct LogicalFoundWrite {
+    /// Its Gets of the written tables have keys.
+    pub root: Logical,
+    pub tables: Vec<LogicalFoundTable>,
+    pub ignore: bool,
+}
+
+/// A table of a [`LogicalFoundWrite`].
+#[derive(Debug, Clone)]
+pub struct LogicalFoundTable {
+    pub table: Get,
+    /// Over the columns of the query; `None`: the rows are deleted.
+    pub assignments: Option<Vec<LogicalAssignment>>,
 }
 
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use functions::Expr;
+use types::Result;
 
 use super::{ApplyKind, Column, ColumnId, Join, JoinKind, Logical};
 
@@ -64,9 +65,7 @@ impl Logical {
                 ApplyKind::Any { condition, .. } => visit(condition),
                 ApplyKind::Lateral { condition, .. } => condition.iter().for_each(visit),
             },
-            Self::Aggregate {
-                keys, aggregates, ..
-            } => {
+            Self::Aggregate { keys, aggregates, .. } => {
                 keys.iter().for_each(|(_, key)| visit(key));
                 aggregates.iter().for_each(|(_, call)| call.expressions(visit));
             }
@@ -99,11 +98,11 @@ impl Logical {
                 ApplyKind::Any { condition, .. } => visit(condition),
                 ApplyKind::Lateral { condition, .. } => condition.iter_mut().for_each(visit),
             },
-            Self::Aggregate {
-                keys, aggregates, ..
-            } => {
+            Self::Aggregate { keys, aggregates, .. } => {
                 keys.iter_mut().for_each(|(_, key)| visit(key));
-                aggregates.iter_mut().for_each(|(_, call)| call.expressions_mut(visit));
+                aggregates
+                    .iter_mut()
+                    .for_each(|(_, call)| call.expressions_mut(visit));
             }
             Self::Window { window, calls, .. } => {
                 window.partition_by.iter_mut().for_each(&mut *visit);
@@ -125,6 +124,23 @@ impl Logical {
         }
     }
 
+    /// Rewrites every expression of this operator and all below it.
+    pub fn rewrite(&mut self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<()> {
+        let mut result = Ok(());
+        self.expressions_mut(&mut |expr| {
+            if result.is_ok() {
+                match map(expr) {
+                    Ok(mapped) => *expr = mapped,
+                    Err(error) => result = Err(error),
+                }
+            }
+        });
+        result?;
+        self.inputs_mut()
+            .into_iter()
+            .try_for_each(|input| input.rewrite(map))
+    }
+
     /// The columns of the output, in order.
     pub fn output(&self) -> Vec<Column> {
         let of = |id: ColumnId, expr: &Expr| Column {
@@ -141,7 +157,12 @@ impl Logical {
                     ty: column.ty,
                     nullable: column.nullable,
                 });
-                column.collect()
+                let key = get.with_key.then(|| Column {
+                    id: get.key(),
+                    ty: crate::plan::ROW_KEY,
+                    nullable: false,
+                });
+                column.chain(key).collect()
             }
             Self::Values { columns, .. } => columns.clone(),
             Self::Filter { input, .. }
@@ -235,7 +256,7 @@ impl Column {
     pub fn mark(id: ColumnId, nullable: bool) -> Self {
         Self {
             id,
-            ty: types::SqlType::BIGINT,
+            ty: types::SqlType::BOOL,
             nullable,
         }
     }

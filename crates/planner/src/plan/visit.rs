@@ -5,7 +5,7 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{ApplyKind, JoinKind, Rel, TableScan};
+use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -53,6 +53,61 @@ impl Rel {
         visit(self);
         for input in self.inputs() {
             input.walk(visit);
+        }
+    }
+
+    /// Calls `visit` with each expression of this operator, those of its scan's access path included.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::OneRow
+            | Self::Distinct { .. }
+            | Self::Repeat { .. }
+            | Self::SetOperation { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. }
+            | Self::CommonTable { .. } => {}
+            Self::Scan(scan) => scan.expressions(visit),
+            Self::Virtual(scan) => scan.conditions.iter().for_each(visit),
+            Self::Filter { predicate, .. } => visit(predicate),
+            Self::Project { exprs, .. } => exprs.iter().for_each(visit),
+            Self::Aggregate { keys, aggregates, .. } => {
+                keys.iter().for_each(&mut *visit);
+                aggregates.iter().for_each(|call| call.expressions(visit));
+            }
+            Self::Sort { keys, limit, .. } => {
+                keys.iter().map(|key| &key.expr).for_each(&mut *visit);
+                limit.iter().for_each(visit);
+            }
+            Self::Limit { offset, count, .. } => offset.iter().chain(count).for_each(visit),
+            Self::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Self::Join(join) => {
+                for key in &join.keys {
+                    visit(&key.left);
+                    visit(&key.right);
+                }
+                join.residual.iter().for_each(visit);
+            }
+            Self::LookupJoin(join) => {
+                join.right.expressions(visit);
+                join.residual.iter().for_each(visit);
+            }
+            Self::Apply(apply) => match &apply.kind {
+                ApplyKind::Scalar | ApplyKind::Exists => {}
+                ApplyKind::Any { condition } => visit(condition),
+                ApplyKind::Lateral { condition, .. } => condition.iter().for_each(visit),
+            },
+            Self::Window {
+                partition_by,
+                order_by,
+                frame,
+                calls,
+                ..
+            } => {
+                frame.expressions(visit);
+                partition_by.iter().for_each(&mut *visit);
+                order_by.iter().map(|key| &key.expr).for_each(&mut *visit);
+                calls.iter().for_each(|call| call.expressions(visit));
+            }
         }
     }
 
@@ -147,9 +202,52 @@ fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
 }
 
 impl TableScan {
+    /// Calls `visit` with each expression of the scan.
+    fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.access.expressions(visit);
+        self.filter.iter().chain(&self.as_of).for_each(visit);
+    }
+
     /// The types of the columns of its rows.
     pub fn output_types(&self) -> Vec<SqlType> {
-        let columns = self.columns.iter().filter_map(|&c| self.table.columns.get(c));
-        columns.map(|column| column.ty).collect()
+        let ty = |&offset: &usize| self.table.columns.get(offset).map_or(ROW_KEY, |column| column.ty);
+        self.columns.iter().map(ty).collect()
+    }
+
+    /// Whether the rows' keys are among the columns.
+    pub fn reads_key(&self) -> bool {
+        self.columns.contains(&self.table.columns.len())
+    }
+}
+
+impl Access {
+    /// Calls `visit` with each expression of its keys or ranges.
+    pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::Full { .. } => {}
+            Self::PrimaryPoints { keys } | Self::UniquePoints { keys, .. } => {
+                keys.iter().flatten().for_each(visit);
+            }
+            Self::PrimaryRanges { ranges, .. } | Self::IndexRanges { ranges, .. } => {
+                ranges.iter().for_each(|range| range.expressions(visit));
+            }
+        }
+    }
+}
+
+impl Range {
+    fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        for value in &self.prefix {
+            match value {
+                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),
+                RangeValue::IsNull => {}
+            }
+        }
+        for bound in self.lower.iter().chain(&self.upper) {
+            match &bound.value {
+                RangeBoundValue::Value(expr) => visit(expr),
+                RangeBoundValue::Null => {}
+            }
+        }
     }
 }

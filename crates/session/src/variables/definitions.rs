@@ -160,7 +160,7 @@ const ROWS: &[Row] = &[
     ("connect_timeout", Global, Kind::Int(2, 31536000), "10", Live),
     ("connection_memory_chunk_size", Both, Kind::Int(1, 536870912), "8912", Same),
     ("connection_memory_limit", Both, Kind::Int(2097152, 18446744073709551615), "18446744073709551615", Same),
-    ("cte_max_recursion_depth", Both, Kind::Int(0, 4294967295), "1000", Hint),
+    ("cte_max_recursion_depth", Both, Kind::Int(0, 4294967295), "1000", Live),
     ("datadir", Global, Kind::Text, "./", Fixed),
     ("default_authentication_plugin", Global, Kind::Text, "caching_sha2_password", Fixed),
     ("default_collation_for_utf8mb4", Both, Kind::Collation, "utf8mb4_0900_ai_ci", Same),

@@ -106,6 +106,7 @@ impl Settings {
                 integer("auto_increment_offset"),
             ),
             explicit_auto_random: on("allow_auto_random_explicit_insert"),
+            cte_max_recursion_depth: integer("cte_max_recursion_depth"),
             select_limit: integer("sql_select_limit"),
             safe_updates: on("sql_safe_updates"),
         };

@@ -42,7 +42,7 @@ impl Parser<'_> {
         self.close(expr)
     }
 
-    fn cast_type(&mut self) -> Result<CastType> {
+    pub fn cast_type(&mut self) -> Result<CastType> {
         let (start, keyword) = (self.start(), self.keyword());
         self.advance();
         let ty = match keyword {

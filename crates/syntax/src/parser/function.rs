@@ -332,7 +332,8 @@ impl Parser<'_> {
             }
             Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => self.substring()?,
             Kw::CHAR => self.char_function()?,
-            Kw::WEIGHT_STRING => return Err(Error::not_supported("WEIGHT_STRING()", "")),
+            Kw::WEIGHT_STRING => self.weight_string()?,
+            Kw::JSON_VALUE => self.json_value()?,
             Kw::JSON_TABLE => return Err(Error::not_supported("JSON_TABLE()", "")),
             Kw::GROUP_CONCAT => self.group_concat()?,
             Kw::ST_COLLECT => return Err(Error::not_supported("ST_COLLECT()", "")),

@@ -3,6 +3,7 @@
 mod account;
 mod admin;
 mod alter_table;
+mod call_clauses;
 mod cast;
 mod create_table;
 mod data_type;

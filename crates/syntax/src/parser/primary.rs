@@ -69,7 +69,7 @@ impl Parser<'_> {
         Ok(operand)
     }
 
-    fn primary(&mut self) -> Result<Expr> {
+    pub fn primary(&mut self) -> Result<Expr> {
         match self.kind() {
             Kind::Integer => Ok(Expr::Number(NumberText::Integer(self.take_word()))),
             Kind::Decimal => Ok(Expr::Number(NumberText::Decimal(self.take_word()))),

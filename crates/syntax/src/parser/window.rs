@@ -25,13 +25,48 @@ impl Parser<'_> {
     pub fn window_function(&mut self) -> Result<Expr> {
         let name = self.word().to_ascii_lowercase();
         self.advance();
-        let args = self.arguments()?;
+        let args = self.window_arguments(&name)?;
         self.eat_all(&[Kw::FROM, Kw::FIRST]);
         self.eat_all(&[Kw::RESPECT, Kw::NULLS]);
         if !self.is(Kw::OVER) {
             return self.fail();
         }
         self.over(Expr::Function { name, args })
+    }
+
+    /// The grammar says how many arguments there are, and that a number of rows is a literal, a parameter or a
+    /// variable.
+    fn window_arguments(&mut self, name: &str) -> Result<Vec<Expr>> {
+        self.expect_kind(Kind::LeftParen)?;
+        let mut args = Vec::new();
+        match name {
+            "ntile" => args.push(self.row_count()?),
+            "lead" | "lag" => {
+                args.push(self.expression()?);
+                if self.eat_kind(Kind::Comma) {
+                    args.push(self.row_count()?);
+                    if self.eat_kind(Kind::Comma) {
+                        args.push(self.expression()?);
+                    }
+                }
+            }
+            "first_value" | "last_value" => args.push(self.expression()?),
+            "nth_value" => {
+                args.push(self.expression()?);
+                self.expect_kind(Kind::Comma)?;
+                args.push(self.nested(|parser| parser.arithmetic(8))?);
+            }
+            _ => {}
+        }
+        self.expect_kind(Kind::RightParen)?;
+        Ok(args)
+    }
+
+    fn row_count(&mut self) -> Result<Expr> {
+        match self.kind() {
+            Kind::Integer | Kind::Parameter | Kind::At => self.primary(),
+            _ => self.fail(),
+        }
     }
 
     /// `OVER name`, `OVER (specification)`, the cursor at OVER.

@@ -14,6 +14,7 @@ mod latin1;
 mod like_range;
 mod pad;
 mod uca;
+mod weight_string;
 
 use std::cmp::Ordering;
 

@@ -33,6 +33,7 @@ use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
+use crate::operator::common_table::Scope;
 use crate::operator::tree;
 use crate::source::ReadSource;
 
@@ -129,8 +130,8 @@ impl Insert<'_> {
             None => (Cow::Borrowed(&query.root), None),
         };
         let implied = ctx.insert_select.filter(|_| !reads_past(&below));
-        if let Some(locking) = query.locking.or(implied) {
-            let gathers = !locks_at_once(&below, false);
+        if query.locking.or(implied).is_some() {
+            let gathers = !locks_at_once(&below, false, implied.is_some());
             let mut gathered = Vec::new();
             let mut root = None;
             loop {
@@ -138,10 +139,11 @@ impl Insert<'_> {
                     ctx,
                     source: &mut ReadSource::Transaction(txn),
                     memory: &memory,
+                    implied_locking: implied,
                 };
                 let root = match &mut root {
                     Some(root) => root,
-                    None => root.insert(tree::build(&below, Some(locking), &mut env)?),
+                    None => root.insert(tree::build(&below, &Scope::default(), &mut env)?),
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
@@ -170,8 +172,9 @@ impl Insert<'_> {
                 snapshot_ts: txn.snapshot_ts(),
             },
             memory: &memory,
+            implied_locking: None,
         };
-        let mut root = tree::build(&below, None, &mut env)?;
+        let mut root = tree::build(&below, &Scope::default(), &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
             let new = self.rows_of(&batch, query, projected);
@@ -401,23 +404,32 @@ fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
 
 /// Whether the scans of a query lock all rows that the query needs before it returns its first row, so that
 /// the query cannot see what the statement writes. Operators that drop rows below a LIMIT ask for more rows
-/// later, and expressions that assign variables ask for one row after the other.
-fn locks_at_once(rel: &Rel, is_limited: bool) -> bool {
+/// later, and expressions that assign variables ask for one row after the other. Joins and subqueries read
+/// some of their tables row by row. `locks_all`: scans without a locking clause lock, too.
+fn locks_at_once(rel: &Rel, is_limited: bool, locks_all: bool) -> bool {
+    let at_once = |input, is_limited| locks_at_once(input, is_limited, locks_all);
     match rel {
-        Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => true,
-        Rel::Limit { input, .. } => locks_at_once(input, true),
-        Rel::Sort { input, .. } | Rel::Aggregate { input, .. } => locks_at_once(input, false),
-        Rel::Project { input, exprs } => {
-            !exprs.iter().any(functions::assigns) && locks_at_once(input, is_limited)
-        }
+        Rel::OneRow | Rel::Virtual(_) | Rel::Values { .. } => true,
+        Rel::Scan(scan) => locks_all || scan.locking.is_some(),
+        Rel::Limit { input, .. } => at_once(input, true),
+        Rel::Sort { input, .. } | Rel::Aggregate { input, .. } => at_once(input, false),
+        Rel::Project { input, exprs } => !exprs.iter().any(functions::assigns) && at_once(input, is_limited),
         Rel::Filter { input, predicate } => {
-            !is_limited && !functions::assigns(predicate) && locks_at_once(input, false)
+            !is_limited && !functions::assigns(predicate) && at_once(input, false)
         }
-        Rel::Distinct { input } | Rel::Repeat { input, .. } => !is_limited && locks_at_once(input, false),
+        Rel::Distinct { input } | Rel::Repeat { input, .. } => !is_limited && at_once(input, false),
+        Rel::Join(_)
+        | Rel::LookupJoin(_)
+        | Rel::Apply(_)
+        | Rel::Window { .. }
+        | Rel::SetOperation { .. }
+        | Rel::With { .. }
+        | Rel::Recursive { .. }
+        | Rel::CommonTable { .. } => false,
     }
 }
 
 /// Whether a query reads the past, where nothing can be locked.
 fn reads_past(rel: &Rel) -> bool {
-    rel.scan().is_some_and(|scan| scan.as_of.is_some())
+    rel.scans().iter().any(|scan| scan.as_of.is_some())
 }

@@ -4,7 +4,7 @@
 
 use std::vec::IntoIter;
 
-use functions::{EvalContext, Expr, eval_value};
+use functions::{EvalContext, Expr, eval_row};
 use kv::{KeyRange, Reader};
 use planner::plan;
 use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
@@ -37,6 +37,7 @@ pub(super) enum Path {
 }
 
 /// From an index's entries to the keys of their rows.
+#[derive(Clone)]
 pub(super) struct Lookup {
     layout: IndexLayout,
     table_id: i64,
@@ -59,58 +60,132 @@ pub(super) struct Opened {
     pub index: Option<(usize, Vec<KeyRange>)>,
 }
 
-pub(super) fn open(scan: &plan::TableScan, never_covering: bool, eval: &EvalContext) -> Result<Opened> {
-    let table = &scan.table;
+/// What opening an access path takes from the table's definition. A lookup join opens a path for each row.
+pub(super) struct AccessPlan<'p> {
+    scan: &'p plan::TableScan,
+    parts: KeyParts,
+    /// Set if the path goes from an index's entries to rows.
+    lookup: Option<Lookup>,
+    /// The index whose entries are read instead of rows.
+    pub covering: Option<usize>,
+}
+
+/// Opens a path. `row`: the values that the columns in the scan's keys and ranges stand for; empty if there
+/// are none.
+pub(super) fn open(
+    scan: &plan::TableScan,
+    never_covering: bool,
+    row: &[Value],
+    eval: &EvalContext,
+) -> Result<Opened> {
     match &scan.access {
         plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-            vec![table_range(table).into()],
+            vec![table_range(&scan.table).into()],
             *reverse,
         )))),
-        plan::Access::PrimaryPoints { keys } => {
-            let row_keys = points(&KeyParts::primary(table)?, keys, eval)?;
-            Ok(Opened::rows(Path::Points(row_keys.into_iter())))
+        _ => {
+            let mut plan = AccessPlan::new(scan, never_covering)?;
+            let lookup = plan.lookup.take();
+            plan.open_with(lookup, row, eval)
         }
-        plan::Access::PrimaryRanges { ranges, reverse } => {
-            let key_ranges = ranges::of_keys(&KeyParts::primary(table)?, ranges, eval)?;
-            Ok(Opened::rows(Path::Pages(Pages::new(key_ranges, *reverse))))
-        }
-        plan::Access::UniquePoints { index, keys } => {
-            let entry_keys = points(&KeyParts::index(table, *index)?, keys, eval)?;
-            if !never_covering && index_covers(table, *index, &scan.columns) {
-                return Ok(Opened {
-                    covering: Some(*index),
-                    ..Opened::rows(Path::Points(entry_keys.into_iter()))
+    }
+}
+
+impl<'p> AccessPlan<'p> {
+    pub fn new(scan: &'p plan::TableScan, never_covering: bool) -> Result<Self> {
+        let table = &scan.table;
+        let index = match &scan.access {
+            plan::Access::UniquePoints { index, .. } | plan::Access::IndexRanges { index, .. } => *index,
+            _ => {
+                return Ok(Self {
+                    scan,
+                    parts: KeyParts::primary(table)?,
+                    lookup: None,
+                    covering: None,
                 });
             }
-            let key_ranges = entry_keys.iter().map(|key| KeyRange::key(key.clone())).collect();
-            Ok(Opened {
-                access: Access::new(Path::UniquePoints {
-                    lookup: Lookup::new(table, *index)?,
-                    keys: entry_keys.into_iter(),
-                }),
-                covering: None,
-                index: Some((*index, key_ranges)),
-            })
+        };
+        let covers = !never_covering
+            && match &scan.access {
+                plan::Access::IndexRanges { covering, .. } => *covering,
+                _ => index_covers(table, index, &scan.columns),
+            };
+        Ok(Self {
+            scan,
+            parts: KeyParts::index(table, index)?,
+            lookup: (!covers).then(|| Lookup::new(table, index)).transpose()?,
+            covering: covers.then_some(index),
+        })
+    }
+
+    /// The path for a row.
+    pub fn open(&self, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+        self.open_with(self.lookup.clone(), row, eval)
+    }
+
+    /// The keys of the points for a row: each once, in order. `None` if the path is one of ranges.
+    pub fn points(&self, row: &[Value], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>> {
+        match &self.scan.access {
+            plan::Access::PrimaryPoints { keys } | plan::Access::UniquePoints { keys, .. } => {
+                points(&self.parts, keys, row, eval).map(Some)
+            }
+            _ => Ok(None),
         }
-        plan::Access::IndexRanges {
-            index,
-            ranges,
-            reverse,
-            covering,
-        } => {
-            let key_ranges = ranges::of_keys(&KeyParts::index(table, *index)?, ranges, eval)?;
-            let pages = Pages::new(key_ranges.clone(), *reverse);
-            let covering = *covering && !never_covering;
-            Ok(Opened {
-                access: Access::new(if covering {
-                    Path::Pages(pages)
-                } else {
-                    let lookup = Lookup::new(table, *index)?;
-                    Path::Entries { lookup, pages }
-                }),
-                covering: covering.then_some(*index),
-                index: Some((*index, key_ranges)),
-            })
+    }
+
+    pub fn lookup(&self) -> Option<&Lookup> {
+        self.lookup.as_ref()
+    }
+
+    fn open_with(&self, lookup: Option<Lookup>, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+        match &self.scan.access {
+            plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
+                vec![table_range(&self.scan.table).into()],
+                *reverse,
+            )))),
+            plan::Access::PrimaryPoints { keys } => {
+                let row_keys = points(&self.parts, keys, row, eval)?;
+                Ok(Opened::rows(Path::Points(row_keys.into_iter())))
+            }
+            plan::Access::PrimaryRanges { ranges, reverse } => {
+                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+                Ok(Opened::rows(Path::Pages(Pages::new(key_ranges, *reverse))))
+            }
+            plan::Access::UniquePoints { index, keys } => {
+                let entry_keys = points(&self.parts, keys, row, eval)?;
+                let Some(lookup) = lookup else {
+                    return Ok(Opened {
+                        covering: self.covering,
+                        ..Opened::rows(Path::Points(entry_keys.into_iter()))
+                    });
+                };
+                let key_ranges = entry_keys.iter().map(|key| KeyRange::key(key.clone())).collect();
+                Ok(Opened {
+                    access: Access::new(Path::UniquePoints {
+                        lookup,
+                        keys: entry_keys.into_iter(),
+                    }),
+                    covering: None,
+                    index: Some((*index, key_ranges)),
+                })
+            }
+            plan::Access::IndexRanges {
+                index,
+                ranges,
+                reverse,
+                ..
+            } => {
+                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+                let pages = Pages::new(key_ranges.clone(), *reverse);
+                Ok(Opened {
+                    access: Access::new(match lookup {
+                        None => Path::Pages(pages),
+                        Some(lookup) => Path::Entries { lookup, pages },
+                    }),
+                    covering: self.covering,
+                    index: Some((*index, key_ranges)),
+                })
+            }
         }
     }
 }
@@ -126,10 +201,10 @@ impl Opened {
 }
 
 /// Complete keys, each once, in order. Keys with a NULL equal nothing and are left out.
-fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
+fn points(parts: &KeyParts, keys: &[Vec<Expr>], row: &[Value], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
     let mut out = Vec::with_capacity(keys.len());
     for key in keys {
-        let values = key.iter().map(|e| eval_value(e, eval));
+        let values = key.iter().map(|e| eval_row(e, row, eval));
         let values = values.collect::<Result<Vec<Value>>>()?;
         out.extend(parts.point(&values, eval.time_zone)?);
     }
@@ -260,6 +335,6 @@ fn get_rows(
 }
 
 #[cold]
-fn no_row() -> Error {
+pub(super) fn no_row() -> Error {
     Error::internal("an index entry has no row; ADMIN CHECK TABLE says more")
 }

@@ -18,7 +18,7 @@ use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
 use kv::{LockMode, LockOptions, LockWait, Locked, Snapshot, View};
 use planner::plan::{Locking, LockingWait, TableScan};
-use types::{Error, Result};
+use types::{Error, Result, Value};
 
 use super::super::filter::split;
 use super::access::{self, Access};
@@ -34,6 +34,8 @@ const SHORT_PASSES: usize = 3;
 
 pub(super) struct LockedScan<'p> {
     scan: &'p TableScan,
+    /// The values of the columns that the scan's keys and ranges name; empty if they name none.
+    row: Vec<Value>,
     with_keys: bool,
     locking: Locking,
     rows: Rows<'p>,
@@ -78,7 +80,7 @@ struct Taken {
 
 impl<'p> LockedScan<'p> {
     pub fn new(
-        scan: &'p TableScan,
+        (scan, row): (&'p TableScan, Vec<Value>),
         with_keys: bool,
         access: Access,
         rows: Rows<'p>,
@@ -86,6 +88,7 @@ impl<'p> LockedScan<'p> {
     ) -> Self {
         Self {
             scan,
+            row,
             with_keys,
             locking,
             rows,
@@ -129,7 +132,7 @@ impl<'p> LockedScan<'p> {
         }
         if taken.is_partial {
             self.second = Some(SecondRead {
-                access: access::open(self.scan, true, env.eval())?.access,
+                access: access::open(self.scan, true, &self.row, env.eval())?.access,
                 rows: Rows::new(self.scan, None, None, self.with_keys, env.eval())?,
                 view,
                 left: taken.rows,
@@ -160,7 +163,7 @@ impl<'p> LockedScan<'p> {
     fn begin_pass(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
         self.moment = Some(env.source.transaction()?.newest_snapshot()?);
         self.passes += 1;
-        self.access = access::open(self.scan, true, env.eval())?.access;
+        self.access = access::open(self.scan, true, &self.row, env.eval())?.access;
         self.candidates.clear();
         self.ask = 1;
         Ok(())

@@ -1,12 +1,14 @@
 //! Rows of one stored table.
 //!
 //! [`access`] finds the rows, and [`rows`] decodes and filters them. [`locked`] and [`locked_keys`] lock them
-//! for locking reads, UPDATE, DELETE and INSERT ... SELECT. [`as_of`] reads the past.
+//! for locking reads, UPDATE, DELETE and INSERT ... SELECT. [`lookup`] finds them for the rows of another
+//! input. [`as_of`] reads the past.
 
 mod access;
 mod as_of;
 mod locked;
 mod locked_keys;
+pub(crate) mod lookup;
 mod pages;
 mod rows;
 
@@ -14,7 +16,7 @@ use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
 use kv::{Reader, Snapshot};
 use planner::plan::{Locking, TableScan};
-use types::{Error, Result, errno};
+use types::{Error, Result, Value, errno};
 
 pub(crate) use self::access::Access;
 pub(crate) use self::access::LOOKUP_ROWS;
@@ -35,7 +37,44 @@ pub(crate) fn open<'p>(
     with_keys: bool,
     env: &mut Env<'_, '_>,
 ) -> Result<BoxOperator<'p>> {
+    open_for(scan, locking, with_keys, Vec::new(), env)
+}
+
+/// Opens a scan for one row of another input. `row`: the values of that row's columns.
+fn open_for<'p>(
+    scan: &'p TableScan,
+    locking: Option<Locking>,
+    with_keys: bool,
+    row: Vec<Value>,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
     let eval = env.eval();
+    let past = past(scan, locking, env)?;
+    let mut opened = access::open(scan, locking.is_some() || with_keys, &row, eval)?;
+    let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
+    Ok(match locking {
+        Some(locking) => match opened.access.take_keys() {
+            Some(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
+            None => Box::new(LockedScan::new(
+                (scan, row),
+                with_keys,
+                opened.access,
+                rows,
+                locking,
+            )),
+        },
+        None => Box::new(Scan {
+            access: opened.access,
+            rows,
+            past,
+            ask: 1,
+            rest: None,
+        }),
+    })
+}
+
+/// The moment that a scan reads, if it is not the statement's. Fails if the table had another definition then.
+fn past(scan: &TableScan, locking: Option<Locking>, env: &Env<'_, '_>) -> Result<Option<Snapshot>> {
     let past = match &scan.as_of {
         Some(_) if locking.is_some() => {
             return Err(Error::new(
@@ -50,26 +89,12 @@ pub(crate) fn open<'p>(
         let ts = past.as_ref().map_or_else(|| env.source.ts(), Snapshot::ts);
         scan.table.check_readable_at(ts)?;
     }
-    let mut opened = access::open(scan, locking.is_some() || with_keys, eval)?;
-    let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
-    Ok(match locking {
-        Some(locking) => match opened.access.take_keys() {
-            Some(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
-            None => Box::new(LockedScan::new(scan, with_keys, opened.access, rows, locking)),
-        },
-        None => Box::new(Scan {
-            access: opened.access,
-            rows,
-            past,
-            ask: 1,
-            rest: None,
-        }),
-    })
+    Ok(past)
 }
 
 /// A scan's access path, for callers that read stored rows. Index entries always lead to their rows.
 pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> {
-    access::open(scan, true, eval).map(|opened| opened.access)
+    access::open(scan, true, &[], eval).map(|opened| opened.access)
 }
 
 /// A plain read: takes no locks.

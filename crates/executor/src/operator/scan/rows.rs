@@ -16,15 +16,16 @@ use types::Result;
 use crate::batch::{arrow_schema, batch_of};
 use crate::ranges::contain;
 
-/// Collects the rows of one batch. Its columns are the scan's, and behind them the row's key if that is asked
-/// for.
+/// Collects the rows of one batch. Its columns are the scan's. Behind them comes the row's key if that is asked
+/// for and is none of them.
 pub(super) struct Rows<'p> {
     scan: &'p TableScan,
     /// The scan's filter with its constants computed.
     filter: Option<Cow<'p, Expr>>,
     zone: TimeZone,
     decoder: Decoder,
-    keys: Option<BinaryBuilder>,
+    /// The rows' keys, and their place among the columns.
+    keys: Option<(BinaryBuilder, usize)>,
     /// The index that leads to the rows, and the ranges of its entries.
     index: Option<(usize, Vec<KeyRange>)>,
     schema: SchemaRef,
@@ -40,29 +41,34 @@ impl<'p> Rows<'p> {
         eval: &EvalContext,
     ) -> Result<Self> {
         let (table, zone) = (&scan.table, eval.time_zone);
+        let is_key = |&offset: &usize| offset == table.columns.len();
+        let place = scan.columns.iter().position(is_key);
+        let stored: Vec<usize> = scan.columns.iter().copied().filter(|c| !is_key(c)).collect();
         let decoder = match covering {
             // The scan reads index entries only.
-            Some(index) => Decoder::of_entries(table, index, &scan.columns, zone)?,
-            None => Decoder::of_rows(table, &scan.columns, zone)?,
+            Some(index) => Decoder::of_entries(table, index, &stored, zone)?,
+            None => Decoder::of_rows(table, &stored, zone)?,
         };
-        let columns = scan.columns.iter().filter_map(|&c| table.columns.get(c));
-        let types = columns
-            .map(|c| c.ty.arrow_type())
-            .chain(with_keys.then_some(DataType::Binary));
+        let columns = stored.iter().filter_map(|&c| table.columns.get(c));
+        let mut types: Vec<DataType> = columns.map(|c| c.ty.arrow_type()).collect();
+        let place = place.or_else(|| with_keys.then_some(types.len()));
+        if let Some(place) = place {
+            types.insert(place, DataType::Binary);
+        }
         Ok(Self {
             scan,
             filter: scan.filter.as_ref().map(|filter| functions::hoist(filter, eval)),
             zone,
             decoder,
-            keys: with_keys.then(BinaryBuilder::new),
+            keys: place.map(|place| (BinaryBuilder::new(), place)),
             index,
-            schema: arrow_schema(types),
+            schema: arrow_schema(types.into_iter()),
         })
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.decoder.push(key, value)?;
-        if let Some(keys) = &mut self.keys {
+        if let Some((keys, _)) = &mut self.keys {
             keys.append_value(key);
         }
         Ok(())
@@ -72,8 +78,8 @@ impl<'p> Rows<'p> {
     pub fn take(&mut self) -> Result<RecordBatch> {
         let rows = self.decoder.len();
         let mut columns = self.decoder.finish()?;
-        if let Some(keys) = &mut self.keys {
-            columns.push(Arc::new(keys.finish()));
+        if let Some((keys, place)) = &mut self.keys {
+            columns.insert(*place, Arc::new(keys.finish()));
         }
         batch_of(&self.schema, columns, rows)
     }

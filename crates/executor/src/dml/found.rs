@@ -1,0 +1,171 @@
+//! UPDATE and DELETE of rows that a query finds: of several tables, or by subqueries.
+//!
+//! The query's scans of the written tables lock their rows. All its rows are read before the first is written,
+//! so that no row is found again after it has been changed.
+
+use std::collections::HashSet;
+
+use arrow::array::{Array, AsArray};
+use arrow::record_batch::RecordBatch;
+use kv::Transaction;
+use planner::plan::{Assignment, FoundTable, FoundWritePlan};
+use types::array::ColumnView;
+use types::{Error, Result, SqlType};
+
+use super::auto_increment::AutoIncrement;
+use super::delete::remove;
+use super::image::{ImageMaker, Row};
+use super::last_insert_id_set;
+use super::table_codec::TableCodec;
+use super::touched::Touched;
+use super::update::Update;
+use super::writer::Writer;
+use crate::batch::{ALL_ROWS, batch_bytes};
+use crate::context::{DmlResult, ExecContext};
+use crate::env::Env;
+use crate::memory::Memory;
+use crate::operator::common_table::Scope;
+use crate::operator::tree;
+use crate::source::ReadSource;
+
+/// What a set of keys holds of a row besides its key.
+const KEY_ENTRY_BYTES: usize = 48;
+
+/// Runs the statement in a transaction. On failure the caller undoes what was written.
+///
+/// # Errors
+/// Those of queries, [`super::update()`] and [`super::delete()`]; 8175 beyond the memory limit.
+pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
+    let memory = Memory::in_transaction(ctx, txn);
+    let mut source = ReadSource::Transaction(txn);
+    let mut env = Env {
+        ctx,
+        source: &mut source,
+        memory: &memory,
+        implied_locking: ctx.insert_select,
+    };
+    let mut found = FoundRows {
+        batches: Vec::new(),
+        types: plan.root.output_types(),
+    };
+    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
+    while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
+        env.memory.grow(batch_bytes(&batch))?;
+        found.batches.push(batch);
+    }
+    drop(root);
+    let mut result = DmlResult::default();
+    for table in &plan.tables {
+        let done = match &table.assignments {
+            Some(assignments) => update(table, assignments, plan.ignore, &found, &mut env)?,
+            None => delete(table, &found, &mut env)?,
+        };
+        result.affected += done.affected;
+        result.matched += done.matched;
+    }
+    Ok(DmlResult {
+        ok_insert_id: last_insert_id_set(ctx.eval).unwrap_or(0),
+        ..result
+    })
+}
+
+fn update(
+    found: &FoundTable,
+    assignments: &[Assignment],
+    ignore: bool,
+    rows: &FoundRows,
+    env: &mut Env<'_, '_>,
+) -> Result<DmlResult> {
+    let ctx = env.ctx;
+    let table = &found.table;
+    let codec = TableCodec::of(table)?;
+    let touched = Touched::by(assignments, table, &codec);
+    let assigns_ids = table
+        .id_column()
+        .is_some_and(|column| assignments.iter().any(|a| a.column == column));
+    let txn = env.source.transaction()?;
+    let mut update = Update {
+        table,
+        assignments,
+        ignore,
+        ctx,
+        touched: &touched,
+        ids: assigns_ids
+            .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
+            .flatten(),
+        result: DmlResult::default(),
+    };
+    let maker = ImageMaker::new(table, &codec, ctx.eval.time_zone);
+    let mut seen = HashSet::new();
+    for batch in &rows.batches {
+        env.check_interrupted()?;
+        let warned = ctx.eval.warnings.count();
+        let changed = rows.of(batch, found, &mut seen, true, env)?;
+        let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
+        update.change_all(changed.into_iter(), warned, &mut writer)?;
+    }
+    if let Some(ids) = &mut update.ids {
+        ids.report_explicit(ctx)?;
+    }
+    Ok(update.result)
+}
+
+fn delete(found: &FoundTable, rows: &FoundRows, env: &mut Env<'_, '_>) -> Result<DmlResult> {
+    let ctx = env.ctx;
+    let codec = TableCodec::of(&found.table)?;
+    let maker = ImageMaker::new(&found.table, &codec, ctx.eval.time_zone);
+    let mut result = DmlResult::default();
+    let mut seen = HashSet::new();
+    for batch in &rows.batches {
+        env.check_interrupted()?;
+        let removed = rows.of(batch, found, &mut seen, false, env)?;
+        let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
+        remove(removed.into_iter(), &mut writer, &mut result)?;
+    }
+    Ok(result)
+}
+
+/// The query's rows, and the types of their columns.
+struct FoundRows {
+    batches: Vec<RecordBatch>,
+    types: Vec<SqlType>,
+}
+
+impl FoundRows {
+    /// The rows of one table in a batch that have not come before, with their keys: the table's columns, and
+    /// with `whole` all columns of the batch behind them.
+    fn of(
+        &self,
+        batch: &RecordBatch,
+        found: &FoundTable,
+        seen: &mut HashSet<Vec<u8>>,
+        whole: bool,
+        env: &Env<'_, '_>,
+    ) -> Result<Vec<(Vec<u8>, Row)>> {
+        let keys = batch
+            .columns()
+            .get(found.key)
+            .and_then(|c| c.as_binary_opt::<i32>());
+        let Some(keys) = keys else {
+            return Err(Error::internal("rows to be written have no keys"));
+        };
+        let all = batch.columns().iter().zip(&self.types);
+        let views: Vec<ColumnView<'_>> = all.map(|(array, ty)| ColumnView::new(array, ty)).collect();
+        let mut rows = Vec::new();
+        for row in 0..batch.num_rows() {
+            if keys.is_null(row) {
+                continue;
+            }
+            let key = keys.value(row).to_vec();
+            if seen.contains(&key) {
+                continue;
+            }
+            env.memory.grow(key.len() + KEY_ENTRY_BYTES)?;
+            seen.insert(key.clone());
+            let own = found.columns.iter().filter_map(|&position| views.get(position));
+            let others = views.iter().filter(|_| whole);
+            rows.push((key, own.chain(others).map(|view| view.value(row)).collect()));
+        }
+        Ok(rows)
+    }
+}

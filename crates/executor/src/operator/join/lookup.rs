@@ -1,0 +1,209 @@
+//! Partners that are read from a table by keys which each left row has.
+
+use arrow::record_batch::RecordBatch;
+use types::Result;
+
+use super::{Found, Page, Partners};
+use crate::batch::{ALL_ROWS, BATCH_BYTES};
+use crate::env::Env;
+use crate::operator::BoxOperator;
+use crate::operator::scan::Access;
+use crate::operator::scan::lookup::{PointRows, TableLookup};
+
+/// How many keys of a range are read at first, where one row may be enough.
+const FEW_KEYS: usize = 16;
+
+pub(in crate::operator) struct LookupPartners<'p> {
+    table: TableLookup<'p>,
+    left: Option<RecordBatch>,
+    /// The left row to go on with.
+    row: usize,
+    /// What is open for the left row.
+    open: Option<Open<'p>>,
+}
+
+enum Open<'p> {
+    /// The rows of several left rows, up to `until`. `next`: the next pair.
+    Points {
+        rows: PointRows,
+        until: usize,
+        next: usize,
+    },
+    Ranges(Access),
+    Locked(BoxOperator<'p>),
+}
+
+impl<'p> LookupPartners<'p> {
+    pub fn new(table: TableLookup<'p>) -> Self {
+        Self {
+            table,
+            left: None,
+            row: 0,
+            open: None,
+        }
+    }
+
+    /// Fills a page from points, which are read for several left rows in one call.
+    fn find_points(
+        &mut self,
+        page: &mut Page,
+        found: &[Found],
+        left: &RecordBatch,
+        env: &Env<'_, '_>,
+    ) -> Result<()> {
+        let (rows, until, next) = match &mut self.open {
+            Some(Open::Points { rows, until, next }) => (rows, until, next),
+            _ => {
+                let until = left.num_rows().min(self.row + self.table.lookup_rows());
+                let rows = self.table.points(left, self.row..until, env)?;
+                let Open::Points { rows, until, next } =
+                    self.open.insert(Open::Points { rows, until, next: 0 })
+                else {
+                    return Ok(());
+                };
+                (rows, until, next)
+            }
+        };
+        let first = page.add_right(rows.batch.clone());
+        let mut last = None;
+        while let Some((left, right)) = rows.pairs.get(*next).copied() {
+            if page.is_full() {
+                break;
+            }
+            let row = left as usize;
+            let is_settled = found.get(row).is_some_and(|found| page.is_settled(*found))
+                || page.settles_at_once() && last == Some(row);
+            if !is_settled {
+                page.push(row, first + right);
+                last = Some(row);
+            }
+            *next += 1;
+        }
+        match rows.pairs.get(*next) {
+            Some((left, _)) => self.row = *left as usize,
+            None => {
+                self.row = *until;
+                self.open = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills a page from the ranges of one left row after the other.
+    fn find_ranges(
+        &mut self,
+        page: &mut Page,
+        found: &[Found],
+        left: &RecordBatch,
+        env: &Env<'_, '_>,
+    ) -> Result<()> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while self.row < left.num_rows() && rows.len() < page.room() && bytes < BATCH_BYTES {
+            let row = self.row;
+            let is_settled = found.get(row).is_some_and(|found| page.is_settled(*found));
+            let mut access = match self.open.take() {
+                _ if is_settled => {
+                    self.row += 1;
+                    continue;
+                }
+                Some(Open::Ranges(access)) => access,
+                _ => self.table.ranges(left, row, env)?,
+            };
+            let needs_one = page.settles_at_once() && !self.table.has_filter();
+            let wanted = match page.one_is_enough() {
+                _ if needs_one => 1,
+                true => (page.room() - rows.len()).min(FEW_KEYS),
+                false => page.room() - rows.len(),
+            };
+            let before = rows.len();
+            let mut each = |size| {
+                rows.push(row);
+                bytes += size;
+            };
+            let read = self.table.read_ranges(&mut access, wanted, &mut each, env)?;
+            if read == 0 || needs_one && rows.len() > before {
+                self.row += 1;
+                continue;
+            }
+            self.open = Some(Open::Ranges(access));
+            // What has been read decides whether more is needed.
+            if page.one_is_enough() && read >= wanted {
+                break;
+            }
+        }
+        let (batch, mask) = self.table.take(env)?;
+        let first = page.add_right(batch);
+        for (position, row) in rows.into_iter().enumerate() {
+            if mask.value(position) {
+                page.push(row, first + position as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills a page with rows that are locked.
+    fn find_locked(
+        &mut self,
+        page: &mut Page,
+        found: &[Found],
+        left: &RecordBatch,
+        env: &mut Env<'_, '_>,
+    ) -> Result<()> {
+        let row = self.row;
+        if found.get(row).is_some_and(|found| page.is_settled(*found)) {
+            self.open = None;
+            self.row += 1;
+            return Ok(());
+        }
+        let mut scan = match self.open.take() {
+            Some(Open::Locked(scan)) => scan,
+            _ => self.table.locked(left, row, env)?,
+        };
+        let wanted = match page.wanted {
+            _ if page.settles_at_once() => 1,
+            ALL_ROWS => ALL_ROWS,
+            _ => page.room(),
+        };
+        match scan.next(env, wanted)? {
+            Some(rows) => {
+                page.push_rows(row, rows);
+                match page.settles_at_once() {
+                    true => self.row += 1,
+                    false => self.open = Some(Open::Locked(scan)),
+                }
+            }
+            None => self.row += 1,
+        }
+        Ok(())
+    }
+}
+
+impl Partners for LookupPartners<'_> {
+    fn begin(&mut self, left: &RecordBatch, _: &mut Env<'_, '_>) -> Result<bool> {
+        self.left = Some(left.clone());
+        (self.row, self.open) = (0, None);
+        Ok(true)
+    }
+
+    fn find(&mut self, page: &mut Page, found: &[Found], env: &mut Env<'_, '_>) -> Result<()> {
+        let Some(left) = self.left.take() else {
+            return Ok(());
+        };
+        while self.row < left.num_rows() && !page.is_full() && page.has_room_for_rows() {
+            let before = (page.pairs(), self.row);
+            match (self.table.locking.is_some(), self.table.is_by_points()) {
+                (true, _) => self.find_locked(page, found, &left, env)?,
+                (false, true) => self.find_points(page, found, &left, env)?,
+                (false, false) => self.find_ranges(page, found, &left, env)?,
+            }
+            // The pairs so far decide whether a row needs more.
+            let is_same_row = self.row == before.1;
+            if page.one_is_enough() && is_same_row || page.pairs() == before.0 && is_same_row {
+                break;
+            }
+        }
+        page.set_done(self.row);
+        self.left = Some(left);
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Rows of a table for the rows of another input: by points, those of many rows in one call, or by ranges,
+//! row by row.
+//!
+//! Not here: which pairs of rows become rows of the join (`operator::join`).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use arrow::array::BooleanArray;
+use arrow::record_batch::RecordBatch;
+use functions::Expr;
+use kv::{Reader, Snapshot};
+use planner::plan::{self, Locking, TableScan};
+use types::array::ColumnView;
+use types::{Error, Result, SqlType, Value};
+
+use super::access::{Access, AccessPlan, LOOKUP_ROWS, no_row};
+use super::rows::Rows;
+use crate::batch::{BATCH_BYTES, BATCH_ROWS};
+use crate::env::Env;
+use crate::operator::BoxOperator;
+
+pub(crate) struct TableLookup<'p> {
+    scan: &'p TableScan,
+    plan: AccessPlan<'p>,
+    rows: Rows<'p>,
+    /// Set by AS OF TIMESTAMP.
+    past: Option<Snapshot>,
+    pub locking: Option<Locking>,
+    keys: KeyColumns,
+    /// For how many rows points are looked up in one call.
+    lookup_rows: usize,
+}
+
+/// Rows that points have found.
+pub(crate) struct PointRows {
+    pub batch: RecordBatch,
+    /// Rows of the other input, and the rows of `batch` that they have found, in order.
+    pub pairs: Vec<(u32, u32)>,
+}
+
+impl<'p> TableLookup<'p> {
+    /// `types`: those of the other input's columns.
+    pub fn open(scan: &'p TableScan, types: &[SqlType], env: &Env<'_, '_>) -> Result<Self> {
+        let locking = env.locking_of(scan);
+        let past = super::past(scan, locking, env)?;
+        let plan = AccessPlan::new(scan, locking.is_some())?;
+        Ok(Self {
+            scan,
+            rows: Rows::new(scan, plan.covering, None, false, env.eval())?,
+            plan,
+            past,
+            locking,
+            keys: KeyColumns::of(&scan.access, types),
+            lookup_rows: LOOKUP_ROWS,
+        })
+    }
+
+    pub fn is_by_points(&self) -> bool {
+        matches!(
+            self.scan.access,
+            plan::Access::PrimaryPoints { .. } | plan::Access::UniquePoints { .. }
+        )
+    }
+
+    pub fn has_filter(&self) -> bool {
+        self.rows.has_filter()
+    }
+
+    /// For how many rows [`TableLookup::points`] may be called.
+    pub fn lookup_rows(&self) -> usize {
+        self.lookup_rows
+    }
+
+    /// The table's rows for some rows of a batch.
+    pub fn points(
+        &mut self,
+        left: &RecordBatch,
+        left_rows: Range<usize>,
+        env: &Env<'_, '_>,
+    ) -> Result<PointRows> {
+        let mut wanted = Vec::with_capacity(left_rows.len());
+        for row in left_rows {
+            let values = self.keys.values(left, row)?;
+            let keys = self.plan.points(&values, env.eval())?.unwrap_or_default();
+            wanted.extend(keys.into_iter().map(|key| (key, row as u32)));
+        }
+        wanted.sort_unstable();
+        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(wanted.len());
+        let mut pairs = Vec::with_capacity(wanted.len());
+        for (key, row) in wanted {
+            if keys.last() != Some(&key) {
+                keys.push(key);
+            }
+            pairs.push((row, keys.len() - 1));
+        }
+        pairs.sort_unstable();
+        let positions = self.read(&keys, env)?;
+        let (batch, mask) = self.take(env)?;
+        let found = |(row, key): (u32, usize)| {
+            let position = positions.get(key).copied().flatten()?;
+            mask.value(position as usize).then_some((row, position))
+        };
+        Ok(PointRows {
+            pairs: pairs.into_iter().filter_map(found).collect(),
+            batch,
+        })
+    }
+
+    /// Reads rows, or entries, by their keys. Returns the number of each one's row in the next batch.
+    fn read(&mut self, keys: &[Vec<u8>], env: &Env<'_, '_>) -> Result<Vec<Option<u32>>> {
+        let reader: &dyn Reader = match &self.past {
+            Some(past) => past,
+            None => env.source.reader(),
+        };
+        let Some(lookup) = self.plan.lookup() else {
+            return self.read_rows(keys, false, env);
+        };
+        let must_exist = self.past.is_some() || env.source.is_consistent();
+        let found = lookup.find(reader, keys)?;
+        let row_keys: Vec<Vec<u8>> = found.iter().flatten().cloned().collect();
+        let mut positions = self.read_rows(&row_keys, must_exist, env)?.into_iter();
+        let position = |row: Option<Vec<u8>>| row.and_then(|_| positions.next().flatten());
+        Ok(found.into_iter().map(position).collect())
+    }
+
+    fn read_rows(
+        &mut self,
+        keys: &[Vec<u8>],
+        must_exist: bool,
+        env: &Env<'_, '_>,
+    ) -> Result<Vec<Option<u32>>> {
+        let reader: &dyn Reader = match &self.past {
+            Some(past) => past,
+            None => env.source.reader(),
+        };
+        let mut positions = vec![None; keys.len()];
+        let (mut read, mut bytes, mut failure) = (0, 0, None);
+        let rows = &mut self.rows;
+        let mut visit = |index: usize, value: Option<&[u8]>| {
+            let (Some(key), Some(position)) = (keys.get(index), positions.get_mut(index)) else {
+                return;
+            };
+            match value {
+                Some(value) if failure.is_none() => {
+                    failure = rows.push(key, value).err();
+                    *position = Some(read);
+                    read += 1;
+                    bytes += value.len();
+                }
+                None if must_exist => failure = Some(no_row()),
+                _ => {}
+            }
+        };
+        match keys {
+            [] => {}
+            [key] => {
+                let found = reader.get_with(key, &mut |value| visit(0, Some(value)))?;
+                if !found {
+                    visit(0, None);
+                }
+            }
+            keys => reader.batch_get_with(keys, &mut visit)?,
+        }
+        if bytes < BATCH_BYTES / 8 {
+            self.lookup_rows = (self.lookup_rows * 4).min(BATCH_ROWS);
+        } else if bytes > BATCH_BYTES {
+            self.lookup_rows = (self.lookup_rows / 4).max(1);
+        }
+        failure.map_or(Ok(positions), Err)
+    }
+
+    /// Opens the ranges of a row.
+    pub fn ranges(&self, left: &RecordBatch, row: usize, env: &Env<'_, '_>) -> Result<Access> {
+        let values = self.keys.values(left, row)?;
+        self.plan.open(&values, env.eval()).map(|opened| opened.access)
+    }
+
+    /// Reads the rows of up to `wanted` keys of ranges, which [`TableLookup::take`] returns. Calls `each` with
+    /// the size of each of them in bytes. Returns the number of keys; 0 once there are no more.
+    pub fn read_ranges(
+        &mut self,
+        ranges: &mut Access,
+        wanted: usize,
+        each: &mut dyn FnMut(usize),
+        env: &Env<'_, '_>,
+    ) -> Result<usize> {
+        let reader: &dyn Reader = match &self.past {
+            Some(past) => past,
+            None => env.source.reader(),
+        };
+        let consistent = self.past.is_some() || env.source.is_consistent();
+        let rows = &mut self.rows;
+        ranges.next(reader, wanted, consistent, &mut |key, value| {
+            each(key.len() + value.len());
+            rows.push(key, value)
+        })
+    }
+
+    /// The rows read since the last call, and which of them the scan's filter lets pass.
+    pub fn take(&mut self, env: &Env<'_, '_>) -> Result<(RecordBatch, BooleanArray)> {
+        let batch = self.rows.take()?;
+        let mask = self.rows.filter(&batch, env.eval())?;
+        Ok((batch, mask))
+    }
+
+    /// A scan that locks the table's rows for a row.
+    pub fn locked(&self, left: &RecordBatch, row: usize, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
+        super::open_for(self.scan, self.locking, false, self.keys.values(left, row)?, env)
+    }
+}
+
+/// The columns of the other input that an access path names.
+struct KeyColumns {
+    columns: Vec<(usize, SqlType)>,
+    width: usize,
+}
+
+impl KeyColumns {
+    fn of(access: &plan::Access, types: &[SqlType]) -> Self {
+        let mut named = BTreeSet::new();
+        access.expressions(&mut |expr| {
+            expr.walk(&mut |expr| {
+                if let Expr::Column { index, .. } = expr {
+                    named.insert(*index);
+                }
+            });
+        });
+        let typed = named
+            .iter()
+            .filter_map(|&column| Some((column, *types.get(column)?)));
+        Self {
+            columns: typed.collect(),
+            width: named.last().map_or(0, |last| last + 1),
+        }
+    }
+
+    /// A row's values, by position; NULL for columns that are not named.
+    fn values(&self, batch: &RecordBatch, row: usize) -> Result<Vec<Value>> {
+        let mut values = vec![Value::Null; self.width];
+        for (column, ty) in &self.columns {
+            let (Some(value), Some(array)) = (values.get_mut(*column), batch.columns().get(*column)) else {
+                return Err(Error::internal(
+                    "a key of a lookup names a column that is not there",
+                ));
+            };
+            *value = ColumnView::new(array, ty).value(row);
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,47 @@
+//! Rows that are written out.
+
+use arrow::record_batch::RecordBatch;
+use functions::{Expr, eval_value};
+use planner::plan::OutputColumn;
+use types::array::ColumnBuilder;
+use types::{Result, SqlType};
+
+use super::Operator;
+use crate::batch::{BATCH_ROWS, batch_of, schema_of};
+use crate::env::Env;
+
+pub(super) struct Values<'p> {
+    types: Vec<SqlType>,
+    rows: &'p [Vec<Expr>],
+}
+
+impl<'p> Values<'p> {
+    pub fn new(columns: &[OutputColumn], rows: &'p [Vec<Expr>]) -> Self {
+        Self {
+            types: columns.iter().map(|column| column.ty).collect(),
+            rows,
+        }
+    }
+}
+
+impl Operator for Values<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        let (now, later) = self.rows.split_at(self.rows.len().min(wanted).min(BATCH_ROWS));
+        self.rows = later;
+        if now.is_empty() {
+            return Ok(None);
+        }
+        let mut columns: Vec<_> = self
+            .types
+            .iter()
+            .map(|ty| ColumnBuilder::new(ty, now.len()))
+            .collect();
+        for row in now {
+            for (column, value) in columns.iter_mut().zip(row) {
+                column.append(&eval_value(value, env.eval())?)?;
+            }
+        }
+        let columns = columns.iter_mut().map(ColumnBuilder::finish).collect();
+        batch_of(&schema_of(&self.types), columns, now.len()).map(Some)
+    }
+}

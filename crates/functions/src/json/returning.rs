@@ -1,0 +1,229 @@
+//! JSON_VALUE. Source: manual 12.18.3 "Functions That Search JSON Values".
+
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::convert::parse_argument;
+use super::path;
+use super::read::{document, path_at};
+use super::value::Json;
+use crate::bind::literal_type;
+use crate::call::{Binding, Call};
+use crate::context::{EvalContext, Strictness};
+use crate::datum::Datum;
+use crate::eval::eval_value;
+use crate::{Expr, bind};
+
+/// The collation of a document's texts here.
+const TEXT: Collation = Collation::Utf8mb40900Bin;
+
+/// `JSON_VALUE(document, path RETURNING type ... ON EMPTY ... ON ERROR)`: a third argument has the type, NULL
+/// being its value. Then come for ON EMPTY, and for ON ERROR, a keyword (`null`, `error` or `default`) and the
+/// default's value. Without RETURNING the type is VARCHAR(512).
+pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
+    if let Some(Expr::Literal {
+        value: Value::String(text),
+        ..
+    }) = binding.args.get(1)
+    {
+        path::parse(text)?;
+    }
+    let ty = match binding.ty(2) {
+        ty if ty.kind == TypeKind::Null => SqlType::varchar(512, TEXT),
+        ty if ty.collation.charset() == TEXT.charset() => SqlType {
+            collation: TEXT,
+            ..ty
+        },
+        ty => ty,
+    };
+    for position in [4, 6] {
+        let Some(default) = binding.args.get_mut(position) else {
+            continue;
+        };
+        let expr = std::mem::replace(default, Expr::null());
+        *default = match expr {
+            Expr::Literal { value, ty: from } if !value.is_null() => default_of(value, from, &ty)?,
+            expr => bind::implicit_cast(expr, ty),
+        };
+    }
+    Ok(ty)
+}
+
+/// A default as a value of the type. It must be one as it is.
+fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
+    let text = value.display_text(&from);
+    let json = match value {
+        Value::Int(v) => Json::Int(v),
+        Value::UInt(v) => Json::UInt(v),
+        Value::Double(v) => Json::Double(v),
+        Value::Decimal(v) => Json::Decimal(v),
+        value => Json::String(value.display_text(&from)),
+    };
+    let is_whole = !ty.is_integer() || !matches!(json, Json::Double(_) | Json::Decimal(_));
+    match converted(&json, ty, &EvalContext::default())? {
+        Some(value) if is_whole => Ok(Expr::literal(value, *ty)),
+        _ => Err(Error::new(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect {} value: '{text}'", cast_name(ty)),
+        )),
+    }
+}
+
+pub(super) fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(first) = args.first().filter(|first| !first.is_null()) else {
+        return Ok(Value::Null);
+    };
+    let on = |keyword: usize| On {
+        keyword: args.get(keyword).map_or(&b"null"[..], |d| d.bytes()),
+        default: args.get(keyword + 1).copied().unwrap_or(Datum::Null),
+    };
+    let (on_empty, on_error) = (on(3), on(5));
+    let json = match first {
+        Datum::String(text) => match parse_argument(text.as_bytes(), 1, call.def.name) {
+            Ok(json) => json,
+            Err(error) if on_error.is_error() => return Err(error),
+            Err(error) => {
+                call.ctx.warn(error.code, error.message)?;
+                return Ok(on_error.value());
+            }
+        },
+        _ => document(call, args, 0)?,
+    };
+    let path = path_at(args, 1)?;
+    let found = path.find(&json);
+    match found.as_slice() {
+        [] if on_empty.is_error() => Err(Error::new(
+            errno::ER_MISSING_JSON_VALUE,
+            "No value was found by 'json_value' on the specified path.",
+        )),
+        [] => Ok(on_empty.value()),
+        [one] => match converted(one, &call.ty, call.ctx)? {
+            Some(value) => Ok(value),
+            None if on_error.is_error() => Err(Error::new(
+                errno::ER_DATA_OUT_OF_RANGE,
+                format!("{} value is out of range in 'json_value'", range_name(&call.ty)),
+            )),
+            None => Ok(on_error.value()),
+        },
+        _ if on_error.is_error() => Err(Error::new(
+            errno::ER_MULTIPLE_JSON_VALUES,
+            "More than one value was found by 'json_value' on the specified path.",
+        )),
+        _ => Ok(on_error.value()),
+    }
+}
+
+/// What an ON EMPTY or ON ERROR asks for.
+struct On<'a> {
+    keyword: &'a [u8],
+    default: Datum<'a>,
+}
+
+impl On<'_> {
+    fn is_error(&self) -> bool {
+        self.keyword == b"error"
+    }
+
+    fn value(&self) -> Value {
+        self.default.to_value()
+    }
+}
+
+/// A JSON value in a type, `None` if it is not one of its values. Numbers are rounded.
+fn converted(json: &Json, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
+    let text = match json {
+        Json::Null => return Ok(Some(Value::Null)),
+        _ if ty.kind == TypeKind::Json => return Ok(Some(Value::String(json.to_text()))),
+        Json::String(text) => text.clone(),
+        other => other.to_text(),
+    };
+    if ty.is_string() {
+        let characters = match ty.is_binary() {
+            true => text.len(),
+            false => text.chars().count(),
+        };
+        let fits = ty.length == u32::MAX || ty.is_blob_or_text() || characters <= ty.length as usize;
+        return Ok(fits.then(|| match ty.is_binary() {
+            true => Value::Bytes(text.into_bytes()),
+            false => Value::String(text),
+        }));
+    }
+    let literal = match json {
+        Json::Array(_) | Json::Object(_) => return Ok(None),
+        Json::String(_) => Expr::literal(Value::String(text.clone()), literal_type(text.len(), TEXT)),
+        // Only text is a date.
+        _ if ty.is_temporal() => return Ok(None),
+        Json::Bool(v) => Expr::literal(Value::Int(i64::from(*v)), SqlType::BIGINT),
+        Json::Int(v) if ty.unsigned && *v < 0 => return Ok(None),
+        Json::Int(v) => Expr::literal(Value::Int(*v), SqlType::BIGINT),
+        Json::UInt(_) if ty.is_integer() && !ty.unsigned => return Ok(None),
+        Json::UInt(v) => Expr::literal(Value::UInt(*v), SqlType::BIGINT_UNSIGNED),
+        // A cast would give the nearest number.
+        Json::Double(v) if ty.is_integer() && !within(*v, ty) => return Ok(None),
+        Json::Double(v) => Expr::literal(Value::Double(*v), SqlType::DOUBLE),
+        Json::Decimal(v) => Expr::literal(Value::Decimal(*v), SqlType::decimal(65, v.scale)),
+        Json::Null => return Ok(None),
+    };
+    let strict = EvalContext {
+        strictness: Strictness::Error,
+        sql_mode: ctx.sql_mode,
+        time_zone: ctx.time_zone,
+        now_us: ctx.now_us,
+        ..EvalContext::default()
+    };
+    let cast = |input, ty| Expr::Cast {
+        input: Box::new(input),
+        ty,
+        implicit: false,
+    };
+    // A point in time is a date, too: its time is left out.
+    let expr = match ty.kind {
+        TypeKind::Date => cast(cast(literal, SqlType::datetime(0)), *ty),
+        _ => cast(literal, *ty),
+    };
+    match eval_value(&expr, &strict) {
+        Ok(value) if strict.warnings.count() == 0 && !value.is_null() => Ok(Some(value)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a BIGINT holds a number, rounded.
+fn within(value: f64, ty: &SqlType) -> bool {
+    const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+    let value = value.round();
+    match ty.unsigned {
+        true => (0.0..2.0 * TWO_TO_63).contains(&value),
+        false => (-TWO_TO_63..TWO_TO_63).contains(&value),
+    }
+}
+
+/// A type's name in error 1690.
+fn range_name(ty: &SqlType) -> &'static str {
+    match ty.kind {
+        _ if ty.is_integer() && ty.unsigned => "UNSIGNED",
+        TypeKind::Year => "YEAR",
+        _ if ty.is_integer() => "SIGNED",
+        TypeKind::Decimal => "DECIMAL",
+        TypeKind::Float => "FLOAT",
+        TypeKind::Double => "DOUBLE",
+        TypeKind::Date => "DATE",
+        TypeKind::Time => "TIME",
+        TypeKind::DateTime | TypeKind::Timestamp => "DATETIME",
+        _ => "STRING",
+    }
+}
+
+/// A type's name in error 1292.
+fn cast_name(ty: &SqlType) -> &'static str {
+    match ty.kind {
+        _ if ty.is_integer() && ty.unsigned => "INTEGER UNSIGNED",
+        TypeKind::Year => "YEAR",
+        _ if ty.is_integer() => "INTEGER SIGNED",
+        TypeKind::Decimal => "DECIMAL",
+        TypeKind::Float => "FLOAT",
+        TypeKind::Double => "DOUBLE",
+        TypeKind::Date => "DATE",
+        TypeKind::Time => "TIME",
+        TypeKind::DateTime | TypeKind::Timestamp => "DATETIME",
+        _ => "CHAR",
+    }
+}

@@ -1,0 +1,199 @@
+//! The cheapest way to read a table.
+
+use functions::Expr;
+use schema::model::{Handle, SchemaState, Table};
+use types::{Error, Result, errno};
+
+use super::cost::{Reading, cost, rows_read};
+use super::paths::{Candidate, Conditions, Path};
+use super::{Chosen, Request, order, sarg, tuple};
+use syntax::ast::{IndexHint, IndexHintKind};
+
+/// Chooses how a table is read. Fails with 1176 on a hint that names no index.
+pub fn choose(request: &Request<'_>) -> Result<Chosen> {
+    let table = request.table;
+    let conditions = Conditions {
+        sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
+        tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
+    };
+    let allowed = Allowed::of(table, request.hints)?;
+    let mut best: Option<(f64, Chosen)> = None;
+    let mut possible_keys = Vec::new();
+    for candidate in candidates(table) {
+        let path = candidate.path(&conditions);
+        if path.useful {
+            possible_keys.push(index_name(table, candidate.index));
+        }
+        if !allowed.allows(candidate.index, path.useful) {
+            continue;
+        }
+        if let Some((cost, chosen)) = weigh(request, &candidate, path)
+            && best.as_ref().is_none_or(|(least, _)| cost < *least)
+        {
+            best = Some((cost, chosen));
+        }
+    }
+    let mut chosen = match best {
+        Some((_, chosen)) => chosen,
+        None => full(request),
+    };
+    chosen.possible_keys = possible_keys;
+    Ok(chosen)
+}
+
+/// The whole table, everything filtered.
+pub fn full(request: &Request<'_>) -> Chosen {
+    Chosen {
+        access: planner::plan::Access::Full { reverse: false },
+        residual: request.conjuncts.clone(),
+        ordered: false,
+        rows: request.rows as f64,
+        wide: true,
+        points: false,
+        possible_keys: Vec::new(),
+    }
+}
+
+/// The primary key (or the rows as they lie), then the indexes that may be read.
+fn candidates(table: &Table) -> Vec<Candidate<'_>> {
+    let mut candidates = vec![Candidate {
+        index: None,
+        parts: table.primary_parts(),
+        unique: true,
+        table,
+    }];
+    for (position, index) in table.indexes.iter().enumerate() {
+        if index.state == SchemaState::Public && !is_primary(table, position) {
+            candidates.push(Candidate {
+                index: Some(position),
+                parts: index.parts.clone(),
+                unique: index.unique,
+                table,
+            });
+        }
+    }
+    candidates
+}
+
+fn is_primary(table: &Table, position: usize) -> bool {
+    table.indexes[position].primary
+        || matches!(table.handle, Handle::Clustered { index } if index == position)
+}
+
+fn index_name(table: &Table, index: Option<usize>) -> String {
+    index.map_or_else(|| "PRIMARY".to_owned(), |index| table.indexes[index].name.clone())
+}
+
+fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option<(f64, Chosen)> {
+    let direction = order::direction(&path, candidate, &request.order);
+    // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
+    // in key order is preferred: its cost is better known.
+    if candidate.index.is_some() && !path.useful && direction.is_none() {
+        return None;
+    }
+    let satisfied = |position: usize| path.satisfied.contains(&position);
+    let residual: Vec<Expr> = request
+        .conjuncts
+        .iter()
+        .enumerate()
+        .filter(|(position, _)| !satisfied(*position))
+        .map(|(_, conjunct)| conjunct.clone())
+        .collect();
+    let covering = covers(candidate, request.columns, &residual);
+    let rows = rows_read(&path, request.rows);
+    let reading = Reading {
+        rows,
+        of_rows: candidate.index.is_none(),
+        covering,
+        ranges: path.ranges.len(),
+        filtered: !residual.is_empty(),
+        useful: path.useful,
+        ordered: (!request.order.is_empty()).then_some(direction.is_some()),
+        limit: request.limit,
+    };
+    let cost = cost(&reading);
+    let chosen = Chosen {
+        wide: matches!(path.access(false, false), planner::plan::Access::Full { .. }),
+        points: path.points,
+        access: path.access(direction.unwrap_or(false), covering),
+        residual,
+        ordered: direction.is_some(),
+        rows,
+        possible_keys: Vec::new(),
+    };
+    Some((cost, chosen))
+}
+
+/// Whether the index is covering: its entries hold every column that is wanted.
+fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> bool {
+    let Some(index) = candidate.index else {
+        return false;
+    };
+    let mut columns = wanted.to_vec();
+    for condition in residual {
+        condition.walk(&mut |e| {
+            if let Expr::Column { index, .. } = e {
+                columns.push(*index);
+            }
+        });
+    }
+    schema::layout::index_covers(candidate.table, index, &columns)
+}
+
+/// The indexes that USE, FORCE and IGNORE INDEX allow.
+struct Allowed {
+    only: Option<Vec<Option<usize>>>,
+    ignored: Vec<Option<usize>>,
+    forced: bool,
+}
+
+impl Allowed {
+    fn of(table: &Table, hints: &[IndexHint]) -> Result<Self> {
+        let mut allowed = Self {
+            only: None,
+            ignored: Vec::new(),
+            forced: false,
+        };
+        for hint in hints {
+            let mut named = Vec::with_capacity(hint.indexes.len());
+            for name in &hint.indexes {
+                named.push(find_index(table, name)?);
+            }
+            if !hint.for_rows {
+                continue;
+            }
+            match hint.kind {
+                IndexHintKind::Ignore => allowed.ignored.extend(named),
+                kind => {
+                    allowed.only.get_or_insert_default().extend(named);
+                    allowed.forced |= kind == IndexHintKind::Force;
+                }
+            }
+        }
+        Ok(allowed)
+    }
+
+    /// The rows themselves can be read whatever the hints say, unless another index is forced and can serve.
+    fn allows(&self, index: Option<usize>, useful: bool) -> bool {
+        if index.is_none() && !useful {
+            return !self.forced;
+        }
+        !self.ignored.contains(&index) && self.only.as_ref().is_none_or(|only| only.contains(&index))
+    }
+}
+
+fn find_index(table: &Table, name: &str) -> Result<Option<usize>> {
+    if name.eq_ignore_ascii_case("PRIMARY") && !matches!(table.handle, Handle::Hidden) {
+        return Ok(None);
+    }
+    let found = table
+        .indexes
+        .iter()
+        .position(|index| index.state == SchemaState::Public && index.name.eq_ignore_ascii_case(name));
+    found.map(Some).ok_or_else(|| {
+        Error::new(
+            errno::ER_KEY_DOES_NOT_EXITS,
+            format!("Key '{name}' doesn't exist in table '{}'", table.name),
+        )
+    })
+}

@@ -1,0 +1,88 @@
+//! Access paths: which index of a table, and which ranges of it, a statement reads.
+//!
+//! - [`sarg`]: which conditions an index can serve ("search arguments"), and which intervals of it they
+//!   allow.
+//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
+//!   ranges, index by index.
+//! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
+//!   cheapest.
+//!
+//! A condition that the path does not guarantee stays a filter; so does one where this is in doubt.
+
+mod choose;
+mod cost;
+mod fold;
+mod like;
+mod order;
+mod paths;
+mod sarg;
+mod tuple;
+
+use functions::Expr;
+use schema::model::Table;
+
+use planner::plan::Access;
+use syntax::ast::IndexHint;
+
+pub use choose::{choose, full};
+pub use cost::rows_of_access;
+
+/// What a table is read for.
+pub struct Request<'a> {
+    pub table: &'a Table,
+    /// Conditions that all rows must satisfy, over all the table's columns.
+    pub conjuncts: Vec<Expr>,
+    /// Offsets of the columns wanted above the scan.
+    pub columns: &'a [usize],
+    /// Wanted order: column offsets, and whether descending. Empty if there is none that an index could give.
+    pub order: Vec<(usize, bool)>,
+    pub limit: RowLimit,
+    pub hints: &'a [IndexHint],
+    /// About how many rows the table has.
+    pub rows: u64,
+}
+
+/// How many rows are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowLimit {
+    All,
+    /// A number that only the execution has.
+    Some,
+    AtMost(u64),
+}
+
+/// The chosen access path.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    pub access: Access,
+    /// The conditions that the path does not guarantee.
+    pub residual: Vec<Expr>,
+    /// Rows come in the wanted order.
+    pub ordered: bool,
+    /// About how many rows are read.
+    pub rows: f64,
+    /// All rows of the table are read.
+    pub wide: bool,
+    /// At most one row per key is read.
+    pub points: bool,
+    /// Names of the indexes that were candidates.
+    pub possible_keys: Vec<String>,
+}
+
+/// The conditions that a condition joins with AND.
+pub fn conjuncts(filter: Option<&Expr>) -> Vec<&Expr> {
+    let mut out = Vec::new();
+    let mut stack: Vec<&Expr> = filter.into_iter().collect();
+    while let Some(expr) = stack.pop() {
+        match expr {
+            Expr::Call { function, args, .. } if function.0.name == "and" => stack.extend(args.iter().rev()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Whether an expression has the same value for every row.
+pub fn is_constant(expr: &Expr) -> bool {
+    expr.is_constant() && functions::is_deterministic(expr)
+}

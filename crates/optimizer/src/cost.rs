@@ -1,0 +1,74 @@
+//! What operators cost, in microseconds of one core. Measured on RocksDB with its block cache warm
+//! (docs/performance.md); only their ratios matter.
+
+use planner::plan::{Access, Range};
+use schema::model::Table;
+
+/// Reading a row by its key.
+pub const POINT_READ: f64 = 4.5;
+/// The next row of a scan, decoded.
+pub const NEXT_ROW: f64 = 0.4;
+/// The next entry of an index.
+pub const NEXT_ENTRY: f64 = 0.3;
+/// Putting a row into a hash table, and finding one there.
+pub const HASH_BUILD: f64 = 0.25;
+pub const HASH_PROBE: f64 = 0.12;
+/// Comparing a pair of rows.
+pub const PAIR: f64 = 0.05;
+/// A row that an operator makes.
+pub const OUTPUT: f64 = 0.05;
+/// Opening a subquery for one row of its input.
+pub const OPEN: f64 = 3.0;
+/// A group of rows with equal keys, where nothing is known of an index that is not unique.
+const ROWS_PER_KEY: f64 = 10.0;
+/// Each further part of a key leaves one row in so many.
+const FURTHER_PART: f64 = 3.0;
+/// The share of a table in a range that is open at one end.
+const OPEN_RANGE: f64 = 0.3;
+/// The share of rows that satisfies a condition of which nothing is known.
+pub const UNKNOWN_CONDITION: f64 = 0.3;
+
+/// Reading `rows` rows of a table.
+pub fn of_access(access: &Access, rows: f64) -> f64 {
+    match access {
+        Access::Full { .. } => rows * NEXT_ROW,
+        Access::PrimaryPoints { keys } => keys.len() as f64 * POINT_READ,
+        Access::UniquePoints { keys, .. } => keys.len() as f64 * 2.0 * POINT_READ,
+        Access::PrimaryRanges { ranges, .. } => ranges.len() as f64 * POINT_READ + rows * NEXT_ROW,
+        Access::IndexRanges { ranges, covering, .. } => {
+            let fetch = if *covering { 0.0 } else { POINT_READ };
+            ranges.len() as f64 * POINT_READ + rows * (NEXT_ENTRY + fetch)
+        }
+    }
+}
+
+/// Rows of a table of `rows` that a lookup finds for one row.
+pub fn rows_of_lookup(access: &Access, table: &Table, rows: f64) -> f64 {
+    let of_range = |range: &Range, unique: bool, parts: usize| {
+        let fixed = range.prefix.len();
+        if unique && fixed == parts {
+            return 1.0;
+        }
+        if fixed == 0 {
+            return (rows * OPEN_RANGE).max(1.0);
+        }
+        (ROWS_PER_KEY / FURTHER_PART.powi(fixed as i32 - 1))
+            .max(1.0)
+            .min(rows.max(1.0))
+    };
+    match access {
+        Access::Full { .. } => rows,
+        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
+        Access::PrimaryRanges { ranges, .. } => {
+            let parts = table.primary_parts().len();
+            ranges.iter().map(|range| of_range(range, true, parts)).sum()
+        }
+        Access::IndexRanges { index, ranges, .. } => {
+            let index = &table.indexes[*index];
+            ranges
+                .iter()
+                .map(|range| of_range(range, index.unique, index.parts.len()))
+                .sum()
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The cheapest plans found so far, a set of relations each, and what joining two of them costs.
+
+use std::collections::HashMap;
+
+use functions::Expr;
+use planner::logical::{Join, JoinKind, Logical};
+use types::Result;
+
+use super::graph::{JoinGraph, Set};
+use crate::OptimizerEnv;
+use crate::cost;
+use crate::expr::all;
+use crate::physical::{Builder, Lookup, key_of, table_of};
+
+/// The cheapest way to join a set of relations.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub set: Set,
+    pub rows: f64,
+    pub cost: f64,
+    how: How,
+}
+
+#[derive(Debug, Clone)]
+enum How {
+    Relation(usize),
+    /// `edge`: the join that is not inner.
+    Join {
+        left: Set,
+        right: Set,
+        edge: Option<usize>,
+    },
+}
+
+pub struct Search<'a, 'b> {
+    builder: &'a Builder<'b>,
+    pub graph: &'a JoinGraph,
+    pub plans: HashMap<Set, Plan>,
+    /// Lookups that have been looked for: of a relation, by conditions.
+    lookups: HashMap<(usize, Vec<usize>, Option<usize>), Option<Lookup>>,
+    /// How many pairs have been compared.
+    pub pairs: usize,
+}
+
+impl<'a, 'b> Search<'a, 'b> {
+    pub fn new(builder: &'a Builder<'b>, graph: &'a JoinGraph) -> Result<Self> {
+        let plan = |(number, relation): (usize, &super::relation::Relation)| {
+            let plan = Plan {
+                set: 1 << number,
+                rows: relation.rows,
+                cost: relation.cost,
+                how: How::Relation(number),
+            };
+            (plan.set, plan)
+        };
+        Ok(Self {
+            plans: graph.relations.iter().enumerate().map(plan).collect(),
+            builder,
+            graph,
+            lookups: HashMap::new(),
+            pairs: 0,
+        })
+    }
+
+    /// The best plan that joins two sets in either order, if some edge does.
+    pub fn joined(&mut self, a: Set, b: Set) -> Result<Option<Plan>> {
+        let mut best: Option<Plan> = None;
+        for (left, right) in [(a, b), (b, a)] {
+            if let Some(plan) = self.in_order(left, right)?
+                && best.as_ref().is_none_or(|best| plan.cost < best.cost)
+            {
+                best = Some(plan);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Remembers the plan if it is the cheapest of its set.
+    pub fn offer(&mut self, plan: Plan) {
+        let known = self.plans.get(&plan.set);
+        if known.is_none_or(|known| plan.cost < known.cost) {
+            self.plans.insert(plan.set, plan);
+        }
+    }
+
+    fn in_order(&mut self, left: Set, right: Set) -> Result<Option<Plan>> {
+        self.pairs += 1;
+        let graph = self.graph;
+        let mut edge = None;
+        let mut connected = false;
+        for (number, e) in graph.edges.iter().enumerate() {
+            let forwards = e.left & !left == 0 && e.right & !right == 0;
+            if e.kind == JoinKind::Inner {
+                connected |= forwards || e.left & !right == 0 && e.right & !left == 0;
+            } else if forwards && e.right == right {
+                edge = Some(number);
+            } else if e.left & !right == 0 && e.right == left {
+                // The sides of such a join cannot be exchanged.
+                return Ok(None);
+            }
+        }
+        if edge.is_none() && !connected {
+            return Ok(None);
+        }
+        let (Some(l), Some(r)) = (self.plans.get(&left).cloned(), self.plans.get(&right).cloned()) else {
+            return Ok(None);
+        };
+        let conditions = self.applied(left, right);
+        let of_edge: &[Expr] = edge.map_or(&[], |number| &graph.edges[number].on);
+        let on: Vec<Expr> = match edge {
+            Some(_) => of_edge.to_vec(),
+            None => conditions
+                .iter()
+                .map(|&number| graph.conditions[number].expr.clone())
+                .collect(),
+        };
+        let distinct = self.builder.distinct.borrow();
+        let pairs = l.rows * r.rows;
+        let matches = pairs * distinct.share_of_all(&on);
+        let mut rows = match edge.map(|number| graph.edges[number].kind) {
+            None | Some(JoinKind::Inner) => matches,
+            Some(JoinKind::Left) => matches.max(l.rows),
+            Some(JoinKind::Semi) => matches.min(l.rows),
+            Some(JoinKind::Anti) => (l.rows - matches).max(l.rows * 0.1),
+        };
+        if edge.is_some() {
+            for &number in &conditions {
+                rows *= distinct.share(&graph.conditions[number].expr);
+            }
+        }
+        drop(distinct);
+        let (left_columns, right_columns) = (self.columns(left), self.columns(right));
+        let has_key = on
+            .iter()
+            .any(|condition| key_of(condition, &left_columns, &right_columns).is_some());
+        let compared = if has_key { 0.0 } else { pairs * cost::PAIR };
+        let mut cost = l.cost + r.cost + r.rows * cost::HASH_BUILD + l.rows * cost::HASH_PROBE + compared;
+        if right.is_power_of_two()
+            && let Some(lookup) = self.lookup(left, right, &conditions, edge, &on)?
+        {
+            cost = cost.min(l.cost + l.rows * lookup.cost);
+        }
+        Ok(Some(Plan {
+            set: left | right,
+            rows: rows.max(1.0),
+            cost: cost + rows * cost::OUTPUT,
+            how: How::Join { left, right, edge },
+        }))
+    }
+
+    /// The conditions that can be applied where two sets have been joined, and not before.
+    fn applied(&self, left: Set, right: Set) -> Vec<usize> {
+        let now = |needs: Set| needs & !(left | right) == 0 && needs & !left != 0 && needs & !right != 0;
+        let conditions = self.graph.conditions.iter().enumerate();
+        conditions
+            .filter(|(_, condition)| now(condition.needs))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    fn columns(&self, set: Set) -> Vec<planner::logical::ColumnId> {
+        let relations = super::graph::members(set).map(|number| &self.graph.relations[number]);
+        relations
+            .flat_map(|relation| relation.columns.iter().copied())
+            .collect()
+    }
+
+    fn lookup(
+        &mut self,
+        left: Set,
+        right: Set,
+        conditions: &[usize],
+        edge: Option<usize>,
+        on: &[Expr],
+    ) -> Result<Option<Lookup>> {
+        let number = right.trailing_zeros() as usize;
+        let relation = &self.graph.relations[number];
+        let Some((get, filter)) = table_of(&relation.rel) else {
+            return Ok(None);
+        };
+        let key = (number, conditions.to_vec(), edge);
+        if let Some(known) = self.lookups.get(&key) {
+            return Ok(known.clone());
+        }
+        let left_columns = self.columns(left);
+        let found = self
+            .builder
+            .lookup(get, filter, on, &left_columns, &relation.wanted)?;
+        self.lookups.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The plan as operators.
+    pub fn tree(&self, plan: &Plan, env: &OptimizerEnv<'_>) -> Result<Logical> {
+        let How::Join { left, right, edge } = plan.how else {
+            let How::Relation(number) = plan.how else {
+                return Err(types::Error::internal("a plan of no relation"));
+            };
+            let of_it = self
+                .graph
+                .conditions
+                .iter()
+                .filter(|condition| condition.needs == plan.set);
+            let conditions = of_it.map(|condition| condition.expr.clone()).collect();
+            return crate::rules::filtered(self.graph.relations[number].rel.clone(), conditions, env);
+        };
+        let side = |set: Set| {
+            let plan = self.plans.get(&set);
+            plan.ok_or_else(|| types::Error::internal("a side of a join has no plan"))
+        };
+        let conditions = self.applied(left, right).into_iter();
+        let conditions: Vec<Expr> = conditions
+            .map(|number| self.graph.conditions[number].expr.clone())
+            .collect();
+        let (kind, on, above) = match edge.map(|number| &self.graph.edges[number]) {
+            Some(edge) => (edge.kind, edge.on.clone(), conditions),
+            None => (JoinKind::Inner, conditions, Vec::new()),
+        };
+        let join = Logical::Join(Join {
+            kind,
+            left: Box::new(self.tree(side(left)?, env)?),
+            right: Box::new(self.tree(side(right)?, env)?),
+            condition: all(on, env.types)?,
+            straight: true,
+        });
+        crate::rules::filtered(join, above, env)
+    }
+}

@@ -1,0 +1,61 @@
+//! The order in which tables are joined.
+//!
+//! The joins of a query, inner and other, are taken apart into relations and the edges between them
+//! ([`graph`]). Up to [`EXACT_MAX`] relations all orders without cross products are compared ([`dphyp`]:
+//! Moerkotte and Neumann, "Dynamic Programming Strikes Back", 2008); beyond, or where there are too many, the
+//! cheapest next join is taken again and again ([`greedy`]). The result is a tree of joins that says which side
+//! is read first; how each runs is decided when it is built.
+
+mod candidate;
+mod dphyp;
+mod graph;
+mod greedy;
+mod relation;
+mod selectivity;
+
+use planner::logical::{ColumnId, Join, Logical};
+use types::Result;
+
+use crate::physical::Builder;
+
+pub use selectivity::DistinctValues;
+
+/// Relations whose orders are all compared.
+const EXACT_MAX: usize = 12;
+
+impl Builder<'_> {
+    /// The same joins in the cheapest order, each with [`Join::straight`] set.
+    pub fn order_joins(&self, join: Join, wanted: &[ColumnId]) -> Result<Logical> {
+        if self.env.assigns {
+            return Ok(as_written(join));
+        }
+        let written = join.clone();
+        let graph = graph::JoinGraph::of(join, wanted, self)?;
+        let count = graph.relations.len();
+        let mut search = candidate::Search::new(self, &graph)?;
+        let mut plan = if count <= EXACT_MAX {
+            dphyp::best(&mut search)?
+        } else {
+            None
+        };
+        if plan.is_none() {
+            plan = greedy::best(&mut search)?;
+        }
+        match plan {
+            Some(plan) => search.tree(&plan, self.env),
+            None => Ok(as_written(written)),
+        }
+    }
+}
+
+fn as_written(mut join: Join) -> Logical {
+    join.straight = true;
+    for side in [&mut join.left, &mut join.right] {
+        if let Logical::Join(below) = &mut **side
+            && !below.straight
+        {
+            **side = as_written(below.clone());
+        }
+    }
+    Logical::Join(join)
+}

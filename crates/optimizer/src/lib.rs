@@ -1,0 +1,105 @@
+//! From a logical plan to the cheapest physical plan.
+//!
+//! [`plan()`] rewrites the algebra that the binder has made ([`planner::logical`]) and chooses how each
+//! operator runs ([`planner::plan`]). Columns have ids until then, and positions afterwards.
+//!
+//! - [`rules`]: rewrites that make any plan cheaper, one a file. `join_order`: which tables are joined first.
+//! - `physical`: operators. `access`: which index of a table serves. `route`: which executor.
+//! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
+//!
+//! Not here: what names mean (`planner`), running anything (`executor`, `analytics`).
+
+mod access;
+mod constant;
+mod cost;
+pub mod dump;
+pub mod explain;
+mod expr;
+mod join_order;
+mod limit;
+mod physical;
+mod print;
+mod route;
+mod rules;
+mod statement;
+
+use functions::bind::TypeEnv;
+use planner::Bound;
+use planner::command::Command;
+use planner::object_access::ObjectAccess;
+use planner::plan::{Plan, Route};
+use schema::definition::Ddl;
+use types::Result;
+
+/// What a plan depends on besides the statement.
+pub(crate) struct OptimizerEnv<'a> {
+    pub types: &'a TypeEnv,
+    /// Overrides the choice of an executor, where both can run the plan.
+    pub route: Option<Route>,
+    /// About how many rows a table has, by its id.
+    pub row_estimate: &'a dyn Fn(i64) -> u64,
+    /// The statement assigns to user variables, row by row.
+    pub assigns: bool,
+}
+
+/// What the choice of a plan depends on besides the statement.
+pub struct Surroundings<'a> {
+    /// Overrides the choice of an executor, where both can run the plan.
+    pub route: Option<Route>,
+    /// About how many rows a table has, by its id.
+    pub row_estimate: &'a dyn Fn(i64) -> u64,
+}
+
+/// A statement that can be run.
+// A value is made once per statement and matched at once: a box would cost more than it saves.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Planned {
+    Plan(PlannedStatement),
+    Ddl(Ddl),
+    Command(Command),
+}
+
+/// A physical plan, and what EXPLAIN says of the way to it.
+#[derive(Debug)]
+pub struct PlannedStatement {
+    pub plan: Plan,
+    /// The privileges and locks it needs, an entry for each table.
+    pub accesses: Vec<ObjectAccess>,
+    /// Whether the plan holds for other sessions and later executions too, with parameters of the same types,
+    /// until the schema changes.
+    pub cacheable: bool,
+    /// Names of the indexes that could have served the table that was chosen last.
+    pub possible_keys: Vec<String>,
+}
+
+/// Makes the physical plan of a statement, if it is one that has a plan.
+///
+/// # Errors
+/// 1176 for an index hint that names no index.
+pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
+    let (statement, types, assigns, accesses, cacheable) = match bound {
+        Bound::Statement {
+            statement,
+            types,
+            assigns,
+            accesses,
+            cacheable,
+        } => (statement, types, assigns, accesses, cacheable),
+        Bound::Ddl(ddl) => return Ok(Planned::Ddl(ddl)),
+        Bound::Command(command) => return Ok(Planned::Command(command)),
+    };
+    let env = OptimizerEnv {
+        types: &types,
+        route: surroundings.route,
+        row_estimate: surroundings.row_estimate,
+        assigns,
+    };
+    let builder = physical::Builder::new(&env);
+    Ok(Planned::Plan(PlannedStatement {
+        plan: builder.statement(statement)?,
+        accesses,
+        cacheable,
+        possible_keys: builder.possible_keys.take(),
+    }))
+}

@@ -1,0 +1,242 @@
+//! Joins that find the partners of left rows by a table's keys.
+//!
+//! While the access path is chosen, a column of the left side is a constant: an [`Expr::Outer`] of a slot that
+//! stands for its id. Afterwards it is a column again.
+
+use std::sync::Arc;
+
+use functions::Expr;
+use planner::logical::columns_of;
+use planner::logical::{ColumnId, Get, Logical};
+use planner::plan::{
+    Access, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,
+};
+use types::Result;
+
+use super::scan::{offsets, over_offsets};
+use super::{Builder, Built, Want};
+use crate::access::{self, Chosen};
+use crate::cost;
+use crate::expr::{all, into_conjuncts, positioned, replace_columns};
+
+/// Slots from here on stand for columns of the left side.
+const LEFT: usize = usize::MAX / 2;
+
+/// How a table is read for each row of a left side.
+#[derive(Debug, Clone)]
+pub struct Lookup {
+    /// Its expressions are over the left side's columns, by id.
+    access: Access,
+    /// Conditions on the table alone, by offset.
+    filter: Vec<Expr>,
+    /// Conditions on pairs, by id.
+    residual: Vec<Expr>,
+    /// Microseconds that it takes for a row of the left side.
+    pub cost: f64,
+}
+
+/// The table that an operator reads, with the condition on its rows, if it does nothing else.
+pub fn table_of(rel: &Logical) -> Option<(&Get, Option<&Expr>)> {
+    match rel {
+        Logical::Get(get) if !get.table.is_virtual() => Some((get, None)),
+        Logical::Filter { input, predicate } => match &**input {
+            Logical::Get(get) if !get.table.is_virtual() => Some((get, Some(predicate))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Builder<'_> {
+    /// The cheapest lookup under the conditions of a join, if an index serves one.
+    pub fn lookup(
+        &self,
+        get: &Get,
+        filter: Option<&Expr>,
+        conditions: &[Expr],
+        left: &[ColumnId],
+        columns: &[ColumnId],
+    ) -> Result<Option<Lookup>> {
+        let mut conjuncts = Vec::new();
+        if let Some(filter) = filter {
+            into_conjuncts(filter.clone(), &mut conjuncts);
+        }
+        let mut residual = Vec::new();
+        for condition in conditions {
+            let mut condition = condition.clone();
+            let named = columns_of(&condition);
+            let about_pair =
+                named.iter().any(|id| left.contains(id)) && named.iter().any(|id| !left.contains(id));
+            if !about_pair || !functions::is_deterministic(&condition) {
+                residual.push(condition);
+                continue;
+            }
+            replace_columns(&mut condition, &mut |id, column| {
+                left.contains(&id).then(|| Expr::Outer {
+                    slot: LEFT + id.0,
+                    ty: column.ty(),
+                    nullable: column.nullable(),
+                })
+            });
+            conjuncts.push(condition);
+        }
+        let columns = offsets(get, columns);
+        let conjuncts = over_offsets(conjuncts, get);
+        let chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
+        if !expressions(&chosen.access).iter().any(|expr| names_left(expr)) {
+            return Ok(None);
+        }
+        Ok(Some(self.lookup_by(get, chosen, residual)))
+    }
+
+    fn lookup_by(&self, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
+        let table_rows = (self.env.row_estimate)(get.table.id) as f64;
+        let found = cost::rows_of_lookup(&chosen.access, &get.table, table_rows);
+        let cost = cost::of_access(&chosen.access, found);
+        let (pairs, filter): (Vec<Expr>, Vec<Expr>) = chosen.residual.into_iter().partition(names_left);
+        for mut pair in pairs {
+            pair.map_columns(&|offset| get.id(offset).0);
+            restore(&mut pair);
+            residual.push(pair);
+        }
+        expressions_mut(&mut chosen.access, &mut restore);
+        Lookup {
+            access: chosen.access,
+            filter,
+            residual,
+            cost,
+        }
+    }
+
+    pub(super) fn lookup_join(
+        &self,
+        kind: JoinKind,
+        left: Built,
+        get: &Get,
+        lookup: Lookup,
+        wanted: &[ColumnId],
+        rows: f64,
+    ) -> Result<Built> {
+        let mut columns = offsets(get, wanted);
+        let mut add = |offset: usize| {
+            if !columns.contains(&offset) {
+                columns.push(offset);
+            }
+        };
+        for condition in &lookup.filter {
+            columns_of(condition).into_iter().for_each(|offset| add(offset.0));
+        }
+        for condition in &lookup.residual {
+            columns_of(condition)
+                .into_iter()
+                .filter_map(|id| get.offset(id))
+                .for_each(&mut add);
+        }
+        let filter = all(lookup.filter, self.env.types)?.map(|mut filter| {
+            filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
+            filter
+        });
+        let mut access = lookup.access;
+        let mut failed = None;
+        expressions_mut(
+            &mut access,
+            &mut |expr| match positioned(expr.clone(), &left.layout) {
+                Ok(placed) => *expr = placed,
+                Err(error) => failed = Some(error),
+            },
+        );
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let of_table = columns.iter().map(|offset| get.id(*offset));
+        let pairs: Vec<ColumnId> = left.layout.iter().copied().chain(of_table).collect();
+        let residual = self.residual(lookup.residual, &pairs)?;
+        let layout = match kind {
+            JoinKind::Inner | JoinKind::Left => pairs,
+            JoinKind::Semi | JoinKind::Anti | JoinKind::Mark => left.layout,
+        };
+        Ok(Built {
+            cost: left.cost + left.rows * lookup.cost + rows * cost::OUTPUT,
+            rel: Rel::LookupJoin(LookupJoin {
+                kind,
+                left: Box::new(left.rel),
+                right: TableScan {
+                    table: Arc::clone(&get.table),
+                    alias: get.alias.clone(),
+                    columns,
+                    access,
+                    filter,
+                    as_of: get.as_of.clone(),
+                    locking: get.locking,
+                },
+                residual,
+            }),
+            layout,
+            ordered: left.ordered,
+            rows,
+        })
+    }
+}
+
+fn names_left(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |e| found |= matches!(e, Expr::Outer { slot, .. } if *slot >= LEFT));
+    found
+}
+
+/// Puts the left side's columns back.
+fn restore(expr: &mut Expr) {
+    match expr {
+        Expr::Outer { slot, ty, nullable } if *slot >= LEFT => {
+            *expr = Expr::column(*slot - LEFT, *ty, *nullable);
+        }
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. } => {}
+        Expr::Call { args, .. } => args.iter_mut().for_each(restore),
+        Expr::Cast { input, .. } => restore(input),
+        Expr::Case {
+            branches, otherwise, ..
+        } => {
+            for (condition, value) in branches {
+                restore(condition);
+                restore(value);
+            }
+            otherwise.iter_mut().for_each(|value| restore(value));
+        }
+    }
+}
+
+fn expressions(access: &Access) -> Vec<Expr> {
+    let mut found = Vec::new();
+    expressions_mut(&mut access.clone(), &mut |expr| found.push(expr.clone()));
+    found
+}
+
+/// Calls `visit` with each expression of an access path's keys or ranges.
+fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
+    match access {
+        Access::Full { .. } => {}
+        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => {
+            keys.iter_mut().flatten().for_each(visit);
+        }
+        Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
+            ranges.iter_mut().for_each(|range| of_range(range, visit));
+        }
+    }
+}
+
+fn of_range(range: &mut Range, visit: &mut dyn FnMut(&mut Expr)) {
+    for value in &mut range.prefix {
+        if let RangeValue::Equal(expr) | RangeValue::NullSafe(expr) = value {
+            visit(expr);
+        }
+    }
+    for bound in [&mut range.lower, &mut range.upper] {
+        if let Some(RangeBound {
+            value: RangeBoundValue::Value(expr),
+            ..
+        }) = bound
+        {
+            visit(expr);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! From the logical to the physical plan: how each operator runs, and positions in place of column ids.
+//!
+//! An operator says to its input what it wants of it ([`Want`]): columns, and an order and a number of rows if
+//! the input can give them cheaply. It gets operators and the ids of their columns ([`Built`]).
+//!
+//! - [`scan`], [`extreme`]: one table. [`join`], [`apply`], [`set`]: several inputs. [`project`], [`sort`],
+//!   [`aggregate`], [`window`]: one input. [`target`]: the rows of UPDATE and DELETE.
+
+mod aggregate;
+mod apply;
+mod extreme;
+mod join;
+mod join_keys;
+mod lookup;
+mod project;
+mod scan;
+mod set;
+mod sort;
+mod target;
+mod window;
+
+pub use apply::replace_in;
+pub use join::ids;
+pub use join_keys::key_of;
+pub use lookup::{Lookup, table_of};
+
+use std::cell::{Cell, RefCell};
+
+use functions::Expr;
+use planner::logical::{ColumnId, Logical};
+use planner::plan::{OutputColumn, Rel, Route};
+use types::Result;
+
+use crate::OptimizerEnv;
+use crate::access::RowLimit;
+use crate::expr::{ColumnList, positioned};
+use crate::join_order::DistinctValues;
+
+/// Ids from here on are of columns that the optimizer adds.
+const ADDED_COLUMNS: usize = 1 << 40;
+
+pub struct Builder<'a> {
+    pub env: &'a OptimizerEnv<'a>,
+    /// Of the last table for which an access path was chosen.
+    pub possible_keys: RefCell<Vec<String>>,
+    /// The next slot of an outer column.
+    slots: Cell<usize>,
+    /// How many columns have been added to the statement's.
+    added_columns: Cell<usize>,
+    /// Whether either executor can run the query.
+    pub free: Cell<bool>,
+    pub route: Cell<Route>,
+    pub distinct: RefCell<DistinctValues>,
+}
+
+/// What an operator wants of its input.
+#[derive(Debug, Clone)]
+pub struct Want {
+    /// The columns, in the order that needs no projection. The input may give others besides.
+    pub columns: Vec<ColumnId>,
+    /// The columns and no others, if that costs nothing.
+    pub exact: bool,
+    /// The order of a sort above, if it is one of columns: these, and whether descending.
+    pub order: Vec<(ColumnId, bool)>,
+    /// Columns that are wanted besides where rows do not come in the order.
+    pub sort_columns: Vec<ColumnId>,
+    pub limit: RowLimit,
+    /// A LIMIT ends the reading after a few rows, unless rows are gathered or left out.
+    pub ends_early: bool,
+    /// The number of rows that LIMIT right above wants.
+    pub fetch: Option<Expr>,
+}
+
+/// An operator's physical plan.
+#[derive(Debug)]
+pub struct Built {
+    pub rel: Rel,
+    /// The column at each position of the output.
+    pub layout: Vec<ColumnId>,
+    /// Rows come in the wanted order.
+    pub ordered: bool,
+    /// About how many rows come, and the microseconds that all of them take.
+    pub rows: f64,
+    pub cost: f64,
+}
+
+impl Want {
+    pub fn of(columns: Vec<ColumnId>) -> Self {
+        Self {
+            columns,
+            exact: false,
+            order: Vec::new(),
+            sort_columns: Vec::new(),
+            limit: RowLimit::All,
+            ends_early: false,
+            fetch: None,
+        }
+    }
+
+    /// The columns alone, those of the sort above included.
+    pub fn all_columns(&self) -> ColumnList {
+        let mut columns = ColumnList(self.columns.clone());
+        self.sort_columns.iter().for_each(|id| columns.add(*id));
+        columns
+    }
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(env: &'a OptimizerEnv<'a>) -> Self {
+        Self {
+            env,
+            possible_keys: RefCell::default(),
+            slots: Cell::new(0),
+            added_columns: Cell::new(0),
+            free: Cell::new(false),
+            route: Cell::new(crate::route::ONLY),
+            distinct: RefCell::default(),
+        }
+    }
+
+    pub fn build(&self, rel: Logical, want: &Want) -> Result<Built> {
+        match rel {
+            Logical::OneRow => Ok(Built {
+                rel: Rel::OneRow,
+                layout: Vec::new(),
+                ordered: true,
+                rows: 1.0,
+                cost: 0.0,
+            }),
+            Logical::Get(get) => self.relation(get, None, want),
+            Logical::Values { columns, rows } => Ok(Built {
+                ordered: rows.len() <= 1,
+                rows: rows.len() as f64,
+                cost: 0.0,
+                layout: columns.iter().map(|column| column.id).collect(),
+                rel: Rel::Values {
+                    columns: columns.iter().map(output_column).collect(),
+                    rows,
+                },
+            }),
+            Logical::Filter { input, predicate } => self.filter(*input, predicate, want),
+            Logical::Project { input, columns } => self.project(*input, columns, want),
+            Logical::Join(join) => self.join(join, want),
+            Logical::Apply(apply) => self.apply(apply, want),
+            Logical::Aggregate {
+                input,
+                keys,
+                aggregates,
+                rollup,
+            } => self.aggregate(*input, keys, aggregates, rollup, want),
+            Logical::Window { input, window, calls } => self.window(*input, window, calls, want),
+            Logical::Sort { input, keys } => self.sort(*input, keys, want),
+            Logical::Limit { input, offset, count } => self.limit(*input, offset, count, want),
+            Logical::Distinct { input } => self.distinct(*input, want),
+            Logical::SetOperation(operation) => self.set_operation(operation, want),
+            Logical::With { id, definition, body } => self.with(id, *definition, *body, want),
+            Logical::Recursive(recursive) => self.recursive(recursive),
+            Logical::CommonTable(table) => Ok(Self::common_table(table)),
+        }
+    }
+
+    /// The operator with these columns and no others, in their order.
+    pub fn build_exact(&self, rel: Logical, mut want: Want) -> Result<Built> {
+        want.exact = true;
+        let types = rel.output();
+        let built = self.build(rel, &want)?;
+        if built.layout == want.columns {
+            return Ok(built);
+        }
+        let mut exprs = Vec::with_capacity(want.columns.len());
+        for id in &want.columns {
+            let column = types.iter().find(|column| column.id == *id);
+            let column =
+                column.ok_or_else(|| types::Error::internal("a result column that nothing makes"))?;
+            exprs.push(positioned(column.expr(), &built.layout)?);
+        }
+        Ok(Built {
+            rel: Rel::Project {
+                input: Box::new(built.rel),
+                exprs,
+            },
+            layout: want.columns,
+            ..built
+        })
+    }
+
+    /// Takes in the tables of a part of the query, to estimate joins by.
+    pub fn learn(&self, rel: &Logical) {
+        self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
+    }
+
+    /// A number for an outer column, unique in the statement.
+    pub fn new_slot(&self) -> usize {
+        let slot = self.slots.get();
+        self.slots.set(slot + 1);
+        slot
+    }
+
+    /// A column that the statement does not have.
+    pub fn new_column(&self) -> ColumnId {
+        let number = self.added_columns.get();
+        self.added_columns.set(number + 1);
+        ColumnId(ADDED_COLUMNS + number)
+    }
+
+    fn filter(&self, input: Logical, predicate: Expr, want: &Want) -> Result<Built> {
+        match input {
+            Logical::Get(get) => self.relation(get, Some(predicate), want),
+            Logical::Filter {
+                input,
+                predicate: below,
+            } => {
+                let both = functions::bind::call("and", vec![below, predicate], self.env.types)?;
+                self.filter(*input, both, want)
+            }
+            input => {
+                let mut columns = ColumnList(want.columns.clone());
+                columns.add_all(&predicate);
+                let below = Want {
+                    columns: columns.0,
+                    ends_early: false,
+                    fetch: None,
+                    exact: false,
+                    ..want.clone()
+                };
+                let built = self.build(input, &below)?;
+                Ok(Built {
+                    rel: Rel::Filter {
+                        predicate: positioned(predicate, &built.layout)?,
+                        input: Box::new(built.rel),
+                    },
+                    ..built
+                })
+            }
+        }
+    }
+}
+
+fn output_column(column: &planner::logical::Column) -> OutputColumn {
+    OutputColumn {
+        ty: column.ty,
+        nullable: column.nullable,
+    }
+}

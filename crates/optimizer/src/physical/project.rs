@@ -1,0 +1,123 @@
+//! Projections, and rows made distinct.
+
+use functions::Expr;
+use planner::logical::{ColumnId, Logical};
+use planner::plan::Rel;
+use types::{Error, Result};
+
+use super::{Builder, Built, Want};
+use crate::expr::{ColumnList, bare_column, positioned};
+
+impl Builder<'_> {
+    /// Columns that nothing above wants are not made. Nothing is added to the plan where the input has just
+    /// the wanted columns.
+    pub(super) fn project(
+        &self,
+        input: Logical,
+        columns: Vec<(ColumnId, Expr)>,
+        want: &Want,
+    ) -> Result<Built> {
+        let shown = made(&columns, &want.columns)?;
+        let sort_columns: Vec<ColumnId> = want
+            .sort_columns
+            .iter()
+            .filter(|id| !want.columns.contains(id))
+            .copied()
+            .collect();
+        let sorted_by = made(&columns, &sort_columns)?;
+        let order = || {
+            let bare = |(id, descending): &(ColumnId, bool)| {
+                let (_, expr) = columns.iter().find(|(column, _)| column == id)?;
+                Some((bare_column(expr)?, *descending))
+            };
+            want.order.iter().map(bare).collect::<Option<Vec<_>>>()
+        };
+        // Columns that are shown come first and in their order, so that a plain query needs no projection.
+        let mut wanted = ColumnList::default();
+        shown.iter().filter_map(bare_column).for_each(|id| wanted.add(id));
+        shown.iter().for_each(|expr| wanted.add_all(expr));
+        let mut wanted_to_sort = ColumnList::default();
+        sorted_by.iter().for_each(|expr| wanted_to_sort.add_all(expr));
+        let below = Want {
+            columns: wanted.0,
+            exact: true,
+            order: order().unwrap_or_default(),
+            sort_columns: wanted_to_sort.0,
+            limit: want.limit,
+            ends_early: want.ends_early,
+            fetch: want.fetch.clone(),
+        };
+        let built = self.build(input, &below)?;
+        let (mut layout, mut exprs) = (want.columns.clone(), shown);
+        if !built.ordered {
+            layout.extend(sort_columns);
+            exprs.extend(sorted_by);
+        }
+        if exprs
+            .iter()
+            .map(bare_column)
+            .eq(built.layout.iter().copied().map(Some))
+        {
+            return Ok(Built { layout, ..built });
+        }
+        if !want.exact
+            && let Some(layout) = renamed(&built.layout, &layout, &exprs)
+        {
+            return Ok(Built { layout, ..built });
+        }
+        let exprs = exprs.into_iter().map(|expr| positioned(expr, &built.layout));
+        Ok(Built {
+            rel: Rel::Project {
+                exprs: exprs.collect::<Result<_>>()?,
+                input: Box::new(built.rel),
+            },
+            layout,
+            ..built
+        })
+    }
+
+    /// All of the input's columns count, shown or not.
+    pub(super) fn distinct(&self, input: Logical, want: &Want) -> Result<Built> {
+        let mut columns = ColumnList::default();
+        let all = input.output();
+        want.columns
+            .iter()
+            .filter(|id| all.iter().any(|column| column.id == **id))
+            .for_each(|id| columns.add(*id));
+        all.iter().for_each(|column| columns.add(column.id));
+        let built = self.build_exact(input, Want::of(columns.0))?;
+        Ok(Built {
+            rel: Rel::Distinct {
+                input: Box::new(built.rel),
+            },
+            ordered: false,
+            ..built
+        })
+    }
+}
+
+/// What makes each of the columns.
+fn made(columns: &[(ColumnId, Expr)], ids: &[ColumnId]) -> Result<Vec<Expr>> {
+    let of = |id: &ColumnId| {
+        let found = columns.iter().find(|(column, _)| column == id);
+        let (_, expr) =
+            found.ok_or_else(|| Error::internal(format!("no projection makes column {}", id.0)))?;
+        Ok(expr.clone())
+    };
+    ids.iter().map(of).collect()
+}
+
+/// The input's layout with other names for its columns, where the projection only renames.
+fn renamed(input: &[ColumnId], names: &[ColumnId], exprs: &[Expr]) -> Option<Vec<ColumnId>> {
+    let mut layout = input.to_vec();
+    let mut taken = vec![false; input.len()];
+    for (name, expr) in names.iter().zip(exprs) {
+        let column = bare_column(expr)?;
+        let position = input.iter().position(|id| *id == column)?;
+        if std::mem::replace(taken.get_mut(position)?, true) {
+            return None;
+        }
+        layout[position] = *name;
+    }
+    Some(layout)
+}

@@ -1,0 +1,218 @@
+//! The rows of one table that satisfy a condition.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use functions::Expr;
+use planner::logical::{ColumnId, Get};
+use planner::plan::{Rel, Route, TableScan, VirtualScan};
+use types::Result;
+
+use super::{Builder, Built, Want};
+use crate::access::{self, Chosen, Request};
+use crate::constant::Gate;
+use crate::expr::{ColumnList, all, positioned};
+use crate::limit::{rows_if, unsigned};
+use crate::{cost, route};
+
+impl Builder<'_> {
+    pub(super) fn relation(&self, get: Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
+        if get.table.is_virtual() {
+            self.virtual_table(&get, filter, want)
+        } else {
+            self.stored_table(&get, filter, want)
+        }
+    }
+
+    /// Its rows are filtered afterwards. Conditions on one column reach the table too, so that it makes fewer
+    /// rows. If any part of the filter can fail or warn, none does: then the filter must see all rows, as it
+    /// would in MySQL.
+    fn virtual_table(&self, get: &Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
+        let layout: Vec<ColumnId> = (0..get.table.columns.len())
+            .map(|offset| get.id(offset))
+            .collect();
+        let mut wanted = want.all_columns();
+        filter.iter().for_each(|filter| wanted.add_all(filter));
+        let filter = filter.map(|filter| positioned(filter, &layout)).transpose()?;
+        let mut rel = Rel::Virtual(VirtualScan {
+            database: get.table.database.clone(),
+            table: Arc::clone(&get.table),
+            wanted: offsets(get, &wanted.0),
+            conditions: filter.as_ref().map_or_else(Vec::new, conditions_on_columns),
+        });
+        if let Some(predicate) = filter {
+            rel = Rel::Filter {
+                input: Box::new(rel),
+                predicate,
+            };
+        }
+        Ok(Built {
+            rel,
+            layout,
+            ordered: false,
+            rows: 100.0,
+            cost: 1_000.0,
+        })
+    }
+
+    fn stored_table(&self, get: &Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
+        let gate = Gate::of(filter.as_ref());
+        let conjuncts = over_offsets(gate.conjuncts, get);
+        let columns = offsets(get, &want.all_columns().0);
+        let mut request = self.request(get, want, conjuncts, &columns);
+        let mut chosen = access::choose(&request)?;
+        self.possible_keys
+            .replace(std::mem::take(&mut chosen.possible_keys));
+        let sorts = want.sorts() && !chosen.ordered;
+        let route = match self.env.route {
+            _ if !self.free.get() => route::ONLY,
+            Some(route) => route,
+            None => route::of(want, &chosen, sorts),
+        };
+        self.route.set(route);
+        if route == Route::Analytical {
+            // A parallel scan has no order: a query that needs one has to sort.
+            request.order.clear();
+            chosen = access::full(&request);
+        }
+        self.scan(get, want, chosen, gate.constant, gate.closed)
+    }
+
+    pub(super) fn request<'r>(
+        &self,
+        get: &'r Get,
+        want: &Want,
+        conjuncts: Vec<Expr>,
+        columns: &'r [usize],
+    ) -> Request<'r> {
+        let offset = |(id, descending): &(ColumnId, bool)| Some((get.offset(*id)?, *descending));
+        Request {
+            table: &get.table,
+            conjuncts,
+            columns,
+            order: want
+                .order
+                .iter()
+                .map(offset)
+                .collect::<Option<_>>()
+                .unwrap_or_default(),
+            limit: want.limit,
+            hints: &get.hints,
+            rows: (self.env.row_estimate)(get.table.id),
+        }
+    }
+
+    /// The scan of what has been chosen.
+    pub(super) fn scan(
+        &self,
+        get: &Get,
+        want: &Want,
+        mut chosen: Chosen,
+        constant: Vec<Expr>,
+        closed: bool,
+    ) -> Result<Built> {
+        let mut wanted = ColumnList(want.columns.clone());
+        if !chosen.ordered {
+            wanted = want.all_columns();
+        }
+        // If few rows are read, a constant condition can be a filter. A scan of many rows must not start at
+        // all.
+        let gated = if closed {
+            Some(unsigned(0))
+        } else if chosen.points {
+            chosen.residual.extend(constant);
+            None
+        } else {
+            rows_if(constant, None, self.env.types)?
+        };
+        let mut columns = offsets(get, &wanted.0);
+        for condition in &chosen.residual {
+            condition.walk(&mut |e| {
+                if let Expr::Column { index, .. } = e
+                    && !columns.contains(index)
+                {
+                    columns.push(*index);
+                }
+            });
+        }
+        let selectivity = 0.3_f64.powi(chosen.residual.len().min(4) as i32);
+        let filter = all(chosen.residual, self.env.types)?.map(|mut filter| {
+            filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
+            filter
+        });
+        let layout = columns.iter().map(|offset| get.id(*offset)).collect();
+        let cost = cost::of_access(&chosen.access, chosen.rows);
+        let mut rel = Rel::Scan(TableScan {
+            table: Arc::clone(&get.table),
+            alias: get.alias.clone(),
+            columns,
+            access: chosen.access,
+            filter,
+            as_of: get.as_of.clone(),
+            locking: get.locking,
+        });
+        if let Some(count) = gated {
+            rel = Rel::Limit {
+                input: Box::new(rel),
+                offset: None,
+                count: Some(count),
+            };
+        }
+        Ok(Built {
+            rel,
+            layout,
+            ordered: chosen.ordered,
+            cost: if closed { 0.0 } else { cost },
+            rows: if closed {
+                0.0
+            } else {
+                (chosen.rows * selectivity).max(1.0)
+            },
+        })
+    }
+}
+
+impl Want {
+    /// Whether a sort above needs the rows in an order.
+    fn sorts(&self) -> bool {
+        !self.order.is_empty() || !self.sort_columns.is_empty()
+    }
+}
+
+/// Offsets of a table's columns.
+pub fn offsets(get: &Get, columns: &[ColumnId]) -> Vec<usize> {
+    let mut offsets: Vec<usize> = Vec::with_capacity(columns.len());
+    for offset in columns.iter().filter_map(|id| get.offset(*id)) {
+        if !offsets.contains(&offset) {
+            offsets.push(offset);
+        }
+    }
+    offsets
+}
+
+/// Conditions over a table's columns by offset, as access paths are chosen.
+pub fn over_offsets(mut conditions: Vec<Expr>, get: &Get) -> Vec<Expr> {
+    let first = get.first.0;
+    for condition in &mut conditions {
+        condition.map_columns(&|id| id.wrapping_sub(first));
+    }
+    conditions
+}
+
+/// The conjuncts of a filter that read exactly one column.
+fn conditions_on_columns(filter: &Expr) -> Vec<Expr> {
+    if functions::eval::is_fallible(filter) {
+        return Vec::new();
+    }
+    let reads_one = |condition: &&Expr| {
+        let mut columns = BTreeSet::new();
+        condition.walk(&mut |e| {
+            if let Expr::Column { index, .. } = e {
+                columns.insert(*index);
+            }
+        });
+        columns.len() == 1
+    };
+    let conjuncts = access::conjuncts(Some(filter)).into_iter();
+    conjuncts.filter(reads_one).cloned().collect()
+}

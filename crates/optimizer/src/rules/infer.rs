@@ -1,0 +1,64 @@
+//! What is equal to a column that is equal to a constant, is equal to the constant.
+//!
+//! ```text
+//! a.id = b.id and a.id = 5   ->   a.id = b.id and a.id = 5 and b.id = 5
+//! ```
+
+use functions::Expr;
+use planner::logical::ColumnId;
+use types::Result;
+
+use crate::OptimizerEnv;
+use crate::access::is_constant;
+use crate::expr::bare_column;
+
+/// Adds the conditions that follow.
+pub fn constants(conditions: &mut Vec<Expr>, env: &OptimizerEnv<'_>) -> Result<()> {
+    let mut pairs: Vec<(Expr, Expr)> = Vec::new();
+    let mut known: Vec<(ColumnId, Expr)> = Vec::new();
+    for condition in conditions.iter() {
+        let Some((a, b)) = equality(condition) else {
+            continue;
+        };
+        match (bare_column(a), bare_column(b)) {
+            (Some(_), Some(_)) if a.ty() == b.ty() => pairs.push((a.clone(), b.clone())),
+            (Some(column), None) if is_constant(b) => known.push((column, b.clone())),
+            (None, Some(column)) if is_constant(a) => known.push((column, a.clone())),
+            _ => {}
+        }
+    }
+    let mut next = 0;
+    while let Some((column, constant)) = known.get(next).cloned() {
+        next += 1;
+        for (a, b) in &pairs {
+            let other = match (bare_column(a), bare_column(b)) {
+                (Some(id), Some(_)) if id == column => b,
+                (Some(_), Some(id)) if id == column => a,
+                _ => continue,
+            };
+            let Some(id) = bare_column(other) else {
+                continue;
+            };
+            if known.iter().any(|(known, _)| *known == id) {
+                continue;
+            }
+            conditions.push(functions::bind::call(
+                "=",
+                vec![other.clone(), constant.clone()],
+                env.types,
+            )?);
+            known.push((id, constant.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn equality(condition: &Expr) -> Option<(&Expr, &Expr)> {
+    match condition {
+        Expr::Call { function, args, .. } if function.0.name == "=" => match args.as_slice() {
+            [a, b] => Some((a, b)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

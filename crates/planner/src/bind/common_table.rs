@@ -1,0 +1,273 @@
+//! Common table expressions: WITH's definitions, and the names in FROM that mean them.
+//!
+//! Source: manual 13.2.20 "WITH (Common Table Expressions)".
+
+use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SetOperand, TableRef};
+use types::{Error, Result, SqlType};
+
+use super::Binder;
+use super::from::named_columns;
+use super::query::{BoundQuery, QueryPlace, different_widths};
+use super::scope::{Relation, RelationColumn, RelationSource};
+use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
+
+/// A common table expression whose name is known where the binder stands.
+pub struct KnownTable {
+    name: String,
+    id: CommonTableId,
+    /// Their ids are the definition's.
+    columns: Vec<RelationColumn>,
+    /// Its recursion is being bound: the name means the rows of the round before.
+    recursive: bool,
+}
+
+impl Binder<'_> {
+    /// The common table expression that a name in FROM means, if it does.
+    pub fn common_table(&self, table: &NamedTable) -> Result<Option<(Logical, Relation)>> {
+        if table.name.database.is_some() {
+            return Ok(None);
+        }
+        let known = self.common_tables.borrow();
+        let is_named = |known: &&KnownTable| known.name.eq_ignore_ascii_case(&table.name.name);
+        let Some(found) = known.iter().rev().find(is_named) else {
+            return Ok(None);
+        };
+        if table.as_of.is_some() {
+            return Err(Error::not_supported(
+                "AS OF TIMESTAMP of a common table expression",
+                "write it inside the expression",
+            ));
+        }
+        let mut columns = found.columns.clone();
+        for column in &mut columns {
+            column.id = self.new_column();
+        }
+        let rel = Logical::CommonTable(CommonTable {
+            id: found.id,
+            recursive: found.recursive,
+            columns: columns.iter().map(of_relation).collect(),
+        });
+        let relation = Relation {
+            alias: table.alias.as_ref().unwrap_or(&table.name.name).clone(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+        };
+        Ok(Some((rel, relation)))
+    }
+
+    /// The definition of a common table expression. Its name is known from then on.
+    pub fn common_table_definition(
+        &self,
+        table: &ast::CommonTable,
+        recursive: bool,
+        place: QueryPlace<'_>,
+    ) -> Result<(CommonTableId, Logical)> {
+        let id = self.new_common_table();
+        self.derived_depth.set(self.derived_depth.get() + 1);
+        let defined = self.definition_of(id, table, recursive, place);
+        self.derived_depth.set(self.derived_depth.get() - 1);
+        Ok((id, defined?))
+    }
+
+    fn definition_of(
+        &self,
+        id: CommonTableId,
+        table: &ast::CommonTable,
+        recursive: bool,
+        place: QueryPlace<'_>,
+    ) -> Result<Logical> {
+        if recursive && mentions(&table.query, &table.name) {
+            return self.recursive_table(id, table, place);
+        }
+        let query = self.query_at(&table.query, place)?;
+        let columns = named_columns(query.relation_columns(), &table.columns)?;
+        // Each column once and in order, so that a use can name it by its position.
+        let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
+        let definition = self.in_types(query, &types);
+        self.know(id, &table.name, columns, &definition, false);
+        Ok(definition)
+    }
+
+    fn know(
+        &self,
+        id: CommonTableId,
+        name: &str,
+        mut columns: Vec<RelationColumn>,
+        definition: &Logical,
+        recursive: bool,
+    ) {
+        for (column, made) in columns.iter_mut().zip(definition.output()) {
+            column.id = made.id;
+            column.ty = made.ty;
+        }
+        self.common_tables.borrow_mut().push(KnownTable {
+            name: name.to_owned(),
+            id,
+            columns,
+            recursive,
+        });
+    }
+
+    /// The parts that do not name the table are the seed, the others are run again and again.
+    fn recursive_table(
+        &self,
+        id: CommonTableId,
+        table: &ast::CommonTable,
+        place: QueryPlace<'_>,
+    ) -> Result<Logical> {
+        let name = &table.name;
+        let QueryBody::SetOperation { first, rest } = &table.query.body else {
+            return Err(needs_union(name));
+        };
+        let ordered = !table.query.order_by.is_empty() || !table.query.locking.is_empty();
+        if ordered || table.query.with.is_some() {
+            return Err(Error::not_supported(
+                "ORDER BY or WITH around a recursive UNION",
+                "order the query that uses it",
+            ));
+        }
+        if body_mentions(first, name) {
+            return Err(needs_seed(name));
+        }
+        if rest
+            .iter()
+            .any(|operand| operand.operator != ast::SetOperator::Union)
+        {
+            return Err(needs_union(name));
+        }
+        let seeds = rest
+            .iter()
+            .take_while(|operand| !body_mentions(&operand.operand, name))
+            .count();
+        let (seed_parts, step_parts) = rest.split_at(seeds);
+        if step_parts
+            .iter()
+            .any(|operand| !body_mentions(&operand.operand, name))
+        {
+            return Err(needs_seed(name));
+        }
+        let seed = self.parts(Some(first), seed_parts, place)?;
+        let types: Vec<SqlType> = seed.columns.iter().map(|column| column.ty).collect();
+        let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
+        for column in &mut columns {
+            column.nullable = true;
+        }
+        let seed = self.in_types(seed, &types);
+        self.know(id, name, columns.clone(), &seed, true);
+        let step = self.parts(None, step_parts, place);
+        self.common_tables.borrow_mut().pop();
+        let step = step?;
+        if step.columns.len() != types.len() {
+            return Err(different_widths());
+        }
+        let step = self.in_types(step, &types);
+        let pairs = seed.output().into_iter().zip(step.output());
+        let set_columns = pairs.map(|(left, right)| SetColumn {
+            column: Column {
+                id: self.new_column(),
+                ty: left.ty,
+                nullable: true,
+            },
+            left: left.id,
+            right: right.id,
+        });
+        let mut definition = Logical::Recursive(Recursive {
+            columns: set_columns.collect(),
+            seed: Box::new(seed),
+            step: Box::new(step),
+            // One UNION DISTINCT among the steps makes all rows distinct.
+            distinct: step_parts.iter().any(|operand| !operand.all),
+        });
+        if let Some(limit) = &table.query.limit {
+            definition = super::query::limited(definition, self.limit(Some(limit))?);
+        }
+        self.know(id, name, columns, &definition, false);
+        Ok(definition)
+    }
+
+    /// Some operands of a UNION, as a query.
+    fn parts(
+        &self,
+        first: Option<&QueryBody>,
+        rest: &[SetOperand],
+        place: QueryPlace<'_>,
+    ) -> Result<BoundQuery> {
+        let mut operands = Vec::with_capacity(rest.len() + 1);
+        let mut operators = Vec::with_capacity(rest.len());
+        if let Some(first) = first {
+            operands.push(self.body(first, place)?);
+        }
+        for operand in rest {
+            if !operands.is_empty() {
+                operators.push((SetOperator::Union, operand.all));
+            }
+            operands.push(self.body(&operand.operand, place)?);
+        }
+        match operands.len() {
+            1 => operands.pop().ok_or_else(|| Error::internal("no operand")),
+            _ => self.combined(operands, operators),
+        }
+    }
+}
+
+fn of_relation(column: &RelationColumn) -> Column {
+    Column {
+        id: column.id,
+        ty: column.ty,
+        nullable: column.nullable,
+    }
+}
+
+/// Whether a query names a table of this name in any FROM.
+fn mentions(query: &Query, name: &str) -> bool {
+    body_mentions(&query.body, name)
+        || query
+            .with
+            .iter()
+            .flat_map(|with| &with.tables)
+            .any(|table| mentions(&table.query, name))
+}
+
+fn body_mentions(body: &QueryBody, name: &str) -> bool {
+    match body {
+        QueryBody::Select(select) => select_mentions(select, name),
+        QueryBody::Values(_) => false,
+        QueryBody::Nested(query) => mentions(query, name),
+        QueryBody::SetOperation { first, rest } => {
+            body_mentions(first, name) || rest.iter().any(|operand| body_mentions(&operand.operand, name))
+        }
+    }
+}
+
+fn select_mentions(select: &Select, name: &str) -> bool {
+    select.from.iter().any(|table| table_mentions(table, name))
+}
+
+fn table_mentions(table: &TableRef, name: &str) -> bool {
+    match table {
+        TableRef::Table(table) => table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name),
+        TableRef::Derived(derived) => mentions(&derived.query, name),
+        TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
+        TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),
+    }
+}
+
+/// Error 3573.
+fn needs_union(name: &str) -> Error {
+    Error::new(
+        3573,
+        format!("Recursive Common Table Expression '{name}' should contain a UNION"),
+    )
+}
+
+/// Error 3574.
+fn needs_seed(name: &str) -> Error {
+    Error::new(
+        3574,
+        format!(
+            "Recursive Common Table Expression '{name}' should have one or more non-recursive query blocks followed by one or \
+             more recursive ones"
+        ),
+    )
+}

@@ -1,0 +1,551 @@
+//! FROM: tables, derived tables and joins, as operators and as the names they bring.
+
+use std::sync::Arc;
+
+use functions::Expr;
+use functions::bind::implicit_cast;
+use schema::model::Table;
+use syntax::ast::{
+    ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
+    LockingClause, NamedTable, ObjectName, TableRef,
+};
+use types::{Error, Result, SqlType, errno};
+
+use super::Binder;
+use super::expr::Context;
+use super::query::BoundQuery;
+use super::scope::{
+    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, RelationSource, Scope, ScopeNames,
+    unknown_column,
+};
+use super::subquery::Subqueries;
+use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
+use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
+use crate::object_access::{LockMode, PrivilegeSet};
+use crate::plan::{Locking, LockingWait};
+
+/// How many tables a join may have (manual 8.4.6, "Limits on Number of Databases and Tables").
+const TABLES_MAX: usize = 61;
+
+/// Where a FROM clause stands.
+#[derive(Clone, Copy)]
+pub struct FromPlace<'a> {
+    /// The place of the query, if it is a subquery.
+    pub outer: Option<&'a Context<'a>>,
+    /// The block's locking clauses.
+    pub locking: &'a [LockingClause],
+    /// The relations to the left, which LATERAL tables can name.
+    pub left: Option<&'a Scope>,
+    /// The statement writes to the tables: rows come with their keys, and the caller notes the accesses.
+    pub for_writing: bool,
+}
+
+/// A FROM clause or a part of it.
+pub struct From {
+    pub rel: Logical,
+    pub scope: Scope,
+    /// Conditions that hold for all rows, or that decide which row of the inner side belongs to one of the
+    /// outer side.
+    pub equalities: Vec<Expr>,
+    /// It names columns of the relations to the left.
+    pub lateral: bool,
+}
+
+impl Binder<'_> {
+    /// The tables of FROM; one row without columns where there are none.
+    pub fn from(&self, tables: &[TableRef], place: FromPlace<'_>) -> Result<From> {
+        let mut from: Option<From> = None;
+        for table in tables {
+            let part = {
+                let left = visible(place.left, from.as_ref());
+                self.table_ref(
+                    table,
+                    FromPlace {
+                        left: left.as_ref(),
+                        ..place
+                    },
+                )?
+            };
+            from = Some(match from {
+                None => part,
+                Some(left) => {
+                    self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?
+                }
+            });
+        }
+        let from = from.unwrap_or_else(|| From {
+            rel: Logical::OneRow,
+            scope: Scope::default(),
+            equalities: Vec::new(),
+            lateral: false,
+        });
+        if from.scope.relations.len() > TABLES_MAX {
+            return Err(Error::new(
+                ER_TOO_MANY_TABLES,
+                format!("Too many tables; MySQL can only use {TABLES_MAX} tables in a join"),
+            ));
+        }
+        Ok(from)
+    }
+
+    fn table_ref(&self, table: &TableRef, place: FromPlace<'_>) -> Result<From> {
+        syntax::stack::with_room(|| match table {
+            TableRef::Table(table) => self.named_table(table, place),
+            TableRef::Derived(table) => self.derived_table(table, place),
+            TableRef::Nested(tables) => self.from(tables, place),
+            TableRef::Join(join) => self.join(join, place),
+        })
+    }
+
+    fn named_table(&self, table: &NamedTable, place: FromPlace<'_>) -> Result<From> {
+        let alias = table.alias.as_ref().unwrap_or(&table.name.name);
+        if let Some((rel, relation)) = self.common_table(table)? {
+            return Ok(From::of(rel, relation));
+        }
+        let get = self.get(table, alias, place.for_writing)?;
+        if place.outer.is_some() {
+            self.check_not_written(&get.table, alias)?;
+        }
+        let get = Get {
+            locking: locking_of(&get, place.locking)?,
+            ..get
+        };
+        if place.for_writing {
+            let relation = self.relation(&get);
+            return Ok(From::of(Logical::Get(get), relation));
+        }
+        let lock = match get.locking {
+            Some(Locking { exclusive: true, .. }) => LockMode::Write,
+            _ => LockMode::Read,
+        };
+        self.accesses
+            .add(&get.table, &get.alias, PrivilegeSet::SELECT, lock);
+        let relation = self.relation(&get);
+        Ok(From::of(Logical::Get(get), relation))
+    }
+
+    /// The table by its name, with new ids for its columns.
+    fn get(&self, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
+        let found = self.table(&table.name)?;
+        let as_of = match &table.as_of {
+            None => None,
+            Some(expr) => {
+                let bound = self.scalar(expr, &Context::of(&NO_NAMES))?;
+                Some(implicit_cast(bound, SqlType::datetime(6)))
+            }
+        };
+        if as_of.is_some() && found.is_virtual() {
+            return Err(Error::not_supported(
+                "AS OF TIMESTAMP on tables of the server",
+                "leave it out",
+            ));
+        }
+        Ok(Get {
+            first: self.new_columns(found.columns.len() + usize::from(with_key)),
+            table: found,
+            // A table of information_schema is called as the statement writes it, not as it is.
+            alias: alias.to_owned(),
+            hints: table.hints.clone(),
+            as_of,
+            locking: None,
+            with_key,
+        })
+    }
+
+    pub fn relation(&self, get: &Get) -> Relation {
+        Relation::of_table(
+            get.table.clone(),
+            &get.alias,
+            get.first,
+            self.env.sql_mode.pad_char_to_full_length,
+        )
+    }
+
+    /// Fails with 1044, 1046, 1049, 1109 or 1146.
+    pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let database = self.database(name.database.as_deref())?;
+        (self.env.check_database)(&database)?;
+        self.env.schema.require_table(&database, &name.name).cloned()
+    }
+
+    fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
+        let mut reaches_left = false;
+        self.derived_depth.set(self.derived_depth.get() + 1);
+        let query = self.query_of_derived(table, place, &mut reaches_left);
+        self.derived_depth.set(self.derived_depth.get() - 1);
+        let query = query?;
+        let columns = named_columns(query.relation_columns(), &table.columns)?;
+        let relation = Relation {
+            alias: table.alias.clone(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+        };
+        Ok(From {
+            lateral: reaches_left,
+            ..From::of(query.root, relation)
+        })
+    }
+
+    fn query_of_derived(
+        &self,
+        table: &DerivedTable,
+        place: FromPlace<'_>,
+        reaches_left: &mut bool,
+    ) -> Result<BoundQuery> {
+        match place.left.filter(|_| table.lateral) {
+            Some(left) => {
+                let names = ScopeNames {
+                    scope: left,
+                    clause: FROM_CLAUSE,
+                    outer: place.outer,
+                };
+                let context = Context::of(&names);
+                let query = self.query(&table.query, Some(&context))?;
+                *reaches_left = query.root.outer_columns().iter().any(|id| left.owns(*id));
+                Ok(query)
+            }
+            None => self.query(&table.query, place.outer),
+        }
+    }
+
+    /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
+    /// whose rows are there before.
+    fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
+        let is_written = self.written.borrow().iter().any(|id| *id == table.id);
+        if is_written && self.derived_depth.get() == 0 {
+            return Err(Error::new(
+                ER_UPDATE_TABLE_USED,
+                format!("You can't specify target table '{alias}' for update in FROM clause"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {
+        let left = self.table_ref(&join.left, place)?;
+        let right = {
+            let scope = visible(place.left, Some(&left));
+            self.table_ref(
+                &join.right,
+                FromPlace {
+                    left: scope.as_ref(),
+                    ..place
+                },
+            )?
+        };
+        self.joined(left, right, join.kind, &join.condition, place.outer)
+    }
+
+    fn joined(
+        &self,
+        mut left: From,
+        mut right: From,
+        kind: WrittenKind,
+        condition: &JoinCondition,
+        outer: Option<&Context<'_>>,
+    ) -> Result<From> {
+        check_aliases(&left.scope, &right.scope)?;
+        match kind {
+            WrittenKind::Left => right.scope.make_nullable(),
+            WrittenKind::Right => left.scope.make_nullable(),
+            WrittenKind::Inner | WrittenKind::Straight => {}
+        }
+        let names = match condition {
+            JoinCondition::Using(names) => names.clone(),
+            JoinCondition::Natural => common_names(&left.scope, &right.scope),
+            JoinCondition::None | JoinCondition::On(_) => Vec::new(),
+        };
+        let mut conditions = Vec::with_capacity(names.len());
+        let mut pairs = Vec::with_capacity(names.len());
+        for name in names {
+            let pair = (
+                column_named(&left.scope, &name)?,
+                column_named(&right.scope, &name)?,
+            );
+            let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
+            conditions.push(self.call("=", vec![l, r])?);
+            pairs.push(pair);
+        }
+        let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
+        let scope = left
+            .scope
+            .joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
+        let subqueries = Subqueries::default();
+        if let JoinCondition::On(on) = condition {
+            let names = ScopeNames {
+                scope: &scope,
+                clause: ON_CLAUSE,
+                outer,
+            };
+            let context = Context {
+                subqueries: Some(&subqueries),
+                outer,
+                ..Context::of(&names)
+            };
+            conditions.push(self.condition(on, &context)?);
+        }
+        let condition = self.all(conditions)?;
+        let mut equalities = left.equalities;
+        equalities.append(&mut right.equalities);
+        equalities.extend(condition.clone());
+        let rel = joined_rows(
+            left.rel,
+            right.rel,
+            JoinOn {
+                kind,
+                condition,
+                subqueries,
+                lateral: right.lateral,
+            },
+        )?;
+        Ok(From {
+            rel,
+            scope,
+            equalities,
+            lateral: left.lateral || right.lateral,
+        })
+    }
+}
+
+/// How two parts of FROM are joined.
+struct JoinOn {
+    kind: WrittenKind,
+    condition: Option<Expr>,
+    /// Those of the condition.
+    subqueries: Subqueries,
+    /// The right part names columns of the left one, or of what is further left.
+    lateral: bool,
+}
+
+fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
+    let is_left = match on.kind {
+        WrittenKind::Right if on.lateral => return Err(invalid_lateral()),
+        WrittenKind::Right => {
+            return joined_rows(
+                right,
+                left,
+                JoinOn {
+                    kind: WrittenKind::Left,
+                    ..on
+                },
+            );
+        }
+        WrittenKind::Left => true,
+        WrittenKind::Inner | WrittenKind::Straight => false,
+    };
+    if on.lateral {
+        let left_columns = left.output();
+        let outer = right.outer_columns();
+        if left_columns.iter().any(|column| outer.contains(&column.id)) {
+            let right = on.subqueries.applied_to(right);
+            return Ok(lateral(left, right, is_left, on.condition));
+        }
+    }
+    if on.subqueries.is_empty() {
+        return Ok(Logical::Join(Join {
+            kind: if is_left { JoinKind::Left } else { JoinKind::Inner },
+            left: Box::new(left),
+            right: Box::new(right),
+            condition: on.condition,
+            straight: on.kind == WrittenKind::Straight,
+        }));
+    }
+    if is_left {
+        // The subqueries of the condition may name columns of both sides.
+        let right = filtered(on.subqueries.applied_to(right), on.condition);
+        return Ok(lateral(left, right, true, None));
+    }
+    let pairs = Logical::Join(Join {
+        kind: JoinKind::Inner,
+        left: Box::new(left),
+        right: Box::new(right),
+        condition: None,
+        straight: on.kind == WrittenKind::Straight,
+    });
+    Ok(filtered(on.subqueries.applied_to(pairs), on.condition))
+}
+
+fn lateral(left: Logical, right: Logical, is_left: bool, condition: Option<Expr>) -> Logical {
+    Logical::Apply(Apply {
+        kind: ApplyKind::Lateral {
+            left: is_left,
+            condition,
+        },
+        input: Box::new(left),
+        subquery: Box::new(right),
+    })
+}
+
+/// The rows that satisfy a condition, if there is one.
+pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
+    match predicate {
+        None => input,
+        Some(predicate) => Logical::Filter {
+            input: Box::new(input),
+            predicate,
+        },
+    }
+}
+
+impl From {
+    fn of(rel: Logical, relation: Relation) -> Self {
+        Self {
+            rel,
+            scope: Scope::of(relation),
+            equalities: Vec::new(),
+            lateral: false,
+        }
+    }
+}
+
+impl Scope {
+    fn make_nullable(&mut self) {
+        for relation in &mut self.relations {
+            relation.or_null = true;
+        }
+    }
+
+    /// The relations of both; `pairs` are columns that are one in `*`, and `from_right` says which of each.
+    fn joined(mut self, right: Self, pairs: Option<&Vec<(ColumnRef, ColumnRef)>>, from_right: bool) -> Self {
+        let shift = self.relations.len();
+        let shifted = |column: &ColumnRef| ColumnRef {
+            relation: column.relation + shift,
+            ..*column
+        };
+        self.merged = match pairs {
+            None if self.merged.is_none() && right.merged.is_none() => None,
+            pairs => {
+                let none = Vec::new();
+                let pairs = pairs.unwrap_or(&none);
+                let (left_all, right_all) = (self.all(), right.all());
+                let left_rest = left_all
+                    .into_iter()
+                    .filter(|column| !pairs.iter().any(|(l, _)| l == column));
+                let right_rest = right_all
+                    .iter()
+                    .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
+                    .map(shifted);
+                let common = pairs
+                    .iter()
+                    .map(|(l, r)| if from_right { shifted(r) } else { *l });
+                Some(match from_right {
+                    true => common.chain(right_rest).chain(left_rest).collect(),
+                    false => common.chain(left_rest).chain(right_rest).collect(),
+                })
+            }
+        };
+        self.relations.extend(right.relations);
+        self
+    }
+}
+
+/// The relations to the left of the next one.
+fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
+    match (before, from) {
+        (None, None) => None,
+        (Some(before), None) => Some(before.clone()),
+        (None, Some(from)) => Some(from.scope.clone()),
+        (Some(before), Some(from)) => Some(before.clone().joined(from.scope.clone(), None, false)),
+    }
+}
+
+/// The names that both sides have, in the order of the left side.
+fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
+    let names = |scope: &Scope| -> Vec<String> {
+        let all = scope.all().into_iter();
+        all.map(|column| scope.relation(column).name(column.position).to_owned())
+            .collect()
+    };
+    let right = names(right);
+    let mut common = names(left);
+    common.retain(|name| right.iter().any(|other| other.eq_ignore_ascii_case(name)));
+    common
+}
+
+/// The column of one side that USING or NATURAL is about.
+fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
+    let name = ColumnName {
+        database: None,
+        table: None,
+        column: name.to_owned(),
+    };
+    let found = scope.find(&name, FROM_CLAUSE)?;
+    found.ok_or_else(|| unknown_column(&name, FROM_CLAUSE))
+}
+
+/// Error 1066 where both sides have a relation of the same name.
+fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
+    let database = |relation: &Relation| relation.table().map(|table| table.database.clone());
+    for relation in &right.relations {
+        let same = |other: &&Relation| {
+            other.alias.eq_ignore_ascii_case(&relation.alias) && database(other) == database(relation)
+        };
+        if left.relations.iter().any(|other| same(&other)) {
+            return Err(Error::new(
+                errno::ER_NONUNIQ_TABLE,
+                format!("Not unique table/alias: '{}'", relation.alias),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How a locking clause is about a table.
+fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
+    let about = |clause: &&LockingClause| clause.of.is_empty() || clause.of.contains(&get.alias);
+    let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
+        return Ok(None);
+    };
+    if get.as_of.is_some() {
+        return Err(Error::not_supported(
+            "locking rows of the past",
+            "leave AS OF TIMESTAMP out",
+        ));
+    }
+    Ok(Some(Locking {
+        exclusive: clause.exclusive,
+        wait: match clause.wait {
+            LockWait::Wait => LockingWait::Wait,
+            LockWait::NoWait => LockingWait::NoWait,
+            LockWait::SkipLocked => LockingWait::SkipLocked,
+        },
+    }))
+}
+
+/// The columns of a derived table or common table expression under the names of its list, if it has one.
+///
+/// # Errors
+/// 1060 for two of the same name, 1353 for a list of another length.
+pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Result<Vec<RelationColumn>> {
+    if !names.is_empty() {
+        if names.len() != columns.len() {
+            return Err(Error::new(
+                ER_WRONG_COLUMN_LIST,
+                "In definition of view, derived table or common table expression, SELECT list and column names list have \
+                 different column counts",
+            ));
+        }
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.name.clone_from(name);
+        }
+    }
+    for (position, column) in columns.iter().enumerate() {
+        let before = &columns[..position];
+        if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
+            return Err(Error::new(
+                errno::ER_DUP_FIELDNAME,
+                format!("Duplicate column name '{}'", column.name),
+            ));
+        }
+    }
+    Ok(columns)
+}
+
+/// Error 3809.
+fn invalid_lateral() -> Error {
+    Error::new(
+        3809,
+        "Invalid use of LATERAL: a table on the left of RIGHT JOIN cannot be named on its right",
+    )
+}

@@ -1,0 +1,407 @@
+//! Query expressions: WITH, set operations, parentheses, and the ORDER BY and LIMIT around them.
+
+use std::time::Duration;
+
+use functions::Expr;
+use syntax::ast::{self, ColumnName, Limit, NumberText, OrderItem, Query, QueryBody, SetOperand};
+use types::{Error, Result, SqlType, errno};
+
+use super::Binder;
+use super::block::Block;
+use super::expr::Context;
+use super::limit::BoundLimit;
+use super::output::Item;
+use super::scope::{Names, ORDER_CLAUSE, RelationColumn, Scope, ambiguous_column, full_name, unknown_column};
+use super::subquery::Subqueries;
+use crate::errno::{ER_TABLENAME_NOT_ALLOWED_HERE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT};
+use crate::logical::{
+    Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator,
+};
+use crate::plan::{OutputLimit, ResultColumn, SortKey};
+
+/// A query whose names are resolved.
+pub struct BoundQuery {
+    pub root: Logical,
+    pub columns: Vec<QueryColumn>,
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
+    pub limit_of_output: Option<OutputLimit>,
+    pub max_execution: Option<Duration>,
+    /// See [`LogicalQuery::in_order`].
+    pub in_order: bool,
+    /// Of a lone block without groups: its relations, and its select list.
+    pub block: Option<(Scope, Vec<Item>)>,
+}
+
+/// A column of a query's rows. Two may have the same id.
+#[derive(Debug, Clone)]
+pub struct QueryColumn {
+    pub id: ColumnId,
+    pub ty: SqlType,
+    pub nullable: bool,
+    /// What the column is made of, which says how its collation derives.
+    pub expr: Expr,
+    pub result: ResultColumn,
+}
+
+/// Where a query stands.
+#[derive(Clone, Copy)]
+pub struct QueryPlace<'a> {
+    /// The place it is a subquery of.
+    pub outer: Option<&'a Context<'a>>,
+    /// Its rows are sent to a client.
+    pub is_statement: bool,
+}
+
+impl Binder<'_> {
+    /// A query whose rows another one, or an expression of it, takes.
+    pub fn query(&self, query: &Query, outer: Option<&Context<'_>>) -> Result<BoundQuery> {
+        let place = QueryPlace {
+            outer,
+            is_statement: false,
+        };
+        self.query_at(query, place)
+    }
+
+    /// A query that is a statement.
+    pub fn statement_query(&self, query: &Query) -> Result<LogicalQuery> {
+        let place = QueryPlace {
+            outer: None,
+            is_statement: true,
+        };
+        Ok(self.query_at(query, place)?.into_logical())
+    }
+
+    pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        let tables_before = self.common_tables.borrow().len();
+        let bound = self.with_tables(query, place);
+        self.common_tables.borrow_mut().truncate(tables_before);
+        bound
+    }
+
+    fn with_tables(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        let mut definitions: Vec<(CommonTableId, Logical)> = Vec::new();
+        if let Some(with) = &query.with {
+            for table in &with.tables {
+                definitions.push(self.define_common_table(table, with, place)?);
+            }
+        }
+        let mut bound = self.body_with_order(query, place)?;
+        for (id, definition) in definitions.into_iter().rev() {
+            bound.root = Logical::With {
+                id,
+                definition: Box::new(definition),
+                body: Box::new(bound.root),
+            };
+        }
+        Ok(bound)
+    }
+
+    fn body_with_order(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        if let Some(block) = Block::of(query) {
+            return self.block(block, place);
+        }
+        let inner = self.body(&query.body, place)?;
+        if !query.locking.is_empty() {
+            return Err(Error::not_supported(
+                "locking clauses of several queries at once",
+                "write the clause inside each query",
+            ));
+        }
+        self.ordered(inner, &query.order_by, query.limit.as_ref(), place)
+    }
+
+    /// The body of a query expression without its ORDER BY and LIMIT.
+    pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
+        syntax::stack::with_room(|| match body {
+            QueryBody::Select(select) => self.block(Block::bare(select), place),
+            QueryBody::Values(rows) => self.block(Block::of_values(rows), place),
+            QueryBody::Nested(query) => self.query_at(query, place),
+            QueryBody::SetOperation { first, rest } => self.set_operation(first, rest, place),
+        })
+    }
+
+    fn set_operation(
+        &self,
+        first: &QueryBody,
+        rest: &[SetOperand],
+        place: QueryPlace<'_>,
+    ) -> Result<BoundQuery> {
+        let place = QueryPlace {
+            is_statement: false,
+            ..place
+        };
+        let mut operands = vec![self.body(first, place)?];
+        for operand in rest {
+            operands.push(self.body(&operand.operand, place)?);
+        }
+        let operators = rest
+            .iter()
+            .map(|operand| (operator(operand.operator), operand.all));
+        self.combined(operands, operators.collect())
+    }
+
+    /// The rows of several queries, whose columns get common types. `operators` has one entry less.
+    pub fn combined(
+        &self,
+        operands: Vec<BoundQuery>,
+        operators: Vec<(SetOperator, bool)>,
+    ) -> Result<BoundQuery> {
+        let width = operands.first().map_or(0, |operand| operand.columns.len());
+        if operands.iter().any(|operand| operand.columns.len() != width) {
+            return Err(different_widths());
+        }
+        let mut types = Vec::with_capacity(width);
+        for position in 0..width {
+            let exprs = operands
+                .iter()
+                .map(|operand| operand.columns[position].expr.clone());
+            types.push(functions::bind::union_type(
+                &mut exprs.collect::<Vec<_>>(),
+                &self.types,
+            )?);
+        }
+        let max_execution = operands.first().and_then(|operand| operand.max_execution);
+        let mut all = operands.into_iter();
+        let Some(first) = all.next() else {
+            return Err(Error::internal("a set operation without operands"));
+        };
+        let mut columns = first.columns.clone();
+        let mut rel = self.in_types(first, &types);
+        for (right, (operator, all)) in all.zip(operators) {
+            let nullable: Vec<bool> = right.columns.iter().map(|column| column.nullable).collect();
+            let right = self.in_types(right, &types);
+            rel = self.set_operator(rel, right, operator, all);
+            for (column, right) in columns.iter_mut().zip(nullable) {
+                column.nullable = match operator {
+                    SetOperator::Union => column.nullable || right,
+                    SetOperator::Intersect => column.nullable && right,
+                    SetOperator::Except => column.nullable,
+                };
+            }
+        }
+        for (column, made) in columns.iter_mut().zip(rel.output()) {
+            column.id = made.id;
+            column.ty = made.ty;
+            column.expr = Expr::column(made.id.0, made.ty, column.nullable);
+            column.result = ResultColumn::unnamed(&column.result.name, made.ty, column.nullable);
+        }
+        Ok(BoundQuery {
+            root: rel,
+            columns,
+            limit_of_output: None,
+            max_execution,
+            in_order: false,
+            block: None,
+        })
+    }
+
+    fn set_operator(&self, left: Logical, right: Logical, operator: SetOperator, all: bool) -> Logical {
+        let pairs = left.output().into_iter().zip(right.output());
+        let columns = pairs.map(|(l, r)| SetColumn {
+            column: Column {
+                id: self.new_column(),
+                ty: l.ty,
+                nullable: match operator {
+                    SetOperator::Union => l.nullable || r.nullable,
+                    SetOperator::Intersect => l.nullable && r.nullable,
+                    SetOperator::Except => l.nullable,
+                },
+            },
+            left: l.id,
+            right: r.id,
+        });
+        Logical::SetOperation(SetOperation {
+            operator,
+            all,
+            columns: columns.collect(),
+            left: Box::new(left),
+            right: Box::new(right),
+        })
+    }
+
+    /// The query's rows with each column once, in its order and in these types.
+    pub fn in_types(&self, query: BoundQuery, types: &[SqlType]) -> Logical {
+        let columns = query.columns.iter().zip(types).map(|(column, ty)| {
+            let expr = Expr::column(column.id.0, column.ty, column.nullable);
+            (self.new_column(), functions::bind::implicit_cast(expr, *ty))
+        });
+        Logical::Project {
+            columns: columns.collect(),
+            input: Box::new(query.root),
+        }
+    }
+
+    /// The rows of a query expression in an order of its own.
+    fn ordered(
+        &self,
+        mut query: BoundQuery,
+        order_by: &[OrderItem],
+        limit: Option<&Limit>,
+        place: QueryPlace<'_>,
+    ) -> Result<BoundQuery> {
+        let subqueries = Subqueries::default();
+        let mut keys = Vec::with_capacity(order_by.len());
+        for (position, item) in order_by.iter().enumerate() {
+            if item.expr.has_aggregate() {
+                return Err(aggregate_in_set_order(position + 1));
+            }
+            let names = OutputNames {
+                columns: &query.columns,
+            };
+            let context = Context {
+                subqueries: Some(&subqueries),
+                outer: place.outer,
+                ..Context::of(&names)
+            };
+            let expr = match &item.expr {
+                ast::Expr::Number(NumberText::Integer(digits)) => {
+                    let at: Option<usize> = digits.parse().ok();
+                    let column = at.and_then(|at| query.columns.get(at.checked_sub(1)?));
+                    column.map(QueryColumn::column).ok_or_else(|| {
+                        Error::new(
+                            errno::ER_BAD_FIELD_ERROR,
+                            format!("Unknown column '{digits}' in '{ORDER_CLAUSE}'"),
+                        )
+                    })?
+                }
+                expr => self.scalar(expr, &context)?,
+            };
+            keys.push(SortKey {
+                expr,
+                descending: item.descending,
+            });
+        }
+        query.root = subqueries.applied_to(query.root);
+        if !keys.is_empty() {
+            query.root = Logical::Sort {
+                input: Box::new(query.root),
+                keys,
+            };
+        }
+        query.root = limited(query.root, self.limit(limit)?);
+        query.block = None;
+        Ok(query)
+    }
+
+    fn define_common_table(
+        &self,
+        table: &ast::CommonTable,
+        with: &ast::With,
+        place: QueryPlace<'_>,
+    ) -> Result<(CommonTableId, Logical)> {
+        let place = QueryPlace {
+            is_statement: false,
+            ..place
+        };
+        let twice = with
+            .tables
+            .iter()
+            .filter(|t| t.name.eq_ignore_ascii_case(&table.name))
+            .count()
+            > 1;
+        if twice {
+            return Err(Error::new(
+                errno::ER_NONUNIQ_TABLE,
+                format!("Not unique table/alias: '{}'", table.name),
+            ));
+        }
+        self.common_table_definition(table, with.recursive, place)
+    }
+}
+
+impl BoundQuery {
+    pub fn into_logical(self) -> LogicalQuery {
+        LogicalQuery {
+            root: self.root,
+            output: self.columns.iter().map(|column| column.id).collect(),
+            columns: self.columns.into_iter().map(|column| column.result).collect(),
+            limit_of_output: self.limit_of_output,
+            max_execution: self.max_execution,
+            in_order: self.in_order,
+        }
+    }
+
+    /// The columns as another query names them.
+    pub fn relation_columns(&self) -> Vec<RelationColumn> {
+        let column = |column: &QueryColumn| RelationColumn {
+            name: column.result.name.clone(),
+            id: column.id,
+            ty: column.ty,
+            nullable: column.nullable,
+        };
+        self.columns.iter().map(column).collect()
+    }
+}
+
+impl QueryColumn {
+    pub fn column(&self) -> Expr {
+        Expr::column(self.id.0, self.ty, self.nullable)
+    }
+}
+
+/// At most some rows, if the query says so.
+pub fn limited(input: Logical, limit: BoundLimit) -> Logical {
+    match limit.count {
+        None => input,
+        count => Logical::Limit {
+            input: Box::new(input),
+            offset: limit.offset,
+            count,
+        },
+    }
+}
+
+fn operator(written: ast::SetOperator) -> SetOperator {
+    match written {
+        ast::SetOperator::Union => SetOperator::Union,
+        ast::SetOperator::Intersect => SetOperator::Intersect,
+        ast::SetOperator::Except => SetOperator::Except,
+    }
+}
+
+/// The names of a query's columns, which the ORDER BY of a set operation can name.
+struct OutputNames<'a> {
+    columns: &'a [QueryColumn],
+}
+
+impl Names for OutputNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        if let Some(table) = &name.table {
+            return Err(Error::new(
+                ER_TABLENAME_NOT_ALLOWED_HERE,
+                format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
+            ));
+        }
+        let is_named = |column: &&QueryColumn| column.result.name.eq_ignore_ascii_case(&name.column);
+        let mut found = self.columns.iter().filter(is_named);
+        match (found.next(), found.next()) {
+            (Some(first), Some(second)) if first.id != second.id => {
+                Err(ambiguous_column(&full_name(name), ORDER_CLAUSE))
+            }
+            (Some(column), _) => Ok(column.column()),
+            (None, _) => Err(unknown_column(name, ORDER_CLAUSE)),
+        }
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        Err(unknown_column(name, ORDER_CLAUSE))
+    }
+}
+
+/// Error 1222.
+pub fn different_widths() -> Error {
+    Error::new(
+        ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+        "The used SELECT statements have a different number of columns",
+    )
+}
+
+/// Error 3028.
+fn aggregate_in_set_order(position: usize) -> Error {
+    Error::new(
+        3028,
+        format!(
+            "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT"
+        ),
+    )
+}

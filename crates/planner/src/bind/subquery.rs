@@ -1,0 +1,222 @@
+//! Subqueries in expressions. Each becomes an Apply below the operator whose expression it stands in, and the
+//! expression names the Apply's columns.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use functions::Expr;
+use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, SelectItem};
+use types::{Error, Result, SqlType};
+
+use super::Binder;
+use super::expr::{Context, operand_columns};
+use super::query::BoundQuery;
+use crate::logical::{Apply, ApplyKind, ColumnId, Logical};
+
+/// The subqueries of some expressions, in the order in which they are evaluated.
+#[derive(Default)]
+pub struct Subqueries(RefCell<Vec<Subquery>>);
+
+struct Subquery {
+    kind: ApplyKind,
+    rel: Logical,
+}
+
+impl Subqueries {
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    fn add(&self, kind: ApplyKind, rel: Logical) {
+        self.0.borrow_mut().push(Subquery { kind, rel });
+    }
+
+    /// The rows with the columns of the subqueries.
+    pub fn applied_to(self, input: Logical) -> Logical {
+        self.0.into_inner().into_iter().fold(input, |input, subquery| {
+            Logical::Apply(Apply {
+                kind: subquery.kind,
+                input: Box::new(input),
+                subquery: Box::new(subquery.rel),
+            })
+        })
+    }
+
+    /// Moves those that make one of these columns to `others`.
+    pub fn move_to(&self, others: &Self, columns: &BTreeSet<ColumnId>) {
+        let all = self.0.take();
+        let (moved, stay): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|subquery| subquery.kind.columns().iter().any(|id| columns.contains(id)));
+        self.0.replace(stay);
+        others.0.borrow_mut().extend(moved);
+    }
+
+    /// The columns of other rows that the subquery that makes a column names.
+    pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
+        let all = self.0.borrow();
+        let found = all.iter().find(|subquery| subquery.kind.columns().contains(&id));
+        found.map_or_else(BTreeSet::new, |subquery| subquery.rel.outer_columns())
+    }
+
+    /// Rewrites every expression of theirs.
+    pub fn rewrite(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<()> {
+        for subquery in self.0.borrow_mut().iter_mut() {
+            subquery.rel.rewrite(map)?;
+            if let ApplyKind::Any { condition, .. } = &mut subquery.kind {
+                *condition = map(condition)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ApplyKind {
+    /// The columns that the Apply has besides its input's.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        match self {
+            Self::Scalar { columns } => columns.clone(),
+            Self::Exists { mark } | Self::Any { mark, .. } => vec![*mark],
+            Self::Lateral { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    fn subquery(&self, query: &Query, context: &Context<'_>) -> Result<BoundQuery> {
+        if context.subqueries.is_none() {
+            return Err(Error::not_supported(
+                "subqueries here",
+                "run the inner query first",
+            ));
+        }
+        syntax::stack::with_room(|| self.query(query, Some(context)))
+    }
+
+    fn apply(&self, kind: ApplyKind, rel: Logical, context: &Context<'_>) {
+        if let Some(subqueries) = context.subqueries {
+            subqueries.add(kind, rel);
+        }
+    }
+
+    /// `(SELECT ...)` in the place of a value.
+    pub fn scalar_subquery(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
+        let mut columns = self.row_subquery(query, context)?;
+        match (columns.pop(), columns.is_empty()) {
+            (Some(column), true) => Ok(column),
+            _ => Err(operand_columns(1)),
+        }
+    }
+
+    /// `(SELECT ...)` in the place of a row.
+    fn row_subquery(&self, query: &Query, context: &Context<'_>) -> Result<Vec<Expr>> {
+        let bound = self.subquery(query, context)?;
+        let columns = bound
+            .columns
+            .iter()
+            .map(|column| Expr::column(column.id.0, column.ty, true));
+        let exprs: Vec<Expr> = columns.collect();
+        let columns = bound.columns.iter().map(|column| column.id).collect();
+        self.apply(ApplyKind::Scalar { columns }, bound.root, context);
+        Ok(exprs)
+    }
+
+    /// The columns of an operand that is a row.
+    pub fn row_operand(&self, operand: &ast::Expr, context: &Context<'_>) -> Result<Vec<Expr>> {
+        match operand {
+            ast::Expr::Row(columns) => columns
+                .iter()
+                .map(|column| self.scalar(column, context))
+                .collect(),
+            ast::Expr::Subquery(query) => self.row_subquery(query, context),
+            single => Ok(vec![self.scalar(single, context)?]),
+        }
+    }
+
+    pub fn exists(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
+        let bound = self.subquery(query, context)?;
+        let mark = self.new_column();
+        self.apply(ApplyKind::Exists { mark }, bound.root, context);
+        Ok(Expr::column(mark.0, SqlType::BOOL, false))
+    }
+
+    /// `x IN (SELECT ...)`: `x = ANY (SELECT ...)`.
+    pub fn in_subquery(
+        &self,
+        operand: &ast::Expr,
+        query: &Query,
+        negated: bool,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let any = self.any(BinaryOp::Equal, operand, query, context)?;
+        if negated {
+            return self.call("not", vec![any]);
+        }
+        Ok(any)
+    }
+
+    /// `x > ANY (SELECT ...)`, `x > ALL (SELECT ...)`; the latter is `NOT x <= ANY (SELECT ...)`.
+    pub fn quantified(
+        &self,
+        op: BinaryOp,
+        operand: &ast::Expr,
+        quantifier: Quantifier,
+        query: &Query,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        match quantifier {
+            Quantifier::Any => self.any(op, operand, query, context),
+            Quantifier::All => {
+                let any = self.any(opposite(op), operand, query, context)?;
+                self.call("not", vec![any])
+            }
+        }
+    }
+
+    fn any(&self, op: BinaryOp, operand: &ast::Expr, query: &Query, context: &Context<'_>) -> Result<Expr> {
+        let left = self.row_operand(operand, context)?;
+        let bound = self.subquery(query, context)?;
+        if left.len() != bound.columns.len() {
+            return Err(operand_columns(left.len()));
+        }
+        let columns = bound
+            .columns
+            .iter()
+            .map(|c| Expr::column(c.id.0, c.ty, c.nullable));
+        let right: Vec<Expr> = columns.collect();
+        let condition = self.compare_rows(op, &left, &right)?;
+        let mark = self.new_column();
+        let nullable = condition.nullable();
+        self.apply(ApplyKind::Any { mark, condition }, bound.root, context);
+        Ok(Expr::column(mark.0, SqlType::BOOL, nullable))
+    }
+}
+
+/// The comparison that is true where this one is false.
+fn opposite(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Equal => BinaryOp::NotEqual,
+        BinaryOp::NotEqual => BinaryOp::Equal,
+        BinaryOp::Less => BinaryOp::GreaterOrEqual,
+        BinaryOp::LessOrEqual => BinaryOp::Greater,
+        BinaryOp::Greater => BinaryOp::LessOrEqual,
+        BinaryOp::GreaterOrEqual => BinaryOp::Less,
+        other => other,
+    }
+}
+
+/// How many columns a query has, where its text says it.
+pub fn width(query: &Query) -> Option<usize> {
+    fn of_body(body: &QueryBody) -> Option<usize> {
+        match body {
+            QueryBody::Select(select) => {
+                let plain = |item: &SelectItem| matches!(item, SelectItem::Expr { .. });
+                select.items.iter().all(plain).then_some(select.items.len())
+            }
+            QueryBody::Values(rows) => rows.first().map(Vec::len),
+            QueryBody::Nested(query) => of_body(&query.body),
+            QueryBody::SetOperation { first, .. } => of_body(first),
+        }
+    }
+    of_body(&query.body)
+}

@@ -1,0 +1,369 @@
+//! Window functions: calls with OVER, and the windows they name.
+//!
+//! Source: manual 12.20.2 "Window Function Concepts and Syntax", 12.20.4 "Named Windows".
+
+use functions::window::{self, Frame, FrameBound, FrameUnit, WindowCall};
+use functions::{Expr, bind};
+use syntax::ast::{self, NamedWindow, WindowSpec};
+use types::{Error, Result, SqlType, Value};
+
+use super::Binder;
+use super::expr::{Context, invalid_group_function};
+use crate::logical::{ColumnId, Logical, Window};
+use crate::plan::SortKey;
+
+/// A call whose window is still a part of the block that is being bound.
+#[derive(Debug, Clone)]
+pub struct PendingWindow {
+    pub id: ColumnId,
+    pub window: Window,
+    pub call: WindowCall,
+}
+
+impl Binder<'_> {
+    /// `function OVER window`: the column of the call's result.
+    pub fn over(&self, function: &ast::Expr, over: &ast::Window, context: &Context<'_>) -> Result<Expr> {
+        let Some(windows) = context.windows else {
+            return Err(not_here(function));
+        };
+        // Within the call there is no other one.
+        let inside = Context {
+            windows: None,
+            ..*context
+        };
+        let spec = match over {
+            ast::Window::Named(name) => WindowSpec {
+                base: Some(name.clone()),
+                partition_by: Vec::new(),
+                order_by: Vec::new(),
+                frame: None,
+            },
+            ast::Window::Spec(spec) => (**spec).clone(),
+        };
+        let named = matches!(over, ast::Window::Named(_));
+        let spec = self.refined(&spec, named, 0)?;
+        let window = self.window(&spec, &inside)?;
+        let call = self.window_call(function, &inside)?;
+        let column = |id: ColumnId| Expr::column(id.0, call.ty, call.nullable);
+        let same = {
+            let all = windows.borrow();
+            all.iter()
+                .find(|w| w.window == window && w.call == call)
+                .map(|w| w.id)
+        };
+        if let Some(id) = same {
+            return Ok(column(id));
+        }
+        let id = self.new_column();
+        let result = column(id);
+        windows.borrow_mut().push(PendingWindow { id, window, call });
+        Ok(result)
+    }
+
+    fn window_call(&self, function: &ast::Expr, context: &Context<'_>) -> Result<WindowCall> {
+        match function {
+            ast::Expr::Function { name, args } => {
+                let mut bound = Vec::with_capacity(args.len());
+                for arg in args {
+                    bound.push(self.scalar(arg, context)?);
+                }
+                window::bind(&name.to_lowercase(), bound, &self.types)
+            }
+            ast::Expr::Aggregate { name, distinct, args } => {
+                if *distinct {
+                    return Err(Error::new(
+                        1235,
+                        "This version of MySQL doesn't yet support '<window function>(DISTINCT ..)'",
+                    ));
+                }
+                let mut bound = Vec::with_capacity(args.len());
+                for arg in args {
+                    bound.push(self.scalar(arg, context)?);
+                }
+                let call = functions::aggregate::bind(name, bound, false, &self.types)?;
+                WindowCall::of_aggregate(call)
+            }
+            ast::Expr::GroupConcat { .. } => Err(Error::new(
+                1235,
+                "This version of MySQL doesn't yet support 'group_concat as window function'",
+            )),
+            _ => Err(invalid_group_function()),
+        }
+    }
+
+    /// The specification with what it takes from the windows it refines.
+    fn refined(&self, spec: &WindowSpec, is_name: bool, depth: usize) -> Result<WindowSpec> {
+        let Some(name) = &spec.base else {
+            return Ok(spec.clone());
+        };
+        let known = self.windows.borrow().last().cloned().unwrap_or_default();
+        let Some(base) = known.iter().find(|w| w.name.eq_ignore_ascii_case(name)) else {
+            return Err(Error::new(3579, format!("Window name '{name}' is not defined.")));
+        };
+        if depth > known.len() {
+            return Err(Error::new(
+                3580,
+                "There is a circularity in the window dependency graph.",
+            ));
+        }
+        let base = self.refined(&base.spec, false, depth + 1)?;
+        if is_name {
+            return Ok(base);
+        }
+        if !spec.partition_by.is_empty() {
+            return Err(Error::new(
+                3581,
+                "A window which depends on another cannot define partitioning.",
+            ));
+        }
+        if base.frame.is_some() {
+            return Err(Error::new(
+                3582,
+                format!(
+                    "Window '<unnamed window>' has a frame definition, so cannot be referenced by another window."
+                ),
+            ));
+        }
+        if !base.order_by.is_empty() && !spec.order_by.is_empty() {
+            return Err(Error::new(
+                3583,
+                format!(
+                    "Window '<unnamed window>' cannot inherit '{name}' since both contain an ORDER BY clause."
+                ),
+            ));
+        }
+        Ok(WindowSpec {
+            base: None,
+            partition_by: base.partition_by,
+            order_by: match spec.order_by.is_empty() {
+                true => base.order_by,
+                false => spec.order_by.clone(),
+            },
+            frame: spec.frame.clone(),
+        })
+    }
+
+    /// Checks the block's named windows, used or not.
+    pub fn check_windows(&self, windows: &[NamedWindow]) -> Result<()> {
+        for (position, window) in windows.iter().enumerate() {
+            let same = |other: &NamedWindow| other.name.eq_ignore_ascii_case(&window.name);
+            if windows[..position].iter().any(same) {
+                return Err(Error::new(
+                    3591,
+                    format!("Window '{}' is defined twice.", window.name),
+                ));
+            }
+            self.refined(&window.spec, false, 0)?;
+        }
+        Ok(())
+    }
+
+    fn window(&self, spec: &WindowSpec, context: &Context<'_>) -> Result<Window> {
+        let mut partition_by = Vec::with_capacity(spec.partition_by.len());
+        for expr in &spec.partition_by {
+            partition_by.push(self.scalar(expr, context)?);
+        }
+        let mut order_by = Vec::with_capacity(spec.order_by.len());
+        for item in &spec.order_by {
+            order_by.push(SortKey {
+                expr: self.scalar(&item.expr, context)?,
+                descending: item.descending,
+            });
+        }
+        let frame = match &spec.frame {
+            Some(frame) => self.frame(frame, &order_by, context)?,
+            None if order_by.is_empty() => Frame::WHOLE,
+            None => Frame::TO_CURRENT,
+        };
+        Ok(Window {
+            partition_by,
+            order_by,
+            frame,
+        })
+    }
+
+    fn frame(&self, frame: &ast::Frame, order_by: &[SortKey], context: &Context<'_>) -> Result<Frame> {
+        let unit = match frame.unit {
+            ast::FrameUnit::Rows => FrameUnit::Rows,
+            ast::FrameUnit::Range => FrameUnit::Range,
+            ast::FrameUnit::Groups => {
+                return Err(Error::new(
+                    1235,
+                    "This version of MySQL doesn't yet support 'GROUPS'",
+                ));
+            }
+        };
+        let current = ast::FrameBound::CurrentRow;
+        let end = frame.end.as_ref().unwrap_or(&current);
+        check_bounds(&frame.start, end)?;
+        Ok(Frame {
+            unit,
+            start: self.frame_bound(unit, &frame.start, order_by, context)?,
+            end: self.frame_bound(unit, end, order_by, context)?,
+        })
+    }
+
+    fn frame_bound(
+        &self,
+        unit: FrameUnit,
+        bound: &ast::FrameBound,
+        order_by: &[SortKey],
+        context: &Context<'_>,
+    ) -> Result<FrameBound> {
+        Ok(match bound {
+            ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
+            ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
+            ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
+            ast::FrameBound::Preceding(offset) => {
+                FrameBound::Preceding(self.frame_offset(unit, offset, true, order_by, context)?)
+            }
+            ast::FrameBound::Following(offset) => {
+                FrameBound::Following(self.frame_offset(unit, offset, false, order_by, context)?)
+            }
+        })
+    }
+
+    /// A number of rows, or the value of the sort key at the frame's edge.
+    fn frame_offset(
+        &self,
+        unit: FrameUnit,
+        offset: &ast::FrameOffset,
+        preceding: bool,
+        order_by: &[SortKey],
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let amount = self.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
+        if !amount.is_constant() || is_negative(&amount) {
+            return Err(wrong_frame());
+        }
+        if unit == FrameUnit::Rows {
+            if offset.unit.is_some() {
+                return Err(Error::new(
+                    3596,
+                    "Window '<unnamed window>': INTERVAL can only be used with RANGE frames.",
+                ));
+            }
+            if !amount.ty().is_integer() {
+                return Err(wrong_frame());
+            }
+            return Ok(amount);
+        }
+        let [key] = order_by else {
+            return Err(Error::new(
+                3587,
+                "Window '<unnamed window>' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
+                 of numeric or temporal type",
+            ));
+        };
+        let ty = key.expr.ty();
+        let back = preceding != key.descending;
+        let edge = match &offset.unit {
+            Some(unit) if ty.is_temporal() => {
+                let unit = self.scalar(unit, context)?;
+                let function = if back { "date_sub" } else { "date_add" };
+                self.call(function, vec![key.expr.clone(), amount, unit])?
+            }
+            Some(_) => {
+                return Err(Error::new(
+                    3589,
+                    "Window '<unnamed window>' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
+                     allowed.",
+                ));
+            }
+            None if ty.is_temporal() => {
+                return Err(Error::new(
+                    3588,
+                    "Window '<unnamed window>' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
+                     value allowed.",
+                ));
+            }
+            None if ty.is_numeric() => {
+                // An unsigned key may not go below zero: computed as DECIMAL, and compared so.
+                let wide = |e: Expr| match e.ty().is_integer() {
+                    true => bind::implicit_cast(e, SqlType::decimal(30, 0)),
+                    false => e,
+                };
+                let operator = if back { "-" } else { "+" };
+                self.call(operator, vec![wide(key.expr.clone()), wide(amount)])?
+            }
+            None => {
+                return Err(Error::new(
+                    3587,
+                    "Window '<unnamed window>' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
+                     of numeric or temporal type",
+                ));
+            }
+        };
+        Ok(edge)
+    }
+}
+
+/// The calls above their input, those of the same window in one operator.
+pub fn windowed(mut input: Logical, pending: Vec<PendingWindow>) -> Logical {
+    let mut windows: Vec<(Window, Vec<(ColumnId, WindowCall)>)> = Vec::new();
+    for PendingWindow { id, window, call } in pending {
+        match windows.iter_mut().find(|(other, _)| *other == window) {
+            Some((_, calls)) => calls.push((id, call)),
+            None => windows.push((window, vec![(id, call)])),
+        }
+    }
+    for (window, calls) in windows {
+        input = Logical::Window {
+            input: Box::new(input),
+            window,
+            calls,
+        };
+    }
+    input
+}
+
+/// The start may not come behind the end.
+fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound) -> Result<()> {
+    use ast::FrameBound::*;
+    match (start, end) {
+        (UnboundedFollowing, _) => Err(Error::new(
+            3584,
+            "Window '<unnamed window>': frame start cannot be UNBOUNDED FOLLOWING.",
+        )),
+        (_, UnboundedPreceding) => Err(Error::new(
+            3585,
+            "Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
+        )),
+        (CurrentRow, Preceding(_)) | (Following(_), CurrentRow | Preceding(_)) => Err(wrong_frame()),
+        _ => Ok(()),
+    }
+}
+
+/// Error 3586.
+fn wrong_frame() -> Error {
+    Error::new(
+        3586,
+        "Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
+    )
+}
+
+fn is_negative(amount: &Expr) -> bool {
+    match amount {
+        Expr::Literal { value, .. } => match value {
+            Value::Null => true,
+            Value::Int(amount) => *amount < 0,
+            Value::Double(amount) => *amount < 0.0,
+            Value::Decimal(amount) => amount.is_negative(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Error 3593.
+fn not_here(function: &ast::Expr) -> Error {
+    let name = match function {
+        ast::Expr::Function { name, .. } => name.to_lowercase(),
+        ast::Expr::Aggregate { name, .. } => (*name).to_owned(),
+        _ => "group_concat".to_owned(),
+    };
+    Error::new(
+        3593,
+        format!("You cannot use the window function '{name}' in this context.'"),
+    )
+}
