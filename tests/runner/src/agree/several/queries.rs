@@ -279,11 +279,15 @@ impl Generator<'_> {
     fn windowed(&mut self, types: &[Type], depth: usize) -> Node {
         let (from, relations) = self.relations(depth);
         self.scopes.push(relations);
+        // At most one function that tells equal rows apart: which row gets which value is not determined.
+        let one = self.random.below(types.len());
         let mut items = Vec::new();
-        for &ty in types {
-            items.push(match self.random.below(3) {
+        for (number, &ty) in types.iter().enumerate() {
+            items.push(match self.random.below(4) {
                 0 => self.expression(ty, 1),
-                _ => self.window_function(ty),
+                1 => self.function_of_peers(ty),
+                _ if number == one => self.function_of_rows(ty),
+                _ => self.function_of_peers(ty),
             });
         }
         let filter = self.filter(depth);
@@ -291,26 +295,37 @@ impl Generator<'_> {
         Node::of("SELECT {} FROM {}{}", [named(items), from, filter])
     }
 
-    fn window_function(&mut self, ty: Type) -> Node {
-        let argument = self.simply(|generator| generator.expression(ty, 1));
-        let some = self.random.below(4);
-        let (function, window) = match (ty, self.random.below(10)) {
-            (Type::Int, 0) => ("ROW_NUMBER()".to_string(), Window::Rows),
-            (Type::Int, 1) => ("RANK()".to_string(), Window::Peers),
-            (Type::Int, 2) => ("DENSE_RANK()".to_string(), Window::Peers),
-            (Type::Int, 3) => (format!("NTILE({})", some + 1), Window::Rows),
-            (Type::Int, 4) => ("COUNT({})".to_string(), Window::Peers),
-            (Type::Decimal, 0 | 1) => ("SUM({})".to_string(), Window::Framed),
-            (Type::Decimal, 2) => ("SUM({})".to_string(), Window::Peers),
-            (Type::Decimal, 3) => ("AVG({})".to_string(), Window::Framed),
-            (_, 5) => (format!("LAG({{}}, {some})"), Window::Rows),
-            (_, 6) => (format!("LEAD({{}}, {some})"), Window::Rows),
-            (_, 7) => ("FIRST_VALUE({})".to_string(), Window::Framed),
-            (_, 8) => (format!("NTH_VALUE({{}}, {})", some + 1), Window::Framed),
-            (_, 9) => ("LAST_VALUE({})".to_string(), Window::Framed),
-            (_, 4) => ("MIN({})".to_string(), Window::Framed),
-            _ => ("MAX({})".to_string(), Window::Peers),
+    /// A window function that has the same value for equal rows.
+    fn function_of_peers(&mut self, ty: Type) -> Node {
+        let choices: &[&str] = match ty {
+            Type::Int => &["RANK()", "DENSE_RANK()", "COUNT({})", "MAX({})"],
+            Type::Decimal => &["SUM({})", "AVG({})", "MIN({})"],
+            Type::Text | Type::Date => &["MIN({})", "MAX({})"],
         };
+        let function = self.random.pick(choices).to_string();
+        self.over(ty, function, Window::Peers)
+    }
+
+    /// A window function whose value depends on the place among equal rows.
+    fn function_of_rows(&mut self, ty: Type) -> Node {
+        let some = self.random.below(4);
+        let (function, window) = match (ty, self.random.below(9)) {
+            (Type::Int, 0) => ("ROW_NUMBER()".to_string(), Window::Rows),
+            (Type::Int, 1) => (format!("NTILE({})", some + 1), Window::Rows),
+            (Type::Decimal, 0 | 1) => ("SUM({})".to_string(), Window::Framed),
+            (Type::Decimal, 2) => ("AVG({})".to_string(), Window::Framed),
+            (_, 3) => (format!("LAG({{}}, {some})"), Window::Rows),
+            (_, 4) => (format!("LEAD({{}}, {some})"), Window::Rows),
+            (_, 5) => ("FIRST_VALUE({})".to_string(), Window::Framed),
+            (_, 6) => (format!("NTH_VALUE({{}}, {})", some + 1), Window::Framed),
+            (_, 7) => ("LAST_VALUE({})".to_string(), Window::Framed),
+            _ => ("MIN({})".to_string(), Window::Framed),
+        };
+        self.over(ty, function, window)
+    }
+
+    fn over(&mut self, ty: Type, function: String, window: Window) -> Node {
+        let argument = self.simply(|generator| generator.expression(ty, 1));
         let window = self.window(window);
         let whole = Node::of(&format!("{function} OVER ({window})"), [argument.clone()]);
         whole.or([argument])
