@@ -12,14 +12,8 @@ const DEPTH: usize = 2;
 
 const DEEPER_IN: usize = 8;
 
-const SET_OPERATIONS: &[&str] = &[
-    "UNION",
-    "UNION ALL",
-    "INTERSECT",
-    "INTERSECT ALL",
-    "EXCEPT",
-    "EXCEPT ALL",
-];
+/// Without `INTERSECT ALL` and `EXCEPT ALL`, which MySQL 8.0.33 computes wrongly in derived tables.
+const SET_OPERATIONS: &[&str] = &["UNION", "UNION ALL", "INTERSECT", "EXCEPT"];
 
 pub struct Generator<'a> {
     pub(super) random: &'a mut Random,
