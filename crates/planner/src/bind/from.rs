@@ -269,6 +269,9 @@ impl Binder<'_> {
                 column_named(&left.scope, &name)?,
                 column_named(&right.scope, &name)?,
             );
+            if pairs.contains(&pair) {
+                continue;
+            }
             let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
@@ -454,9 +457,14 @@ impl Scope {
                     .iter()
                     .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
                     .map(shifted);
-                let common = pairs
-                    .iter()
-                    .map(|(l, r)| if from_right { shifted(r) } else { *l });
+                // They come in the order of the table that they are taken from.
+                let of_left = |column: &&ColumnRef| pairs.iter().any(|(l, _)| l == *column);
+                let of_right = |column: &&ColumnRef| pairs.iter().any(|(_, r)| r == *column);
+                let common: Vec<ColumnRef> = match from_right {
+                    true => right_all.iter().filter(of_right).map(shifted).collect(),
+                    false => all_of_left.iter().filter(of_left).copied().collect(),
+                };
+                let common = common.into_iter();
                 Some(match from_right {
                     true => common.chain(right_rest).chain(left_rest).collect(),
                     false => common.chain(left_rest).chain(right_rest).collect(),
@@ -506,9 +514,7 @@ fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
 fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
     let database = |relation: &Relation| relation.table().map(|table| table.database.clone());
     for relation in &right.relations {
-        let same = |other: &&Relation| {
-            other.alias == relation.alias && database(other) == database(relation)
-        };
+        let same = |other: &&Relation| other.alias == relation.alias && database(other) == database(relation);
         if left.relations.iter().any(|other| same(&other)) {
             return Err(Error::new(
                 errno::ER_NONUNIQ_TABLE,

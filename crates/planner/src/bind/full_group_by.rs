@@ -249,7 +249,9 @@ impl Grouping<'_> {
             for (left, right, inner) in &outer_equalities {
                 let known = column_of(right).is_some_and(|column| determined.contains(&column));
                 let is_inner = |column: &ColumnId| {
-                    self.scope.of_id(*column).is_some_and(|of| inner.contains(&of.relation))
+                    self.scope
+                        .of_id(*column)
+                        .is_some_and(|of| inner.contains(&of.relation))
                 };
                 if let (Some(column), true) = (column_of(left).filter(is_inner), known) {
                     determined.insert(column);

@@ -61,7 +61,6 @@ impl Definitions {
             body: Box::new(body),
         })
     }
-
 }
 
 /// Where a query stands.
@@ -208,11 +207,14 @@ impl Binder<'_> {
                 };
             }
         }
-        for (column, made) in columns.iter_mut().zip(rel.output()) {
+        for ((column, made), ty) in columns.iter_mut().zip(rel.output()).zip(types) {
             column.id = made.id;
             column.ty = made.ty;
             column.expr = Expr::column(made.id.0, made.ty, column.nullable);
-            column.result = ResultColumn::unnamed(&column.result.name, made.ty, column.nullable);
+            column.result = ResultColumn {
+                is_stored: true,
+                ..ResultColumn::unnamed(&column.result.name, ty, column.nullable)
+            };
         }
         Ok(BoundQuery {
             root: rel,
@@ -284,6 +286,7 @@ impl Binder<'_> {
                 ..Context::of(&names)
             };
             let expr = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     let at: Option<usize> = digits.parse().ok();
                     let column = at.and_then(|at| query.columns.get(at.checked_sub(1)?));
@@ -324,12 +327,7 @@ impl Binder<'_> {
             is_statement: false,
             ..place
         };
-        let twice = with
-            .tables
-            .iter()
-            .filter(|t| t.name == table.name)
-            .count()
-            > 1;
+        let twice = with.tables.iter().filter(|t| t.name == table.name).count() > 1;
         if twice {
             return Err(Error::new(
                 errno::ER_NONUNIQ_TABLE,
@@ -418,6 +416,11 @@ impl Names for OutputNames<'_> {
     fn values(&self, name: &ColumnName) -> Result<Expr> {
         Err(unknown_column(name, ORDER_CLAUSE))
     }
+}
+
+/// A literal that was taken out of the text might be a position. The text is bound again with its literals.
+pub fn as_it_stands() -> Error {
+    Error::internal("ORDER BY: the text has to be bound as it stands")
 }
 
 /// Error 1222.

@@ -25,6 +25,7 @@ impl ResultColumn {
             auto_increment: false,
             no_default: false,
             on_update_now: false,
+            is_stored: false,
         }
     }
 }
@@ -46,17 +47,21 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
         RelationSource::Table { table, .. } => table,
         RelationSource::Query(columns) => {
             let of = &columns[offset];
-            if let Some(origin) = of.origin.as_ref().filter(|origin| !origin.original_table.is_empty()) {
-                *column = ResultColumn {
-                    table: relation.alias.clone(),
-                    name: column.name.clone(),
-                    original_name: of.name.clone(),
-                    ty: column.ty,
-                    nullable: column.nullable,
-                    ..(**origin).clone()
-                };
-            } else {
-                column.original_name.clone_from(&of.name);
+            match &of.origin {
+                // It is the column of a table.
+                Some(origin) if !origin.original_table.is_empty() => {
+                    *column = ResultColumn {
+                        table: relation.alias.clone(),
+                        name: column.name.clone(),
+                        original_name: of.name.clone(),
+                        ty: column.ty,
+                        nullable: column.nullable,
+                        ..(**origin).clone()
+                    };
+                }
+                // It is an expression.
+                Some(_) => column.table.clear(),
+                None => column.original_name.clone_from(&of.name),
             }
             return;
         }

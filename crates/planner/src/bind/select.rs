@@ -21,7 +21,7 @@ use super::full_group_by::Grouping;
 use super::grouping::{Groups, rollup_order};
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
-use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::query::{BoundQuery, QueryColumn, QueryPlace, as_it_stands, limited};
 use super::scope::{
     FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, Scope, ScopeNames, WHERE_CLAUSE,
 };
@@ -89,7 +89,12 @@ impl Binder<'_> {
         let in_where = Subqueries::default();
         let filter = {
             let names = names_of(&scope, WHERE_CLAUSE, place);
+            let in_arguments = ScopeNames {
+                in_aggregate: true,
+                ..names_of(&scope, WHERE_CLAUSE, place)
+            };
             let context = Context {
+                argument_names: &in_arguments,
                 subqueries: Some(&in_where),
                 outer: place.outer,
                 first_own,
@@ -470,6 +475,7 @@ impl Binder<'_> {
         let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
         for item in &select.group_by {
             let (key, called) = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     let item = ordinal(digits, items, GROUP_STATEMENT)?;
                     (item.expr.clone(), item.name.clone())
@@ -521,6 +527,7 @@ impl Binder<'_> {
                 return Err(aggregate_in_plain_order(position + 1));
             }
             let expr = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }

@@ -53,8 +53,14 @@ impl Parser<'_> {
     fn statement_with(&mut self) -> Result<Statement> {
         let with = self.with_clause()?;
         Ok(match self.keyword() {
-            Some(Kw::UPDATE) => Statement::Update(Box::new(Update { with, ..self.update()? })),
-            Some(Kw::DELETE) => Statement::Delete(Box::new(Delete { with, ..self.delete()? })),
+            Some(Kw::UPDATE) => Statement::Update(Box::new(Update {
+                with,
+                ..self.update()?
+            })),
+            Some(Kw::DELETE) => Statement::Delete(Box::new(Delete {
+                with,
+                ..self.delete()?
+            })),
             _ => Statement::Query(Box::new(Query {
                 with,
                 ..self.query_without_with()?
