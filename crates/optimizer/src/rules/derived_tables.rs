@@ -46,17 +46,14 @@ fn visit(rel: &mut Logical, position: Position, merged: &mut bool) -> Made {
             for (_, expr) in columns.iter_mut() {
                 replace_columns(expr, &mut |id, column| value(&below, id, column));
             }
-            let own = match position {
-                Position::Nullable => ids(input),
-                Position::Fixed | Position::Free => Vec::new(),
-            };
+            let own = ids(input);
             let may_move = |expr: &Expr| match position {
                 Position::Fixed => false,
                 Position::Free => {
                     bare_column(expr).is_some()
                         || functions::is_deterministic(expr) && !functions::eval::assigns(expr)
                 }
-                // A column of the rows around a LATERAL table would not become NULL with its row.
+                // A column of rows outside is not NULL where these are missing.
                 Position::Nullable => bare_column(expr).is_some_and(|id| own.contains(&id)),
             };
             if position == Position::Fixed || !columns.iter().all(|(_, expr)| may_move(expr)) {
