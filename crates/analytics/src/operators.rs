@@ -3,6 +3,8 @@
 //! A plan's rows come in partitions, one for each thread. An operator that needs all rows at one place merges
 //! the partitions first.
 
+mod join;
+
 use std::sync::Arc;
 
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -19,6 +21,7 @@ use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr, remov
 use datafusion_physical_plan::repartition::RepartitionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion_physical_plan::union::UnionExec;
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
@@ -27,6 +30,8 @@ use functions::order::sort_options;
 
 use crate::accumulators;
 use crate::columns::{column_name, columns};
+
+pub use join::{JoinMethod, Sides, join};
 
 pub type Plan = Arc<dyn ExecutionPlan>;
 
@@ -73,6 +78,11 @@ pub fn filter(input: Plan, condition: PhysicalExprRef, batch_rows: usize) -> Res
             Ok(Arc::new(filter.build()?))
         }
     }
+}
+
+/// The rows of the one input and those of the other.
+pub fn union(left: Plan, right: Plan) -> Result<Plan> {
+    UnionExec::try_new(vec![left, right])
 }
 
 fn nothing(input: &Plan) -> Plan {

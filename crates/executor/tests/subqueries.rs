@@ -218,6 +218,7 @@ fn results_are_remembered_by_the_values_taken() {
         kind: planner::plan::JoinKind::Inner,
         left: Box::new(values(&[INT], &numbers)),
         right: Box::new(values(&[INT], &numbers)),
+        right_rows: 0,
         keys: Vec::new(),
         residual: Some(call(
             "and",
