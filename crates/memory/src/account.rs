@@ -2,7 +2,7 @@
 
 use crate::Refused;
 use crate::broker::{Broker, Grant};
-use crate::pool::Share;
+use crate::pool::{SHARES, Share};
 use crate::queue::{MemoryRequest, WaitControl};
 
 /// Counts bytes against a limit of its own and the process' budget.
@@ -29,7 +29,9 @@ pub enum Holder {
     Session,
     /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,
-    /// A packet of a client's, from its first bytes until its command has run: as a transaction's writes.
+    /// A packet of a client's, from its first bytes until its command has run: taken from [`Share::Packets`],
+    /// then from [`Share::Session`]. Never waits. It takes nothing from [`Share::Large`], because the statement
+    /// in the packet may wait for that share.
     Packet,
 }
 
@@ -79,9 +81,7 @@ impl Account {
 
     /// Whether it holds memory from the broker.
     pub fn holds_any(&self) -> bool {
-        [Share::Small, Share::Session, Share::Large]
-            .iter()
-            .any(|share| self.holds(*share))
+        SHARES.iter().any(|share| self.holds(*share))
     }
 
     pub fn holds(&self, share: Share) -> bool {
@@ -105,9 +105,8 @@ impl Account {
         match self.holder {
             Holder::Statement => self.request_for_statement(missing, control),
             Holder::Session => self.take(Share::Session, missing),
-            Holder::Transaction | Holder::Packet => self
-                .take(Share::Session, missing)
-                .or_else(|_| self.take(Share::Large, missing)),
+            Holder::Transaction => self.take_either(Share::Session, Share::Large, missing),
+            Holder::Packet => self.take_either(Share::Packets, Share::Session, missing),
         }
     }
 
@@ -124,6 +123,11 @@ impl Account {
             return Ok(());
         }
         self.become_large(control)
+    }
+
+    /// Takes from `second` what `first` has no room for.
+    fn take_either(&mut self, first: Share, second: Share, missing: usize) -> Result<(), Refused> {
+        self.take(first, missing).or_else(|_| self.take(second, missing))
     }
 
     /// Takes a chunk of at least `missing` bytes.

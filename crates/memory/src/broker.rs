@@ -41,11 +41,12 @@ impl Broker {
     /// A message for a terminal: the fixed parts leave statements too little.
     pub fn start(plan: &Plan) -> Result<&'static Self, String> {
         let statements = plan.statements_bytes()?;
-        let (small, session) = (statements / 8, statements / 4);
-        Ok(Box::leak(Box::new(Self::with_pools(
-            plan,
-            [small, session, statements - small - session],
-        ))))
+        let capacities = SHARES.map(|share| match share {
+            Share::Small | Share::Packets => statements / 8,
+            Share::Session => statements / 4,
+            Share::Large => statements / 2,
+        });
+        Ok(Box::leak(Box::new(Self::with_pools(plan, capacities))))
     }
 
     /// A broker that refuses nothing: for tests, and for stores without a server.
@@ -191,6 +192,7 @@ impl Broker {
             small: self.pool(Share::Small).used(),
             session: self.pool(Share::Session).used(),
             large: self.pool(Share::Large).used(),
+            packets: self.pool(Share::Packets).used(),
             waiting: self.waiting.load(Ordering::Relaxed),
             waits: self.waits.load(Ordering::Relaxed),
             wait_us: self.wait_us.load(Ordering::Relaxed),
@@ -222,6 +224,7 @@ pub struct Figures {
     pub small: usize,
     pub session: usize,
     pub large: usize,
+    pub packets: usize,
     /// Statements that are waiting now.
     pub waiting: usize,
     /// Waits that have ended, and their total time.

@@ -12,9 +12,11 @@ pub enum Share {
     Session = 1,
     /// For large statements, and for transactions that do not fit in [`Share::Session`].
     Large = 2,
+    /// For long packets while they arrive and while their commands run.
+    Packets = 3,
 }
 
-pub(crate) const SHARES: [Share; 3] = [Share::Small, Share::Session, Share::Large];
+pub(crate) const SHARES: [Share; 4] = [Share::Small, Share::Session, Share::Large, Share::Packets];
 
 #[derive(Debug)]
 pub(crate) struct Pool {

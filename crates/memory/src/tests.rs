@@ -142,6 +142,24 @@ fn small_statements_go_on_beside_large_ones() {
 }
 
 #[test]
+fn a_packet_takes_nothing_that_its_statement_may_wait_for() {
+    let broker = broker();
+    let mut packets = Vec::new();
+    loop {
+        let mut packet = Account::new(broker, Holder::Packet, usize::MAX);
+        if packet.grow(16 * MIB, None).is_err() {
+            break;
+        }
+        packets.push(packet);
+    }
+    assert!(packets.first().is_some_and(|packet| packet.holds(Share::Packets)));
+    assert!(packets.last().is_some_and(|packet| packet.holds(Share::Session)));
+    statement(broker).grow(20 * MIB, None).unwrap();
+    drop(packets);
+    assert_eq!(broker.figures().used, 0);
+}
+
+#[test]
 fn large_statements_take_turns_in_the_order_they_came() {
     let broker = broker();
     let mut all = fill(broker);

@@ -122,6 +122,7 @@ fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
         ("small", figures.small),
         ("kept", figures.session),
         ("large", figures.large),
+        ("packets", figures.packets),
     ] {
         writeln!(out, "stemdb_memory_used_bytes{{share=\"{share}\"}} {bytes}")?;
     }

@@ -162,10 +162,10 @@ impl FrameDecoder {
             self.is_assembled = false;
             self.assembled = Vec::new();
         }
-        self.shrink();
         loop {
             let arrived = &self.buffer[self.start..self.end];
             let Some((&[a, b, c, sequence], body)) = arrived.split_first_chunk::<HEADER_BYTES>() else {
+                self.shrink();
                 return Ok(false);
             };
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
@@ -327,6 +327,8 @@ mod tests {
         decoder.feed(&[255, 255, 255, 0]);
         decoder.feed(&vec![0; FRAME_BYTES_MAX]);
         assert!(!decoder.advance().unwrap());
+        // The frame is in memory once.
+        assert!(decoder.held_bytes() <= FRAME_BYTES_MAX + KEPT_BYTES);
         decoder.feed(&[11, 0, 0, 1]);
         assert_eq!(decoder.advance().unwrap_err().code, 1153);
     }
