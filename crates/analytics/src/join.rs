@@ -67,8 +67,11 @@ pub fn over(
             .map(|filter| pair_filter(filter, left_width, eval))
             .transpose()?,
     };
+    let joined = operators::join(method, sides, join_type, output)?;
+    // Both sides' columns have the same names.
+    let named = columns(&joined.schema());
     Ok(Translated {
-        plan: operators::join(method, sides, join_type, output)?,
+        plan: operators::project(joined, named)?,
         positions,
     })
 }

@@ -18,6 +18,8 @@ mod expression;
 mod finite;
 mod grouping_key;
 mod join;
+#[cfg(test)]
+mod join_shapes;
 mod limits;
 mod memory;
 mod operators;

@@ -88,9 +88,8 @@ impl Translator<'_> {
                 join::over(left, right.plan, join, self.spilling_joins, self.eval)
             }
             Rel::Apply(apply) => {
-                let values = self.subqueries.values(apply)?.iter();
-                let values = values.map(|value| Arc::new(Literal::new(value.clone())) as PhysicalExprRef);
-                self.with_columns(self.rel(&apply.input, positions)?, values.collect())
+                let values = self.subqueries.values(apply)?;
+                self.with_columns(self.rel(&apply.input, positions)?, values)
             }
             Rel::SetOperation {
                 operator: SetOperator::Union,
