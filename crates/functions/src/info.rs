@@ -118,8 +118,6 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("master_pos_wait"),
     refused("source_pos_wait"),
     refused("wait_for_executed_gtid_set"),
-    refused("extractvalue"),
-    refused("updatexml"),
     refused("statement_digest"),
     refused("statement_digest_text"),
     refused("json_table"),

@@ -41,6 +41,7 @@ mod truth;
 mod user_lock;
 mod warnings;
 pub mod window;
+mod xml;
 
 pub use bind::common_type;
 pub use call::{ColumnarValue, Row};
@@ -104,6 +105,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::search::FAMILY,
         &string::uuid::FAMILY,
         &user_lock::functions::FAMILY,
+        &xml::FAMILY,
         &aggregate::FAMILY,
     ];
     FAMILIES

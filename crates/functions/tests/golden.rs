@@ -273,5 +273,6 @@ golden!(
     strings,
     numbers,
     dates,
-    miscellaneous
+    miscellaneous,
+    xml
 );

@@ -2,10 +2,12 @@
 
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
 
+use super::binary_bits::LONGEST;
 use super::collect::Concat;
 use crate::Expr;
 use crate::bind::arguments::{digits, implicit_cast, numeric_type, reads_branches, text_type};
 use crate::bind::env::TypeEnv;
+use crate::ops::bits::{as_unsigned, is_binary};
 use crate::quotient::{computed_type, quotient_scale};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,8 +161,13 @@ impl AggregateCall {
                 (ty, shown)
             }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                args = vec![as_bits(function, args.pop().unwrap_or_else(Expr::null))?];
-                (crate::ops::bits::result(), crate::ops::bits::result())
+                let arg = as_bits(args.pop().unwrap_or_else(Expr::null))?;
+                let ty = match is_binary(&arg) {
+                    true => SqlType::varchar(arg.ty().length + 1, Collation::Binary),
+                    false => crate::ops::bits::result(),
+                };
+                args.push(arg);
+                (ty, ty)
             }
             AggregateFunction::StdPop
             | AggregateFunction::StdSamp
@@ -292,14 +299,21 @@ fn as_number(arg: Expr) -> Expr {
     implicit_cast(arg, numeric_type(&ty))
 }
 
-fn as_bits(function: AggregateFunction, arg: Expr) -> Result<Expr> {
-    if crate::ops::bits::is_binary(&arg) {
-        return Err(Error::not_supported(
-            format!("{}() of binary strings", function.name().to_uppercase()),
-            "use CAST(... AS UNSIGNED)",
-        ));
+/// Binary strings as they are; other values as integers.
+fn as_bits(arg: Expr) -> Result<Expr> {
+    if is_binary(&arg) {
+        return match arg.ty().length {
+            0..=LONGEST => Ok(arg),
+            _ => Err(Error::new(
+                errno::ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE,
+                format!(
+                    "Aggregate bitwise functions cannot accept arguments longer than {LONGEST} bytes; consider \
+                     using the SUBSTRING() function"
+                ),
+            )),
+        };
     }
-    Ok(match crate::ops::bits::as_unsigned(&arg.ty()) {
+    Ok(match as_unsigned(&arg.ty()) {
         Some(target) => implicit_cast(arg, target),
         None => arg,
     })

@@ -4,6 +4,7 @@ use arrow::array::ArrayRef;
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, Value};
 
+use super::binary_bits::BinaryBits;
 use super::bits::Bits;
 use super::collect::Collected;
 use super::count::Counts;
@@ -35,6 +36,7 @@ enum State {
     Mergeable(MergeableAggregate),
     Average { sums: Sums, counts: Counts },
     Bits(Bits),
+    BinaryBits(BinaryBits),
     Variance(Variances),
     Collected(Box<Collected>),
 }
@@ -55,7 +57,10 @@ impl GroupedAccumulator {
                 counts: Counts::default(),
             },
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                State::Bits(Bits::new(call.function))
+                match call.ty.is_binary() {
+                    true => State::BinaryBits(BinaryBits::new(call.function, first.length as usize)),
+                    false => State::Bits(Bits::new(call.function)),
+                }
             }
             AggregateFunction::StdPop
             | AggregateFunction::StdSamp
@@ -137,6 +142,7 @@ impl GroupedAccumulator {
                 average.ok_or_else(|| self.out_of_range("DECIMAL"))?
             }
             State::Bits(bits) => Value::UInt(bits.get(group)),
+            State::BinaryBits(bits) => Value::Bytes(bits.get(group)),
             State::Variance(variances) => return self.spread(variances, group),
             State::Collected(collected) => collected.value(group, ctx)?,
         };
@@ -169,6 +175,7 @@ impl GroupedAccumulator {
             State::Mergeable(aggregate) => aggregate.size_bytes(),
             State::Average { sums, counts } => sums.size_bytes() + counts.size_bytes(),
             State::Bits(bits) => bits.size_bytes(),
+            State::BinaryBits(bits) => bits.size_bytes(),
             State::Variance(variances) => variances.size_bytes(),
             State::Collected(collected) => collected.size_bytes(),
         };
@@ -185,6 +192,7 @@ impl State {
                 counts.resize(groups);
             }
             Self::Bits(bits) => bits.resize(groups),
+            Self::BinaryBits(bits) => bits.resize(groups),
             Self::Variance(variances) => variances.resize(groups),
             Self::Collected(collected) => collected.resize(groups),
         }
@@ -210,6 +218,16 @@ impl State {
                     let datum = Datum::at(values.as_ref(), row)?;
                     if !datum.is_null() {
                         bits.add(group, crate::ops::bits::bits(&datum));
+                    }
+                }
+                Ok(())
+            }
+            (Self::BinaryBits(bits), [values, ..]) => {
+                bits.resize(group_count);
+                for (row, group) in groups.rows() {
+                    let datum = Datum::at(values.as_ref(), row)?;
+                    if !datum.is_null() {
+                        bits.add(group, datum.bytes())?;
                     }
                 }
                 Ok(())
@@ -245,6 +263,7 @@ impl State {
                 sums.add(group, value)?;
             }
             (Self::Bits(bits), value) => bits.add(group, crate::ops::bits::bits(&value)),
+            (Self::BinaryBits(bits), value) => bits.add(group, value.bytes())?,
             (Self::Variance(variances), Datum::Double(v)) => variances.add(group, v),
             _ => return Err(not_a_value()),
         }

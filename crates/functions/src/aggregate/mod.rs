@@ -11,6 +11,7 @@
 //! Not here: which rows belong to which group. Both executors group by the comparable forms of
 //! [`crate::comparable`].
 
+mod binary_bits;
 mod bits;
 mod call;
 mod collect;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use arrow::array::{ArrayRef, BinaryArray, Float64Array, Int64Array, StringArray};
 use types::{Collation, SqlType, TypeKind, Value};
 
 use super::*;
@@ -98,6 +98,31 @@ fn groups_are_apart() {
         .collect();
     assert_eq!(shown, ["6", "10", "NULL", "7"]);
     assert_eq!(accumulator.evaluate(&ctx).unwrap().len(), 4);
+}
+
+#[test]
+fn bits_of_binary_strings() {
+    let ty = SqlType::varchar(4, Collation::Binary);
+    let strings = |values: &[Option<&[u8]>]| -> ArrayRef { Arc::new(BinaryArray::from(values.to_vec())) };
+    let value = |name: &str, values: ArrayRef| {
+        let mut accumulator = Accumulator::new(&call(name, ty, false)).unwrap();
+        let ctx = crate::EvalContext::default();
+        accumulator.update(&[values.clone()], values.len(), &ctx)?;
+        accumulator.evaluate(&ctx)
+    };
+    let both = || strings(&[Some(&[0xff, 0x0f]), None, Some(&[0x0f, 0xf0])]);
+    assert_eq!(value("bit_and", both()).unwrap(), Value::Bytes(vec![0x0f, 0]));
+    assert_eq!(value("bit_xor", both()).unwrap(), Value::Bytes(vec![0xf0, 0xff]));
+    assert_eq!(
+        value("bit_and", strings(&[])).unwrap(),
+        Value::Bytes(vec![0xff; 4])
+    );
+    assert_eq!(
+        value("bit_or", strings(&[None])).unwrap(),
+        Value::Bytes(vec![0; 4])
+    );
+    let error = value("bit_or", strings(&[Some(&[1]), Some(&[1, 2])])).unwrap_err();
+    assert_eq!(error.code, types::errno::ER_INVALID_BITWISE_OPERANDS_SIZE);
 }
 
 #[test]

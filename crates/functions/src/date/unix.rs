@@ -1,10 +1,11 @@
 //! Unix time and time zones: FROM_UNIXTIME, UNIX_TIMESTAMP, CONVERT_TZ.
 
 use types::temporal::DateTime;
-use types::{Decimal, Result, SqlType, TypeKind, Value};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::format::format_datetime;
 use super::{datetime_at, fraction_digits, integer};
+use crate::Expr;
 use crate::call::Binding;
 use crate::call::Call;
 use crate::datum::Datum;
@@ -24,6 +25,9 @@ static FUNCTIONS: &[FunctionDef] = &[
         .session(),
     function("unix_timestamp", 0, 1, resolve_to, unix_timestamp).session(),
     function("convert_tz", 3, 3, resolve_convert, convert_tz).nullability(Nullability::Always),
+    function("at time zone", 2, 2, resolve_at_time_zone, at_time_zone)
+        .nullability(Nullability::Always)
+        .session(),
 ];
 
 /// 3001-01-18 23:59:59 UTC.
@@ -120,4 +124,38 @@ fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::UInt(rounded.pack()));
     };
     Ok(Value::UInt(to.from_unix_us(us).pack()))
+}
+
+/// `timestamp AT TIME ZONE 'zone'` of a CAST: a TIMESTAMP, or a literal, and the zone as a keyword. MySQL has
+/// it for UTC only.
+fn resolve_at_time_zone(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let zone = binding.keyword(1)?;
+    if !matches!(zone, "+00:00" | "-00:00") && !zone.eq_ignore_ascii_case("utc") {
+        return Err(Error::new(
+            errno::ER_UNKNOWN_TIME_ZONE,
+            format!("Unknown or incorrect time zone: '{zone}'"),
+        ));
+    }
+    let ty = binding.ty(0);
+    let is_literal = matches!(binding.args.first(), Some(Expr::Literal { .. }));
+    match ty.kind {
+        TypeKind::Timestamp | TypeKind::Null => {}
+        TypeKind::DateTime if is_literal => {}
+        _ => {
+            return Err(Error::new(
+                errno::ER_INVALID_CAST_TO_TIMESTAMP,
+                "Cannot cast value to TIMESTAMP WITH TIME ZONE.",
+            ));
+        }
+    }
+    binding.args.truncate(1);
+    Ok(SqlType::datetime(0))
+}
+
+fn at_time_zone(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let at = datetime_at(call, args, 0, DateRules::of_fields(&call.ctx.sql_mode))?;
+    // MySQL leaves out the fraction, whatever DATETIME is asked for.
+    let seconds = |at| micros_of(call, &at).div_euclid(1_000_000);
+    let at = at.map(|at| TimeZone::UTC.from_unix_us(seconds(at) * 1_000_000));
+    Ok(at.map_or(Value::Null, |at| Value::UInt(at.pack())))
 }

@@ -13,7 +13,7 @@ impl Parser<'_> {
         self.open()?;
         let operand = self.expression()?;
         if self.is(Kw::AT) {
-            return Err(Error::not_supported("CAST ... AT TIME ZONE", "use CONVERT_TZ()"));
+            return self.cast_at_time_zone(operand);
         }
         self.expect(Kw::AS)?;
         let ty = self.cast_type()?;
@@ -21,6 +21,24 @@ impl Parser<'_> {
             operand: Box::new(operand),
             ty,
         })
+    }
+
+    /// `CAST(x AT TIME ZONE [INTERVAL] 'zone' AS DATETIME[(digits)])`, the cursor at AT.
+    fn cast_at_time_zone(&mut self, operand: Expr) -> Result<Expr> {
+        for word in [Kw::AT, Kw::TIME, Kw::ZONE] {
+            self.expect(word)?;
+        }
+        self.eat(Kw::INTERVAL);
+        let zone = Expr::Keyword(self.text_literal()?);
+        self.expect(Kw::AS)?;
+        self.expect(Kw::DATETIME)?;
+        let ty = CastType::DateTime(self.fractional_digits()?);
+        self.grow()?;
+        let operand = Box::new(Expr::Function {
+            name: "at time zone".into(),
+            args: vec![operand, zone],
+        });
+        self.close(Expr::Cast { operand, ty })
     }
 
     /// `CONVERT(x, type)`, `CONVERT(x USING charset)`

@@ -1,0 +1,97 @@
+//! EXTRACTVALUE and UPDATEXML.
+//!
+//! - [`document`]: the nodes of a document, as MySQL's parser finds them: it checks less than XML asks for.
+//! - [`parse`]: XPath 1.0, as much of it as MySQL has.
+//! - [`evaluate`]: the value of an expression over a document.
+//!
+//! Source: manual 12.11 "XML Functions"; `strings/xml.cc` and `sql/item_xmlfunc.cc` of MySQL.
+
+mod document;
+mod evaluate;
+mod parse;
+
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
+
+use self::document::Document;
+use self::evaluate::{Evaluation, XPathValue};
+use crate::call::{Binding, Call};
+use crate::datum::Datum;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("extractvalue", 2, 2, resolve, extract_value).nullability(Nullability::Always),
+    function("updatexml", 3, 3, resolve, update_xml).nullability(Nullability::Always),
+];
+
+/// A document, an XPath expression without columns, and what replaces a node.
+fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
+    if binding.args.get(1).is_some_and(|path| !path.is_constant()) {
+        return Err(Error::new(
+            errno::ER_UNKNOWN_ERROR,
+            "Only constant XPATH queries are supported",
+        ));
+    }
+    let collation = binding.texts(0..binding.args.len())?;
+    Ok(SqlType {
+        kind: TypeKind::LongText,
+        ..SqlType::varchar(67_108_864 * collation.charset().max_bytes_per_char(), collation)
+    })
+}
+
+fn extract_value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(match evaluated(call, args)? {
+        Some((document, value)) => Value::String(value.text(&document)),
+        None => Value::Null,
+    })
+}
+
+/// The document with one node replaced; the document as it is if the path finds none or several.
+fn update_xml(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some((document, value)) = evaluated(call, args)? else {
+        return Ok(Value::Null);
+    };
+    let XPathValue::Nodes(nodes) = value else {
+        return Err(Error::new(
+            errno::ER_UNKNOWN_ERROR,
+            "XPATH error: a nodeset is wanted",
+        ));
+    };
+    let [node] = nodes.as_slice() else {
+        return Ok(Value::from(document.source));
+    };
+    let replacement = String::from_utf8_lossy(args.get(2).map_or(&b""[..], |d| d.bytes()));
+    let range = document.range(node.index);
+    let before = document.source.get(..range.start).unwrap_or_default();
+    let behind = document.source.get(range.end..).unwrap_or_default();
+    Ok(Value::String(format!("{before}{replacement}{behind}")))
+}
+
+/// The value of the path over the document; `None`, and warning 1525, if that is not well formed.
+fn evaluated<'a>(call: &Call<'_>, args: &[Datum<'a>]) -> Result<Option<(Document<'a>, XPathValue)>> {
+    let [Datum::String(source), Datum::String(path), ..] = args else {
+        return Ok(None);
+    };
+    let path = parse::parse(path)?;
+    let document = match Document::parse(source) {
+        Ok(document) => document,
+        Err(message) => {
+            call.ctx.warn(
+                errno::ER_XML_INVALID_VALUE,
+                format!("Incorrect XML value: '{message}'"),
+            )?;
+            return Ok(None);
+        }
+    };
+    let evaluation = Evaluation {
+        document: &document,
+        collation: call.ty.collation,
+        ctx: call.ctx,
+    };
+    let value = evaluation.root(&path)?;
+    Ok(Some((document, value)))
+}
