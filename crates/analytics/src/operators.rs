@@ -85,6 +85,14 @@ pub fn union(left: Plan, right: Plan) -> Result<Plan> {
     UnionExec::try_new(vec![left, right])
 }
 
+/// Whether a plan has no rows whatever is stored.
+pub fn is_empty(plan: &Plan) -> bool {
+    match plan.downcast_ref::<ProjectionExec>() {
+        Some(projection) => is_empty(projection.input()),
+        None => plan.downcast_ref::<EmptyExec>().is_some(),
+    }
+}
+
 fn nothing(input: &Plan) -> Plan {
     Arc::new(EmptyExec::new(input.schema()))
 }

@@ -55,6 +55,16 @@ async fn value(apply: &Apply, inner: &Subqueries, running: &Running<'_>) -> Resu
     let is_scalar = matches!(apply.kind, ApplyKind::Scalar);
     let plan = running.translate(&apply.subquery, inner)?;
     let schema = plan.schema();
+    let types = schema.fields().iter().map(|field| field.data_type());
+    // It is not run for no rows: it could warn.
+    if operators::is_empty(&running.translate(&apply.input, inner)?) {
+        let nulls = types.map(|ty| ScalarValue::try_from(ty).map(literal));
+        return if is_scalar {
+            nulls.collect()
+        } else {
+            Ok(vec![literal(ScalarValue::Int64(None))])
+        };
+    }
     let enough = if is_scalar { 2 } else { 1 };
     let mut rows = 0;
     let mut first = None;
@@ -68,7 +78,6 @@ async fn value(apply: &Apply, inner: &Subqueries, running: &Running<'_>) -> Resu
     if !is_scalar {
         return Ok(vec![literal(ScalarValue::Int64(Some(i64::from(rows > 0))))]);
     }
-    let types = schema.fields().iter().map(|field| field.data_type());
     if rows > 1 {
         return Ok(types.map(|ty| call(SecondRow(ty.clone()), Vec::new())).collect());
     }

@@ -73,6 +73,7 @@ impl Builder<'_> {
 
     fn built_for(&self, route: Route, root: Logical, want: Want) -> Result<(Built, Route)> {
         self.route.set(Some(route));
+        self.slots.set(0);
         Ok((self.build_exact(root, want)?, route))
     }
 

@@ -44,7 +44,7 @@ pub struct Builder<'a> {
     /// Of the last table for which an access path was chosen.
     pub possible_keys: RefCell<Vec<String>>,
     /// The next slot of an outer column.
-    slots: Cell<usize>,
+    pub slots: Cell<usize>,
     /// How many columns have been added to the statement's.
     added_columns: Cell<usize>,
     /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
