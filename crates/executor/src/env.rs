@@ -15,6 +15,8 @@ pub(crate) struct Env<'e, 's> {
     pub memory: &'e Memory<'e>,
     /// How scans lock that have no locking clause of their own: those of INSERT ... SELECT.
     pub implied_locking: Option<Locking>,
+    /// Whether a sort that has read its input may return the memory that the statement does not use.
+    pub holds_least_after_sort: bool,
 }
 
 impl<'e> Env<'e, '_> {

@@ -1,5 +1,5 @@
-//! Transactional plans: point reads, index ranges, small sorts and aggregates, and all writes. They run on
-//! the connection's own thread.
+//! Transactional plans: point reads, index ranges, joins and subqueries, small sorts and aggregates, and all
+//! writes. They run on the connection's own thread.
 //!
 //! - [`query()`] runs a query. `operator` has its operators, one per file; `operator::scan` reads and locks
 //!   rows.

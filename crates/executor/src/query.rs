@@ -9,7 +9,7 @@ use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
 use crate::operator::common_table::Scope;
-use crate::operator::{scan, tree};
+use crate::operator::{scan, sort, tree};
 use crate::source::ReadSource;
 
 /// Runs a query and passes its rows to `sink` as they are made. A query that locks rows needs
@@ -33,6 +33,7 @@ pub fn query(
         source: &mut source,
         memory: &memory,
         implied_locking: None,
+        holds_least_after_sort: sort::holds_least_after_sort(&plan.root),
     };
     if let Some(rows) = sink.packets()
         && let Some(range) = RangeSelect::of(plan)

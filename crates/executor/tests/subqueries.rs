@@ -320,3 +320,57 @@ fn what_runs_for_each_row_holds_memory_once() {
     let plan = apply(ApplyKind::Scalar, values(&[INT], &many), limit(sorted, 1), true);
     assert_eq!(c.rel(plan).len(), 500);
 }
+
+#[test]
+fn what_takes_nothing_from_outside_is_made_once_for_all_runs() {
+    let db = db();
+    let mut c = db.conn();
+    // Of so many pairs, one run takes long enough.
+    let numbers: Vec<Vec<Value>> = (0..500).map(|n| vec![Value::Int(n)]).collect();
+    let pairs = Rel::Join(planner::plan::Join {
+        kind: planner::plan::JoinKind::Inner,
+        left: Box::new(values(&[INT], &numbers)),
+        right: Box::new(values(&[INT], &numbers)),
+        keys: Vec::new(),
+        residual: Some(equal(call("*", vec![column(0, INT), column(1, INT)]), int(499))),
+    });
+    let inner = apply(
+        ApplyKind::Exists,
+        project(Rel::OneRow, vec![outer()]),
+        pairs,
+        false,
+    );
+    let many: Vec<Vec<Value>> = (0..1000).map(|n| vec![Value::Int(n)]).collect();
+    let started = std::time::Instant::now();
+    let rows = c.rel(apply(ApplyKind::Scalar, values(&[INT], &many), inner, true));
+    assert_eq!((rows.len(), rows[999].as_str()), (1000, "999 999 1"));
+    assert!(started.elapsed() < std::time::Duration::from_secs(2));
+}
+
+#[test]
+fn a_common_table_of_a_subquery_is_made_for_each_row() {
+    let db = db();
+    let mut c = db.conn();
+    let id = planner::logical::CommonTableId(1);
+    let columns = vec![planner::plan::OutputColumn {
+        ty: INT,
+        nullable: true,
+    }];
+    let with = Rel::With {
+        id,
+        definition: Box::new(project(Rel::OneRow, vec![outer()])),
+        body: Box::new(Rel::Join(planner::plan::Join {
+            kind: planner::plan::JoinKind::Inner,
+            left: Box::new(project(Rel::OneRow, vec![int(7)])),
+            right: Box::new(Rel::CommonTable {
+                id,
+                columns,
+                recursive: false,
+            }),
+            keys: Vec::new(),
+            residual: None,
+        })),
+    };
+    let plan = apply(ApplyKind::Scalar, ints(&[&[Some(1)], &[Some(2)]]), with, true);
+    assert_eq!(c.line(plan), "1 7 1, 2 7 2");
+}

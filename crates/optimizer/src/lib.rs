@@ -69,8 +69,8 @@ pub struct PlannedStatement {
     /// Whether the plan holds for other sessions and later executions too, with parameters of the same types,
     /// until the schema changes.
     pub cacheable: bool,
-    /// Names of the indexes that could have served the table that was chosen last.
-    pub possible_keys: Vec<String>,
+    /// Of each table, by its alias: the names of the indexes that could have served.
+    pub possible_keys: Vec<(String, Vec<String>)>,
 }
 
 /// Makes the physical plan of a statement, if it is one that has a plan.

@@ -43,6 +43,7 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
         source: &mut source,
         memory: &memory,
         implied_locking: ctx.insert_select,
+        holds_least_after_sort: false,
     };
     let mut found = FoundRows {
         batches: Vec::new(),

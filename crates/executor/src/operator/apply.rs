@@ -13,14 +13,14 @@ use arrow::row::{RowConverter, Rows, SortField};
 use hashbrown::HashMap;
 use planner::plan::{Apply, ApplyKind, JoinKind, Rel};
 use types::array::ColumnView;
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, SqlType};
 
 use super::common_table::Scope;
 use super::join::nested::AllPartners;
+use super::join::right_side::{RightSide, RowsTaken, more_than_one_row};
 use super::join::{Found, Page, Pairing, Partners};
-use super::limit::Limit;
 use super::part::Part;
-use super::{BoxOperator, Operator, tree};
+use super::{BoxOperator, tree};
 use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, batch_of};
 use crate::env::Env;
 
@@ -30,15 +30,6 @@ const REMEMBERED_BYTES: usize = 1 << 20;
 const RESULT_BYTES: usize = 64 << 10;
 /// What a result costs beyond its rows and its key.
 const ENTRY_BYTES: usize = 256;
-
-/// How many rows of the subquery matter.
-#[derive(Clone, Copy, PartialEq)]
-enum RowsTaken {
-    All,
-    First,
-    /// A second one is an error.
-    One,
-}
 
 /// The operator of an Apply.
 pub(super) fn open<'p>(
@@ -60,15 +51,8 @@ pub(super) fn open<'p>(
     };
     let is_repeatable = is_deterministic(&apply.subquery);
     if apply.outer.is_empty() && is_repeatable {
-        let subquery = tree::build(&apply.subquery, scope, env)?;
-        let rows: BoxOperator<'p> = match taken {
-            RowsTaken::All => subquery,
-            RowsTaken::First => Box::new(Limit::new(subquery, 0, Some(1))),
-            RowsTaken::One => Box::new(AtMostOne {
-                input: Some(subquery),
-            }),
-        };
-        let partners = AllPartners::new(rows, types.1.clone());
+        let rows = RightSide::new(&apply.subquery, &types.1, taken, scope);
+        let partners = AllPartners::new(rows);
         return Ok(Box::new(Pairing::new(
             input,
             partners,
@@ -82,7 +66,7 @@ pub(super) fn open<'p>(
         results: is_repeatable.then(|| Results::new(apply, &types.0)).transpose()?,
         apply,
         types: types.0.clone(),
-        scope: scope.clone(),
+        scope: scope.remembering(),
         taken,
         left: None,
         row: 0,
@@ -105,32 +89,6 @@ fn is_deterministic(subquery: &Rel) -> bool {
         rel.expressions(&mut |expr| deterministic &= functions::is_deterministic(expr));
     });
     deterministic
-}
-
-/// The only row of a scalar subquery, if it has one.
-struct AtMostOne<'p> {
-    /// `None` once it has been read.
-    input: Option<BoxOperator<'p>>,
-}
-
-impl Operator for AtMostOne<'_> {
-    fn next(&mut self, env: &mut Env<'_, '_>, _: usize) -> Result<Option<RecordBatch>> {
-        let Some(mut input) = self.input.take() else {
-            return Ok(None);
-        };
-        let Some(batch) = input.next(env, 2)? else {
-            return Ok(None);
-        };
-        if batch.num_rows() > 1 || input.next(env, 1)?.is_some() {
-            return Err(more_than_one());
-        }
-        Ok(Some(batch))
-    }
-}
-
-#[cold]
-fn more_than_one() -> Error {
-    Error::new(errno::ER_SUBQUERY_NO_1_ROW, "Subquery returns more than 1 row")
 }
 
 /// The rows of a subquery that takes values of each row.
@@ -213,7 +171,7 @@ impl<'p> Correlated<'p> {
         };
         run.rows += batch.num_rows();
         if self.taken == RowsTaken::One && run.rows > 1 {
-            return Err(more_than_one());
+            return Err(more_than_one_row());
         }
         run.bytes += batch_bytes(&batch);
         match &mut run.batches {

@@ -5,6 +5,7 @@
 //! [`super::recursive`] makes the rows of a recursive one.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use arrow::record_batch::RecordBatch;
@@ -20,7 +21,11 @@ use crate::env::Env;
 
 /// The common tables that an operator may use.
 #[derive(Clone, Default)]
-pub(crate) struct Scope<'p>(Option<Rc<Binding<'p>>>);
+pub(crate) struct Scope<'p> {
+    tables: Option<Rc<Binding<'p>>>,
+    /// Set within a subquery that runs for each row.
+    remembered: Option<Rc<Remembered>>,
+}
 
 struct Binding<'p> {
     id: CommonTableId,
@@ -35,6 +40,14 @@ enum BoundRows<'p> {
     Round(Rc<Round>),
     /// In the definition: which recursion it is of.
     Definition,
+}
+
+/// Rows of parts of the plan that many runs of a subquery share.
+#[derive(Default)]
+struct Remembered {
+    /// By the address of the part.
+    rows: RefCell<HashMap<usize, RecordBatch>>,
+    bytes: Cell<usize>,
 }
 
 struct MadeOnce<'p> {
@@ -72,15 +85,49 @@ impl<'p> Scope<'p> {
     }
 
     fn and(&self, id: CommonTableId, rows: BoundRows<'p>) -> Self {
-        Self(Some(Rc::new(Binding {
-            id,
-            rows,
-            outer: self.clone(),
-        })))
+        Self {
+            tables: Some(Rc::new(Binding {
+                id,
+                rows,
+                outer: self.clone(),
+            })),
+            remembered: self.remembered.clone(),
+        }
+    }
+
+    /// The scope of a subquery that runs for each row.
+    pub(super) fn remembering(&self) -> Self {
+        Self {
+            tables: self.tables.clone(),
+            remembered: self.remembered.clone().or_else(|| Some(Rc::default())),
+        }
+    }
+
+    pub(super) fn remembers(&self) -> bool {
+        self.remembered.is_some()
+    }
+
+    /// The rows of a part of the plan, from another run.
+    pub(super) fn remembered(&self, part: &Rel) -> Option<RecordBatch> {
+        let remembered = self.remembered.as_ref()?;
+        remembered
+            .rows
+            .borrow()
+            .get(&std::ptr::from_ref(part).addr())
+            .cloned()
+    }
+
+    /// Remembers the rows of a part, which the statement's memory counts.
+    pub(super) fn remember(&self, part: &Rel, rows: &RecordBatch) {
+        if let Some(remembered) = &self.remembered {
+            let mut all = remembered.rows.borrow_mut();
+            all.insert(std::ptr::from_ref(part).addr(), rows.clone());
+            remembered.bytes.set(remembered.bytes.get() + batch_bytes(rows));
+        }
     }
 
     fn bindings(&self) -> impl Iterator<Item = &Binding<'p>> {
-        std::iter::successors(self.0.as_deref(), |binding| binding.outer.0.as_deref())
+        std::iter::successors(self.tables.as_deref(), |binding| binding.outer.tables.as_deref())
     }
 
     /// The rows of a common table, which the first call makes.
@@ -95,13 +142,17 @@ impl<'p> Scope<'p> {
         Err(Error::internal("a common table is used outside of its WITH"))
     }
 
-    /// How many bytes the common tables hold.
+    /// How many bytes the common tables hold, and what is remembered.
     pub(super) fn held_bytes(&self) -> usize {
         let held = |binding: &Binding<'_>| match &binding.rows {
             BoundRows::Made(made) => made.bytes.get(),
             BoundRows::Round(_) | BoundRows::Definition => 0,
         };
-        self.bindings().map(held).sum()
+        let remembered = self
+            .remembered
+            .as_ref()
+            .map_or(0, |remembered| remembered.bytes.get());
+        self.bindings().map(held).sum::<usize>() + remembered
     }
 }
 

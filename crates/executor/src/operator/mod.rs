@@ -1,4 +1,5 @@
-//! The operators of a query, one per file. [`tree`] makes those of a plan.
+//! The operators of a query, one per file. [`tree`] makes those of a plan. [`join`] has all that pairs rows of
+//! two inputs, subqueries included ([`apply`]); [`common_table`] has the rows that several operators use.
 //!
 //! Rows are pulled: an operator calls [`Operator::next`] of its input and says how many rows it can use, so
 //! that `LIMIT 1` reads one row, and a whole table is read in batches of a thousand. Not here: how

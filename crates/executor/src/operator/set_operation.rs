@@ -9,6 +9,7 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use planner::logical::SetOperator;
 use planner::plan::Rel;
+use syntax::stack::with_room;
 use types::{Result, SqlType};
 
 use super::common_table::Scope;
@@ -30,7 +31,7 @@ pub(super) fn open<'p>(
 ) -> Result<BoxOperator<'p>> {
     let types = left.output_types();
     if operator == SetOperator::Union {
-        let union = Box::new(UnionAll::open(left, right, scope, env)?);
+        let union = Box::new(UnionAll::open(all, (left, right), scope, env)?);
         return Ok(match all {
             true => union,
             false => Box::new(Distinct::new(union, types)?),
@@ -49,15 +50,21 @@ pub(super) struct UnionAll<'p> {
 }
 
 impl<'p> UnionAll<'p> {
-    /// A chain of UNION ALL is one operator.
-    fn open(left: &'p Rel, right: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Self> {
+    /// A chain is one operator. Under DISTINCT, a UNION DISTINCT in it adds nothing.
+    fn open(
+        all: bool,
+        (left, right): (&'p Rel, &'p Rel),
+        scope: &Scope<'p>,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Self> {
         let (mut first, mut inputs) = (left, vec![right]);
         while let Rel::SetOperation {
             operator: SetOperator::Union,
-            all: true,
+            all: below,
             left,
             right,
         } = first
+            && (*below || !all)
         {
             inputs.push(right);
             first = left;
@@ -84,7 +91,7 @@ impl Operator for UnionAll<'_> {
                 }
                 continue;
             };
-            match current.next(env, wanted)? {
+            match with_room(|| current.next(env, wanted))? {
                 Some(batch) => return Ok(Some(batch)),
                 None => self.current = None,
             }
@@ -185,7 +192,8 @@ impl Operator for Difference<'_> {
             self.read_right(right, env)?;
         }
         loop {
-            let Some(batch) = self.left.next(env, wanted)? else {
+            // Such operations may be nested without end.
+            let Some(batch) = with_room(|| self.left.next(env, wanted))? else {
                 return Ok(None);
             };
             let mask = self.mask(&batch, env)?;

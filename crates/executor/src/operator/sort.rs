@@ -62,6 +62,16 @@ struct Held {
     cut_to: usize,
 }
 
+/// Whether the operators of a plan hold next to no memory beside the rows of a sort once it has read its input:
+/// it has one source and no window.
+pub(crate) fn holds_least_after_sort(rel: &Rel) -> bool {
+    rel.operators().all(|rel| match rel {
+        Rel::OneRow | Rel::Scan(_) | Rel::Virtual(_) | Rel::Values { .. } => true,
+        Rel::Window { .. } => false,
+        rel => rel.input().is_some(),
+    })
+}
+
 /// Whether rows of `input` that are equal under `keys` are equal in all columns.
 pub(crate) fn covers_all_columns(keys: &[SortKey], input: &Rel) -> bool {
     input.output_types().iter().enumerate().all(|(position, ty)| {
@@ -171,8 +181,9 @@ impl Operator for Sort<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         if self.order.is_none() {
             self.order = Some(self.read_all(env)?);
-            // The operators above hold next to no memory.
-            env.memory.trim();
+            if env.holds_least_after_sort {
+                env.memory.trim();
+            }
         }
         let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {
             return Ok(None);

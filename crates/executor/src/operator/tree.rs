@@ -1,6 +1,7 @@
 //! The tree of operators of a plan.
 
 use planner::plan::Rel;
+use syntax::stack::with_room;
 use types::Result;
 
 use super::common_table::{self, Scope};
@@ -70,15 +71,15 @@ pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) 
             Box::new(distinct::Distinct::new(build(input, scope, env)?, types)?)
         }
         Rel::Values { columns, rows } => Box::new(values::Values::new(columns, rows)),
-        Rel::Join(join) => join::open(join, scope, env)?,
-        Rel::LookupJoin(join) => join::open_lookup(join, scope, env)?,
-        Rel::Apply(apply) => apply::open(apply, scope, env)?,
+        Rel::Join(join) => with_room(|| join::open(join, scope, env))?,
+        Rel::LookupJoin(join) => with_room(|| join::open_lookup(join, scope, env))?,
+        Rel::Apply(apply) => with_room(|| apply::open(apply, scope, env))?,
         Rel::SetOperation {
             operator,
             all,
             left,
             right,
-        } => set_operation::open(*operator, *all, (left, right), scope, env)?,
+        } => with_room(|| set_operation::open(*operator, *all, (left, right), scope, env))?,
         Rel::With { id, definition, body } => build(body, &scope.with(*id, definition), env)?,
         Rel::Recursive {
             seed,

@@ -1,6 +1,8 @@
 //! EXPLAIN: a plan in the two formats that clients use.
 
+mod blocks;
 mod key_length;
+mod names;
 mod traditional;
 
 use types::{Collation, Error, Result, SqlType, Value};
@@ -21,7 +23,7 @@ pub fn explain(
     rows: &dyn Fn(i64) -> u64,
 ) -> Result<Listing> {
     match format {
-        ExplainFormat::Traditional => Ok((traditional::columns(), vec![traditional::row(planned, rows)])),
+        ExplainFormat::Traditional => Ok((traditional::columns(), traditional::rows(planned, rows))),
         ExplainFormat::Tree => {
             let tree = tree(&dump::plan(&planned.plan));
             let column = ("EXPLAIN".to_owned(), text_type(65_535));

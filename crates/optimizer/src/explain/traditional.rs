@@ -1,13 +1,17 @@
-//! The table that `EXPLAIN` alone gives: one row, as there is one table.
+//! The rows that `EXPLAIN` alone gives: one for each table, in the order in which tables are read.
 
+use functions::Expr;
 use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
+use super::blocks::Blocks;
+use super::names::Names;
 use super::{key_length, text_type};
 use crate::PlannedStatement;
 use crate::access::rows_of_access;
+use crate::cost::rows_of_lookup;
 use planner::plan::{
-    Access, InsertSource, Plan, QueryPlan, Range, RangeBound, Rel, Route, TableScan, Target,
+    Access, InsertMode, InsertSource, Plan, Range, RangeBound, RangeValue, TableScan, Target,
 };
 
 /// Source: manual 8.8.2 "EXPLAIN Output Format".
@@ -32,65 +36,72 @@ pub fn columns() -> Vec<(String, SqlType)> {
         .collect()
 }
 
-/// The columns of the row.
+/// A row of the listing.
 #[derive(Default)]
-struct Row {
-    table: Option<String>,
-    how: Option<&'static str>,
-    possible_keys: Option<String>,
-    key: Option<String>,
-    key_len: Option<u64>,
-    reference: Option<String>,
-    rows: Option<u64>,
-    filtered: Option<f64>,
-    extra: Vec<&'static str>,
+pub struct Row {
+    /// `None`: of a union's result.
+    pub id: Option<u64>,
+    pub select_type: &'static str,
+    pub table: Option<String>,
+    pub how: Option<&'static str>,
+    pub possible_keys: Option<String>,
+    pub key: Option<String>,
+    pub key_len: Option<u64>,
+    pub reference: Option<String>,
+    pub rows: Option<u64>,
+    pub filtered: Option<f64>,
+    pub extra: Vec<&'static str>,
 }
 
-pub fn row(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Value> {
-    let mut row = Row::default();
-    let select_type = match &explained.plan {
-        Plan::Query(query) => {
-            row.query(query, rows);
-            "SIMPLE"
-        }
+/// The rows of an EXPLAIN. `rows` estimates the number of rows of a table.
+pub fn rows(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Vec<Value>> {
+    let mut blocks = Blocks::new(rows, &explained.possible_keys);
+    match &explained.plan {
+        Plan::Query(query) => blocks.query(query),
         Plan::Insert(insert) => {
-            row.table = Some(insert.table.name.clone());
-            row.how = Some("ALL");
+            blocks.write(Row {
+                select_type: if matches!(insert.mode, InsertMode::Replace) {
+                    "REPLACE"
+                } else {
+                    "INSERT"
+                },
+                table: Some(insert.table.name.clone()),
+                how: Some("ALL"),
+                ..Row::default()
+            });
             if let InsertSource::Query(query) = &insert.source {
-                row.query(query, rows);
-            }
-            if matches!(insert.mode, planner::plan::InsertMode::Replace) {
-                "REPLACE"
-            } else {
-                "INSERT"
+                blocks.query(query);
             }
         }
-        Plan::Update(update) => {
-            row.target(&update.target, rows);
-            "UPDATE"
+        Plan::FoundWrite(write) => {
+            blocks.found_write(if write.is_update { "UPDATE" } else { "DELETE" }, &write.root);
         }
-        Plan::FoundWrite(write) => match write.is_update {
-            true => "UPDATE",
-            false => "DELETE",
-        },
-        Plan::Delete(delete) => {
-            row.target(&delete.target, rows);
-            "DELETE"
-        }
-    };
-    if !explained.possible_keys.is_empty() {
-        row.possible_keys = Some(explained.possible_keys.join(","));
+        Plan::Update(update) => blocks.write(target("UPDATE", &update.target, rows)),
+        Plan::Delete(delete) => blocks.write(target("DELETE", &delete.target, rows)),
     }
-    row.values(select_type)
+    blocks.into_rows().into_iter().map(Row::values).collect()
+}
+
+fn target(select_type: &'static str, target: &Target, rows: &dyn Fn(i64) -> u64) -> Row {
+    let mut row = Row {
+        select_type,
+        ..Row::default()
+    };
+    row.scan(&target.scan, rows, &Names::default());
+    if !target.order_by.is_empty() {
+        row.extra.push("Using filesort");
+    }
+    row
 }
 
 impl Row {
-    fn values(self, select_type: &str) -> Vec<Value> {
+    fn values(self) -> Vec<Value> {
         let text = |text: Option<String>| text.map_or(Value::Null, Value::String);
+        let number = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
         let extra = (!self.extra.is_empty()).then(|| self.extra.join("; "));
         vec![
-            Value::UInt(1),
-            Value::String(select_type.to_owned()),
+            number(self.id),
+            Value::String(self.select_type.to_owned()),
             text(self.table),
             Value::Null,
             text(self.how.map(str::to_owned)),
@@ -98,77 +109,27 @@ impl Row {
             text(self.key),
             text(self.key_len.map(|bytes| bytes.to_string())),
             text(self.reference),
-            self.rows.map_or(Value::Null, Value::UInt),
+            number(self.rows),
             self.filtered.map_or(Value::Null, Value::Double),
             text(extra),
         ]
     }
 
-    fn query(&mut self, query: &QueryPlan, rows: &dyn Fn(i64) -> u64) {
-        let mut rel = &query.root;
-        let (mut temporary, mut sorts, mut impossible) = (false, false, false);
-        loop {
-            rel = match rel {
-                Rel::OneRow => {
-                    self.extra.push("No tables used");
-                    return;
-                }
-                Rel::Virtual(scan) => {
-                    self.table = Some(scan.table.name.clone());
-                    self.how = Some("ALL");
-                    self.extra.push("Made by the server");
-                    break;
-                }
-                Rel::Scan(scan) => {
-                    if impossible {
-                        self.extra.push("Impossible WHERE");
-                        return;
-                    }
-                    self.scan(scan, rows);
-                    break;
-                }
-                Rel::Limit { input, count, .. } => {
-                    impossible |= count.as_ref().and_then(crate::limit::literal_count) == Some(0);
-                    input
-                }
-                Rel::Sort { input, .. } => {
-                    sorts = true;
-                    input
-                }
-                Rel::Aggregate { input, keys, .. } => {
-                    temporary |= !keys.is_empty();
-                    input
-                }
-                Rel::Distinct { input } => {
-                    temporary = true;
-                    input
-                }
-                Rel::Filter { input, .. } | Rel::Project { input, .. } | Rel::Repeat { input, .. } => input,
-                _ => break,
-            };
-        }
-        if temporary {
-            self.extra.push("Using temporary");
-        }
-        if sorts {
-            self.extra.push("Using filesort");
-        }
-        if query.route == Route::Analytical {
-            self.extra.push("Analytical executor");
+    /// A table that is read for each row of others: `names` are their columns.
+    pub fn lookup(&mut self, scan: &TableScan, rows: &dyn Fn(i64) -> u64, names: &Names) {
+        self.scan(scan, rows, names);
+        let table_rows = rows(scan.table.id) as f64;
+        let found = rows_of_lookup(&scan.access, &scan.table, table_rows);
+        self.rows = Some((found.round() as u64).max(1));
+        if self.how == Some("const") {
+            self.how = Some("eq_ref");
         }
     }
 
-    fn target(&mut self, target: &Target, rows: &dyn Fn(i64) -> u64) {
-        self.scan(&target.scan, rows);
-        if !target.order_by.is_empty() {
-            self.extra.push("Using filesort");
-        }
-    }
-
-    fn scan(&mut self, scan: &TableScan, rows: &dyn Fn(i64) -> u64) {
+    pub fn scan(&mut self, scan: &TableScan, rows: &dyn Fn(i64) -> u64, names: &Names) {
         let table = &scan.table;
         self.table = Some(scan.alias.clone());
-        self.access(&scan.access, table);
+        self.access(&scan.access, table, names);
         let read = rows_of_access(&scan.access, table, rows(table.id));
         self.rows = Some((read.round() as u64).max(1));
         self.filtered = Some(if scan.filter.is_some() { 10.0 } else { 100.0 });
@@ -195,35 +156,41 @@ impl Row {
         }
     }
 
-    fn access(&mut self, access: &Access, table: &Table) {
+    fn access(&mut self, access: &Access, table: &Table, names: &Names) {
         let primary = || table.primary_parts();
         match access {
             Access::Full { .. } => self.how = Some("ALL"),
-            Access::PrimaryPoints { keys } => self.points("PRIMARY", &primary(), keys.len(), table),
+            Access::PrimaryPoints { keys } => self.points("PRIMARY", &primary(), keys, table, names),
             Access::UniquePoints { index, keys } => {
                 let index = &table.indexes[*index];
-                self.points(&index.name, &index.parts, keys.len(), table);
+                self.points(&index.name, &index.parts, keys, table, names);
             }
-            Access::PrimaryRanges { ranges, .. } => self.ranges("PRIMARY", &primary(), ranges, table),
+            Access::PrimaryRanges { ranges, .. } => self.ranges("PRIMARY", &primary(), ranges, table, names),
             Access::IndexRanges { index, ranges, .. } => {
                 let index = &table.indexes[*index];
-                self.ranges(&index.name, &index.parts, ranges, table);
+                self.ranges(&index.name, &index.parts, ranges, table, names);
             }
         }
     }
 
-    fn points(&mut self, key: &str, parts: &[IndexPart], keys: usize, table: &Table) {
+    fn points(&mut self, key: &str, parts: &[IndexPart], keys: &[Vec<Expr>], table: &Table, names: &Names) {
         self.key = Some(key.to_owned());
         self.key_len = Some(key_length::of(parts, table));
-        if keys == 1 {
-            self.how = Some("const");
-            self.reference = Some(vec!["const"; parts.len()].join(","));
+        if let [only] = keys {
+            let constant = only.iter().all(|value| names.of(value) == "const");
+            self.how = Some(if constant { "const" } else { "eq_ref" });
+            self.reference = Some(
+                only.iter()
+                    .map(|value| names.of(value))
+                    .collect::<Vec<_>>()
+                    .join(","),
+            );
         } else {
             self.how = Some("range");
         }
     }
 
-    fn ranges(&mut self, key: &str, all_parts: &[IndexPart], ranges: &[Range], table: &Table) {
+    fn ranges(&mut self, key: &str, all_parts: &[IndexPart], ranges: &[Range], table: &Table, names: &Names) {
         self.key = Some(key.to_owned());
         let bounded = |bound: &Option<RangeBound>| usize::from(bound.is_some());
         let used = ranges
@@ -238,7 +205,11 @@ impl Row {
         match ranges {
             [only] if is_reference(only) => {
                 self.how = Some("ref");
-                self.reference = Some(vec!["const"; only.prefix.len()].join(","));
+                let name = |value: &RangeValue| match value {
+                    RangeValue::Equal(value) | RangeValue::NullSafe(value) => names.of(value),
+                    RangeValue::IsNull => "const".to_owned(),
+                };
+                self.reference = Some(only.prefix.iter().map(name).collect::<Vec<_>>().join(","));
             }
             // The whole index, for its order.
             [_] if used == 0 => {

@@ -74,8 +74,7 @@ impl Builder<'_> {
         if !chosen.ordered || !chosen.residual.is_empty() {
             return Ok(None);
         }
-        self.possible_keys
-            .replace(std::mem::take(&mut chosen.possible_keys));
+        self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
         let mut built = self.scan(get, &ordered, chosen, Vec::new(), false)?;
         built.rel = Rel::Limit {
             input: Box::new(built.rel),

@@ -33,6 +33,8 @@ pub struct Lookup {
     residual: Vec<Expr>,
     /// Microseconds that it takes for a row of the left side.
     pub cost: f64,
+    /// Names of the indexes that could serve.
+    keys: Vec<String>,
 }
 
 /// The table that an operator reads, with the condition on its rows, if it does nothing else.
@@ -85,11 +87,15 @@ impl Builder<'_> {
         }
         let columns = offsets(get, columns);
         let conjuncts = over_offsets(conjuncts, get);
-        let chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
+        let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
         if !expressions(&chosen.access).iter().any(|expr| names_left(expr)) {
             return Ok(None);
         }
-        Ok(Some(self.lookup_by(get, chosen, residual)))
+        let keys = std::mem::take(&mut chosen.possible_keys);
+        Ok(Some(Lookup {
+            keys,
+            ..self.lookup_by(get, chosen, residual)
+        }))
     }
 
     fn lookup_by(&self, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
@@ -108,6 +114,7 @@ impl Builder<'_> {
             filter,
             residual,
             cost,
+            keys: Vec::new(),
         }
     }
 
@@ -120,6 +127,7 @@ impl Builder<'_> {
         wanted: &[ColumnId],
         rows: f64,
     ) -> Result<Built> {
+        self.note_keys(&get.alias, lookup.keys);
         let mut columns = offsets(get, wanted);
         let mut add = |offset: usize| {
             if !columns.contains(&offset) {

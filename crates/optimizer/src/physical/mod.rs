@@ -41,8 +41,8 @@ const ADDED_COLUMNS: usize = 1 << 40;
 
 pub struct Builder<'a> {
     pub env: &'a OptimizerEnv<'a>,
-    /// Of the last table for which an access path was chosen.
-    pub possible_keys: RefCell<Vec<String>>,
+    /// Of each table, by its alias: the indexes that could serve.
+    pub possible_keys: RefCell<Vec<(String, Vec<String>)>>,
     /// The next slot of an outer column.
     pub slots: Cell<usize>,
     /// How many columns have been added to the statement's.
@@ -117,6 +117,10 @@ impl<'a> Builder<'a> {
     }
 
     pub fn build(&self, rel: Logical, want: &Want) -> Result<Built> {
+        syntax::stack::with_room(|| self.build_operator(rel, want))
+    }
+
+    fn build_operator(&self, rel: Logical, want: &Want) -> Result<Built> {
         match rel {
             Logical::OneRow => Ok(Built {
                 rel: Rel::OneRow,
@@ -185,6 +189,15 @@ impl<'a> Builder<'a> {
     /// Takes in the tables of a part of the query, to estimate joins by.
     pub fn learn(&self, rel: &Logical) {
         self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
+    }
+
+    /// Notes what could have served a table, for EXPLAIN. Of several choices for it the last one counts.
+    pub fn note_keys(&self, alias: &str, keys: Vec<String>) {
+        let mut noted = self.possible_keys.borrow_mut();
+        match noted.iter_mut().find(|(table, _)| table == alias) {
+            Some((_, known)) => *known = keys,
+            None => noted.push((alias.to_owned(), keys)),
+        }
     }
 
     /// A number for an outer column, unique in the statement.

@@ -61,8 +61,7 @@ impl Builder<'_> {
         let columns = offsets(get, &want.all_columns().0);
         let mut request = self.request(get, want, conjuncts, &columns);
         let mut chosen = access::choose(&request)?;
-        self.possible_keys
-            .replace(std::mem::take(&mut chosen.possible_keys));
+        self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
         let sorts = want.sorts() && !chosen.ordered;
         let route = self
             .route

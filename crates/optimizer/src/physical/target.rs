@@ -41,8 +41,7 @@ impl Builder<'_> {
             rows: (self.env.row_estimate)(get.table.id),
         };
         let mut chosen = access::choose(&request)?;
-        self.possible_keys
-            .replace(std::mem::take(&mut chosen.possible_keys));
+        self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
         if chosen.ordered {
             order_by.clear();
         }

@@ -17,16 +17,14 @@ use planner::logical::{ApplyKind, ColumnId, JoinKind, Logical};
 use crate::expr::{bare_column, replace_columns};
 use crate::physical::replace_in;
 
+/// What removed select lists computed, by column.
 type Made = HashMap<ColumnId, Expr>;
 
 /// Whether there was one.
 pub fn merge(root: &mut Logical) -> bool {
-    let mut made = Made::new();
-    visit(root, Position::Fixed, &mut made);
-    if !made.is_empty() {
-        replace_in(root, &mut |id, column| value(&made, id, column));
-    }
-    !made.is_empty()
+    let mut merged = false;
+    visit(root, Position::Fixed, &mut merged);
+    merged
 }
 
 /// Whether an operator's output may have other columns.
@@ -40,12 +38,13 @@ enum Position {
     Nullable,
 }
 
-fn visit(rel: &mut Logical, position: Position, made: &mut Made) {
+/// Returns what is to be put in place of columns above the operator.
+fn visit(rel: &mut Logical, position: Position, merged: &mut bool) -> Made {
     match rel {
         Logical::Project { input, columns } => {
-            visit(input, Position::Free, made);
+            let below = visit(input, Position::Free, merged);
             for (_, expr) in columns.iter_mut() {
-                replace_columns(expr, &mut |id, column| value(made, id, column));
+                replace_columns(expr, &mut |id, column| value(&below, id, column));
             }
             let may_move = |expr: &Expr| match position {
                 Position::Fixed => false,
@@ -55,44 +54,73 @@ fn visit(rel: &mut Logical, position: Position, made: &mut Made) {
                 }
                 Position::Nullable => bare_column(expr).is_some(),
             };
-            if position != Position::Fixed && columns.iter().all(|(_, expr)| may_move(expr)) {
-                made.extend(columns.drain(..));
-                *rel = replace(&mut **input, Logical::OneRow);
+            if position == Position::Fixed || !columns.iter().all(|(_, expr)| may_move(expr)) {
+                return Made::new();
             }
+            *merged = true;
+            let made = columns
+                .drain(..)
+                .filter(|(id, expr)| bare_column(expr) != Some(*id))
+                .collect();
+            *rel = replace(&mut **input, Logical::OneRow);
+            made
         }
-        Logical::Aggregate { input, .. } => visit(input, Position::Free, made),
+        Logical::Aggregate { input, .. } => {
+            let made = visit(input, Position::Free, merged);
+            put(rel, &made);
+            Made::new()
+        }
         Logical::Filter { input, .. }
         | Logical::Sort { input, .. }
         | Logical::Limit { input, .. }
-        | Logical::Window { input, .. } => visit(input, position, made),
+        | Logical::Window { input, .. } => {
+            let made = visit(input, position, merged);
+            put(rel, &made);
+            made
+        }
         Logical::Join(join) => {
-            visit(&mut join.left, position, made);
             let right = match join.kind {
                 JoinKind::Inner => position,
                 JoinKind::Left => position.or_null(),
                 JoinKind::Semi | JoinKind::Anti => Position::Free,
             };
-            visit(&mut join.right, right, made);
+            let mut made = visit(&mut join.left, position, merged);
+            made.extend(visit(&mut join.right, right, merged));
+            put(rel, &made);
+            made
         }
         Logical::Apply(apply) => {
-            visit(&mut apply.input, position, made);
             let subquery = match apply.kind {
                 ApplyKind::Scalar { .. } => Position::Fixed,
                 ApplyKind::Exists { .. } | ApplyKind::Any { .. } => Position::Free,
                 ApplyKind::Lateral { left: true, .. } => position.or_null(),
                 ApplyKind::Lateral { left: false, .. } => position,
             };
-            visit(&mut apply.subquery, subquery, made);
+            let mut made = visit(&mut apply.input, position, merged);
+            if !made.is_empty() {
+                replace_in(&mut apply.subquery, &mut |id, column| value(&made, id, column));
+            }
+            made.extend(visit(&mut apply.subquery, subquery, merged));
+            put(rel, &made);
+            made
         }
         Logical::With { definition, body, .. } => {
-            visit(definition, Position::Fixed, made);
-            visit(body, position, made);
+            visit(definition, Position::Fixed, merged);
+            visit(body, position, merged)
         }
         other => {
             for input in other.inputs_mut() {
-                visit(input, Position::Fixed, made);
+                visit(input, Position::Fixed, merged);
             }
+            Made::new()
         }
+    }
+}
+
+/// Puts what was computed below into an operator's own expressions.
+fn put(rel: &mut Logical, made: &Made) {
+    if !made.is_empty() {
+        rel.expressions_mut(&mut |expr| replace_columns(expr, &mut |id, column| value(made, id, column)));
     }
 }
 

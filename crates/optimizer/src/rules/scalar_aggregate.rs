@@ -15,7 +15,7 @@
 use functions::Expr;
 use functions::aggregate::{AggregateCall, AggregateFunction};
 use functions::bind::call;
-use planner::logical::{Apply, ApplyKind, ColumnId, Logical};
+use planner::logical::{Apply, ApplyKind, ColumnId, Logical, columns_of};
 use types::{Result, SqlType, Value};
 
 use super::semi_join::free;
@@ -43,6 +43,13 @@ pub fn unnested(
         return Ok(None);
     };
     let outer = ids(&apply.input);
+    let mut names_outer = false;
+    for (_, call) in aggregates {
+        call.expressions(&mut |arg| names_outer |= columns_of(arg).iter().any(|id| outer.contains(id)));
+    }
+    if names_outer {
+        return Ok(None);
+    }
     let (mut rows, mut conditions) = (rows.clone(), Vec::new());
     if free(&mut rows, &outer, &mut conditions).is_none()
         || conditions.is_empty()
@@ -138,7 +145,7 @@ fn take_inner(condition: &mut Expr, inner: &[ColumnId], name: ColumnId) -> Optio
         return None;
     };
     let side = args.iter_mut().find(|arg| {
-        let columns = planner::logical::columns_of(arg);
+        let columns = columns_of(arg);
         !columns.is_empty() && columns.iter().all(|id| inner.contains(id))
     })?;
     let column = Expr::column(name.0, side.ty(), true);

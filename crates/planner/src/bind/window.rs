@@ -70,17 +70,11 @@ impl Binder<'_> {
                 window::bind(&name.to_lowercase(), bound, &self.types)
             }
             ast::Expr::Aggregate { name, distinct, args } => {
-                if *distinct {
-                    return Err(Error::new(
-                        1235,
-                        "This version of MySQL doesn't yet support '<window function>(DISTINCT ..)'",
-                    ));
-                }
                 let mut bound = Vec::with_capacity(args.len());
                 for arg in args {
                     bound.push(self.scalar(arg, context)?);
                 }
-                let call = functions::aggregate::bind(name, bound, false, &self.types)?;
+                let call = functions::aggregate::bind(name, bound, *distinct, &self.types)?;
                 WindowCall::of_aggregate(call)
             }
             ast::Expr::GroupConcat { .. } => Err(Error::new(
@@ -119,9 +113,7 @@ impl Binder<'_> {
         if base.frame.is_some() {
             return Err(Error::new(
                 3582,
-                format!(
-                    "Window '<unnamed window>' has a frame definition, so cannot be referenced by another window."
-                ),
+                "Window '<unnamed window>' has a frame definition, so cannot be referenced by another window.",
             ));
         }
         if !base.order_by.is_empty() && !spec.order_by.is_empty() {

@@ -343,7 +343,7 @@ impl Parser<'_> {
                 None => return Ok(None),
             },
         };
-        if is_call && self.is(Kw::OVER) {
+        if matches!(expr, Expr::Aggregate { .. } | Expr::GroupConcat { .. }) && self.is(Kw::OVER) {
             return self.over(expr).map(Some);
         }
         Ok(Some(expr))
@@ -415,10 +415,7 @@ impl Parser<'_> {
             Some(Kw::SCHEMA) => "database",
             _ => spelling,
         };
-        match self.is(Kw::OVER) {
-            true => self.over(call(name, args)),
-            false => Ok(call(name, args)),
-        }
+        Ok(call(name, args))
     }
 
     /// Functions such as CURRENT_TIMESTAMP, which may be called without parentheses.

@@ -1,6 +1,6 @@
 //! Window functions and the clause WINDOW.
 
-use types::Result;
+use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{Expr, Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
@@ -26,7 +26,13 @@ impl Parser<'_> {
         let name = self.word().to_ascii_lowercase();
         self.advance();
         let args = self.window_arguments(&name)?;
+        if self.eat_all(&[Kw::FROM, Kw::LAST]) {
+            return Err(not_yet("FROM LAST"));
+        }
         self.eat_all(&[Kw::FROM, Kw::FIRST]);
+        if self.eat_all(&[Kw::IGNORE, Kw::NULLS]) {
+            return Err(not_yet("IGNORE NULLS"));
+        }
         self.eat_all(&[Kw::RESPECT, Kw::NULLS]);
         if !self.is(Kw::OVER) {
             return self.fail();
@@ -156,4 +162,12 @@ impl Parser<'_> {
             unit: None,
         })
     }
+}
+
+/// What MySQL's grammar has, and its server has not.
+fn not_yet(what: &str) -> Error {
+    Error::new(
+        errno::ER_NOT_SUPPORTED_YET,
+        format!("This version of MySQL doesn't yet support '{what}'"),
+    )
 }

@@ -34,7 +34,7 @@ use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
 use crate::operator::common_table::Scope;
-use crate::operator::tree;
+use crate::operator::{sort, tree};
 use crate::source::ReadSource;
 
 /// Runs an INSERT or REPLACE in a transaction. On failure the caller undoes what was written.
@@ -130,6 +130,7 @@ impl Insert<'_> {
             None => (Cow::Borrowed(&query.root), None),
         };
         let implied = ctx.insert_select.filter(|_| !reads_past(&below));
+        let holds_least_after_sort = sort::holds_least_after_sort(&below);
         if query.locking.or(implied).is_some() {
             let gathers = !locks_at_once(&below, false, implied.is_some());
             let mut gathered = Vec::new();
@@ -140,6 +141,7 @@ impl Insert<'_> {
                     source: &mut ReadSource::Transaction(txn),
                     memory: &memory,
                     implied_locking: implied,
+                    holds_least_after_sort,
                 };
                 let root = match &mut root {
                     Some(root) => root,
@@ -173,6 +175,7 @@ impl Insert<'_> {
             },
             memory: &memory,
             implied_locking: None,
+            holds_least_after_sort,
         };
         let mut root = tree::build(&below, &Scope::default(), &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);

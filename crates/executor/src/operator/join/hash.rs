@@ -14,22 +14,19 @@ use functions::Expr;
 use functions::order::RowKeys;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use planner::plan::{JoinKey, JoinKind};
-use types::{Error, Result, SqlType};
+use types::{Error, Result};
 
-use super::nested::read_all;
+use super::right_side::RightSide;
 use super::{Found, Page, Partners};
 use crate::batch::batch_bytes;
 use crate::env::Env;
-use crate::operator::BoxOperator;
 use crate::operator::project::evaluate;
 
 /// What a row costs in the table beside its columns and its key.
 const ENTRY_BYTES: usize = 24;
 
 pub(in crate::operator) struct HashPartners<'p> {
-    /// `None` once it has been read.
-    right: Option<BoxOperator<'p>>,
-    right_types: Vec<SqlType>,
+    right: RightSide<'p>,
     keys: &'p [JoinKey],
     /// NULL in a key matters.
     marks: bool,
@@ -84,15 +81,9 @@ struct KeyColumn {
 }
 
 impl<'p> HashPartners<'p> {
-    pub fn new(
-        right: BoxOperator<'p>,
-        right_types: Vec<SqlType>,
-        keys: &'p [JoinKey],
-        kind: JoinKind,
-    ) -> Result<Self> {
+    pub fn new(right: RightSide<'p>, keys: &'p [JoinKey], kind: JoinKind) -> Result<Self> {
         Ok(Self {
-            right: Some(right),
-            right_types,
+            right,
             keys,
             marks: kind == JoinKind::Mark,
             encoder: RowKeys::new(keys.iter().map(|key| key.left.ty()).collect())?,
@@ -132,8 +123,8 @@ impl<'p> HashPartners<'p> {
     }
 
     /// Reads the right side.
-    fn build(&self, right: BoxOperator<'p>, env: &mut Env<'_, '_>) -> Result<Table> {
-        let rows = read_all(right, &self.right_types, env)?;
+    fn build(&self, env: &mut Env<'_, '_>) -> Result<Table> {
+        let rows = self.right.rows(env)?;
         let keys = self.side_keys(&rows, self.keys.iter().map(|key| &key.right), env)?;
         let count = rows.num_rows();
         let columns: usize = keys.columns.iter().map(|column| column.keys.size()).sum();
@@ -227,8 +218,8 @@ impl KeyColumn {
 
 impl Partners for HashPartners<'_> {
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
-        if let Some(right) = self.right.take() {
-            self.table = Some(self.build(right, env)?);
+        if self.table.is_none() {
+            self.table = Some(self.build(env)?);
         }
         let keys = self.side_keys(left, self.keys.iter().map(|key| &key.left), env)?;
         self.left = Some(LeftKeys {

@@ -1,19 +1,17 @@
 //! All rows of the right side are partners of each left row. They are held in memory and counted.
 
-use arrow::compute;
 use arrow::record_batch::RecordBatch;
-use types::{Result, SqlType};
+use types::Result;
 
+use super::right_side::RightSide;
 use super::{Found, Page, Partners};
-use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, schema_of};
+use crate::batch::batch_bytes;
 use crate::env::Env;
-use crate::operator::BoxOperator;
 
 pub(in crate::operator) struct AllPartners<'p> {
-    /// `None` once it has been read.
-    right: Option<BoxOperator<'p>>,
-    right_types: Vec<SqlType>,
-    rows: RecordBatch,
+    right: RightSide<'p>,
+    /// `None` before the first left row.
+    rows: Option<RecordBatch>,
     row_bytes: usize,
     left_rows: usize,
     /// The next pair.
@@ -22,11 +20,10 @@ pub(in crate::operator) struct AllPartners<'p> {
 }
 
 impl<'p> AllPartners<'p> {
-    pub fn new(right: BoxOperator<'p>, right_types: Vec<SqlType>) -> Self {
+    pub fn new(right: RightSide<'p>) -> Self {
         Self {
-            right: Some(right),
-            rows: RecordBatch::new_empty(schema_of(&right_types)),
-            right_types,
+            right,
+            rows: None,
             row_bytes: 0,
             left_rows: 0,
             row: 0,
@@ -37,21 +34,25 @@ impl<'p> AllPartners<'p> {
 
 impl Partners for AllPartners<'_> {
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
-        if let Some(right) = self.right.take() {
-            self.rows = read_all(right, &self.right_types, env)?;
-            self.row_bytes = batch_bytes(&self.rows) / self.rows.num_rows().max(1);
-        }
+        let rows = match &self.rows {
+            Some(rows) => rows,
+            None => self.rows.insert(self.right.rows(env)?),
+        };
+        self.row_bytes = batch_bytes(rows) / rows.num_rows().max(1);
         self.left_rows = left.num_rows();
         (self.row, self.right_row) = (0, 0);
-        Ok(self.rows.num_rows() > 0)
+        Ok(rows.num_rows() > 0)
     }
 
     fn find(&mut self, page: &mut Page, found: &[Found], _: &mut Env<'_, '_>) -> Result<()> {
-        page.add_right(self.rows.clone());
+        let Some(rows) = &self.rows else {
+            return Ok(());
+        };
+        page.add_right(rows.clone());
         while self.row < self.left_rows && !page.is_full() {
             let found = found.get(self.row).copied().unwrap_or(Found::Nothing);
             let is_settled = page.is_settled(found) || page.settles_at_once() && self.right_row > 0;
-            if is_settled || self.right_row == self.rows.num_rows() {
+            if is_settled || self.right_row == rows.num_rows() {
                 (self.row, self.right_row) = (self.row + 1, 0);
                 continue;
             }
@@ -64,34 +65,5 @@ impl Partners for AllPartners<'_> {
 
     fn row_bytes(&self) -> usize {
         self.row_bytes
-    }
-}
-
-/// All rows of an input as one batch, which the statement's memory counts.
-pub(super) fn read_all(
-    mut input: BoxOperator<'_>,
-    types: &[SqlType],
-    env: &mut Env<'_, '_>,
-) -> Result<RecordBatch> {
-    let mut batches = Vec::new();
-    let mut bytes = 0;
-    while let Some(batch) = input.next(env, ALL_ROWS)? {
-        let more = batch_bytes(&batch);
-        env.memory.grow(more)?;
-        bytes += more;
-        batches.push(batch);
-    }
-    drop(input);
-    match batches.as_slice() {
-        [] => Ok(RecordBatch::new_empty(schema_of(types))),
-        [one] => Ok(one.clone()),
-        several => {
-            // For a moment there are two copies.
-            env.memory.grow(bytes)?;
-            let all = compute::concat_batches(several[0].schema_ref(), several).map_err(arrow_error)?;
-            drop(batches);
-            env.memory.shrink(bytes);
-            Ok(all)
-        }
     }
 }

@@ -44,7 +44,7 @@ impl<'p> TableLookup<'p> {
     pub fn open(scan: &'p TableScan, types: &[SqlType], env: &Env<'_, '_>) -> Result<Self> {
         let locking = env.locking_of(scan);
         let past = super::past(scan, locking, env)?;
-        let plan = AccessPlan::new(scan, locking.is_some())?;
+        let plan = AccessPlan::new(scan, locking.is_some() || scan.reads_key())?;
         Ok(Self {
             scan,
             rows: Rows::new(scan, plan.covering, None, false, env.eval())?,
