@@ -168,9 +168,11 @@ impl Translator<'_> {
         let left = self.rel(left, positions)?;
         let right = self.rel(right, positions)?;
         self.inside.set(inside);
-        let bit = 1 << (FIRST_INPUT_BIT - inside);
         let (left, right) = match positions {
-            true => (positioned(left, 0)?, positioned(right, bit)?),
+            true => {
+                let bit = 1 << (FIRST_INPUT_BIT - inside);
+                (positioned(left, 0)?, positioned(right, bit)?)
+            }
             false => (left, right),
         };
         let both = Translated {

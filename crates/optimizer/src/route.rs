@@ -22,6 +22,8 @@ pub const ONLY: Route = Route::Transactional;
 const ROWS_MIN: f64 = 10_000.0;
 /// So many rows can be read and sent off one by one.
 const SMALL_LIMIT: u64 = 1_000;
+/// Operators within each other: DataFusion walks over a plan by recursion, on threads with small stacks.
+const DEPTH_MAX: usize = 64;
 /// Microseconds that `analytics` takes to start.
 const START: f64 = 2_000.0;
 /// How many cores share the work there. It is not the number that the machine has, so that a plan is the same
@@ -95,12 +97,18 @@ struct Place {
     /// It takes all rows, of which none is the first.
     gathers: bool,
     limits: bool,
+    /// How many operators stand above.
+    depth: usize,
 }
 
 /// Whether a query may run in `analytics`: it takes the rows of stored tables, as they are now, and neither
 /// locks them nor makes them one after the other. Its plan must be looked at as well
 /// ([`Rel::runs_in_parallel`]).
-fn can_run(rel: &Logical, place: Place) -> bool {
+fn can_run(rel: &Logical, mut place: Place) -> bool {
+    place.depth += 1;
+    if place.depth > DEPTH_MAX {
+        return false;
+    }
     let below = match rel {
         Logical::Get(get) => {
             return !get.table.is_virtual() && get.as_of.is_none() && get.locking.is_none();
@@ -130,7 +138,11 @@ fn can_run(rel: &Logical, place: Place) -> bool {
             ..place
         },
         Logical::Apply(apply) => {
-            return can_run(&apply.input, place) && can_run(&apply.subquery, Place::default());
+            let inside = Place {
+                depth: place.depth,
+                ..Place::default()
+            };
+            return can_run(&apply.input, place) && can_run(&apply.subquery, inside);
         }
         _ => return false,
     };
