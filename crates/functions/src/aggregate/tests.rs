@@ -107,7 +107,7 @@ fn bits_of_binary_strings() {
     let value = |name: &str, values: ArrayRef| {
         let mut accumulator = Accumulator::new(&call(name, ty, false)).unwrap();
         let ctx = crate::EvalContext::default();
-        accumulator.update(&[values.clone()], values.len(), &ctx)?;
+        accumulator.update(std::slice::from_ref(&values), values.len(), &ctx)?;
         accumulator.evaluate(&ctx)
     };
     let both = || strings(&[Some(&[0xff, 0x0f]), None, Some(&[0x0f, 0xf0])]);

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use functions::Expr;
-use planner::logical::{Join, JoinKind, Logical};
+use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 
 use super::graph::{JoinGraph, Set};
 use crate::OptimizerEnv;
 use crate::cost;
 use crate::expr::all;
-use crate::physical::{Builder, Lookup, key_of, table_of};
+use crate::physical::{Builder, key_of, table_of};
 
 /// The cheapest way to join a set of relations.
 #[derive(Debug, Clone)]
@@ -32,14 +32,31 @@ enum How {
     },
 }
 
+/// What of an edge does not depend on the sets that it joins.
+struct EdgeFacts {
+    share: f64,
+    has_key: bool,
+}
+
 pub struct Search<'a, 'b> {
     builder: &'a Builder<'b>,
     pub graph: &'a JoinGraph,
     pub plans: HashMap<Set, Plan>,
     /// Lookups that have been looked for: of a relation, by conditions.
-    lookups: HashMap<(usize, Vec<usize>, Option<usize>), Option<Lookup>>,
+    lookups: HashMap<(usize, Vec<usize>, Option<usize>), Option<f64>>,
+    /// The share of pairs that satisfies each condition.
+    shares: Vec<f64>,
+    edges: Vec<EdgeFacts>,
     /// How many pairs have been compared.
     pub pairs: usize,
+}
+
+/// The columns of a set of relations.
+fn columns(graph: &JoinGraph, set: Set) -> Vec<ColumnId> {
+    let relations = super::graph::members(set).map(|number| &graph.relations[number]);
+    relations
+        .flat_map(|relation| relation.columns.iter().copied())
+        .collect()
 }
 
 impl<'a, 'b> Search<'a, 'b> {
@@ -53,7 +70,27 @@ impl<'a, 'b> Search<'a, 'b> {
             };
             (plan.set, plan)
         };
+        let distinct = builder.distinct.borrow();
+        let edge = |edge: &super::graph::Edge| {
+            let (left, right) = (
+                columns(graph, graph.all() & !edge.right),
+                columns(graph, edge.right),
+            );
+            EdgeFacts {
+                share: distinct.share_of_all(&edge.on),
+                has_key: edge
+                    .on
+                    .iter()
+                    .any(|condition| key_of(condition, &left, &right).is_some()),
+            }
+        };
         Ok(Self {
+            shares: graph
+                .conditions
+                .iter()
+                .map(|condition| distinct.share(&condition.expr))
+                .collect(),
+            edges: graph.edges.iter().map(edge).collect(),
             plans: graph.relations.iter().enumerate().map(plan).collect(),
             builder,
             graph,
@@ -106,39 +143,31 @@ impl<'a, 'b> Search<'a, 'b> {
             return Ok(None);
         };
         let conditions = self.applied(left, right);
-        let of_edge: &[Expr] = edge.map_or(&[], |number| &graph.edges[number].on);
-        let on: Vec<Expr> = match edge {
-            Some(_) => of_edge.to_vec(),
-            None => conditions
-                .iter()
-                .map(|&number| graph.conditions[number].expr.clone())
-                .collect(),
-        };
-        let distinct = self.builder.distinct.borrow();
+        let above: f64 = conditions.iter().map(|&number| self.shares[number]).product();
         let pairs = l.rows * r.rows;
-        let matches = pairs * distinct.share_of_all(&on);
-        let mut rows = match edge.map(|number| graph.edges[number].kind) {
-            None | Some(JoinKind::Inner) => matches,
-            Some(JoinKind::Left) => matches.max(l.rows),
-            Some(JoinKind::Semi) => matches.min(l.rows),
-            Some(JoinKind::Anti) => (l.rows - matches).max(l.rows * 0.1),
+        let has_key = match edge {
+            Some(number) => self.edges[number].has_key,
+            None => conditions.iter().any(|&number| self.is_key(number, left, right)),
         };
-        if edge.is_some() {
-            for &number in &conditions {
-                rows *= distinct.share(&graph.conditions[number].expr);
+        let rows = match edge {
+            None => pairs * above,
+            Some(number) => {
+                let matches = pairs * self.edges[number].share;
+                above
+                    * match graph.edges[number].kind {
+                        JoinKind::Inner => matches,
+                        JoinKind::Left => matches.max(l.rows),
+                        JoinKind::Semi => matches.min(l.rows),
+                        JoinKind::Anti => (l.rows - matches).max(l.rows * 0.1),
+                    }
             }
-        }
-        drop(distinct);
-        let (left_columns, right_columns) = (self.columns(left), self.columns(right));
-        let has_key = on
-            .iter()
-            .any(|condition| key_of(condition, &left_columns, &right_columns).is_some());
+        };
         let compared = if has_key { 0.0 } else { pairs * cost::PAIR };
         let mut cost = l.cost + r.cost + r.rows * cost::HASH_BUILD + l.rows * cost::HASH_PROBE + compared;
         if right.is_power_of_two()
-            && let Some(lookup) = self.lookup(left, right, &conditions, edge, &on)?
+            && let Some(each) = self.lookup(left, right, conditions, edge)?
         {
-            cost = cost.min(l.cost + l.rows * lookup.cost);
+            cost = cost.min(l.cost + l.rows * each);
         }
         Ok(Some(Plan {
             set: left | right,
@@ -158,36 +187,46 @@ impl<'a, 'b> Search<'a, 'b> {
             .collect()
     }
 
-    fn columns(&self, set: Set) -> Vec<planner::logical::ColumnId> {
-        let relations = super::graph::members(set).map(|number| &self.graph.relations[number]);
-        relations
-            .flat_map(|relation| relation.columns.iter().copied())
-            .collect()
+    /// Whether a condition is a key of a hash join of the two sets.
+    fn is_key(&self, number: usize, left: Set, right: Set) -> bool {
+        self.graph.conditions[number]
+            .sides
+            .is_some_and(|(a, b)| a & !left == 0 && b & !right == 0 || a & !right == 0 && b & !left == 0)
     }
 
+    /// Microseconds of a lookup in the relation for one row of the left side.
     fn lookup(
         &mut self,
         left: Set,
         right: Set,
-        conditions: &[usize],
+        conditions: Vec<usize>,
         edge: Option<usize>,
-        on: &[Expr],
-    ) -> Result<Option<Lookup>> {
+    ) -> Result<Option<f64>> {
+        let graph = self.graph;
         let number = right.trailing_zeros() as usize;
-        let relation = &self.graph.relations[number];
+        let relation = &graph.relations[number];
         let Some((get, filter)) = table_of(&relation.rel) else {
             return Ok(None);
         };
-        let key = (number, conditions.to_vec(), edge);
+        let key = (number, conditions, edge);
         if let Some(known) = self.lookups.get(&key) {
-            return Ok(known.clone());
+            return Ok(*known);
         }
-        let left_columns = self.columns(left);
+        let on: Vec<Expr> = match edge {
+            Some(edge) => graph.edges[edge].on.clone(),
+            None => key
+                .1
+                .iter()
+                .map(|&number| graph.conditions[number].expr.clone())
+                .collect(),
+        };
+        let left_columns = columns(graph, left);
         let found = self
             .builder
-            .lookup(get, filter, on, &left_columns, &relation.wanted)?;
-        self.lookups.insert(key, found.clone());
-        Ok(found)
+            .lookup(get, filter, &on, &left_columns, &relation.wanted)?;
+        let each = found.map(|lookup| lookup.cost);
+        self.lookups.insert(key, each);
+        Ok(each)
     }
 
     /// The plan as operators.

@@ -7,7 +7,7 @@ use super::candidate::{Plan, Search};
 use super::graph::{Set, members};
 
 /// Pairs that are compared before the search is given up: a few milliseconds.
-const PAIRS_MAX: usize = 20_000;
+const PAIRS_MAX: usize = 10_000;
 
 /// The cheapest plan of all relations; `None` where the search has been given up, or found none.
 pub fn best(search: &mut Search<'_, '_>) -> Result<Option<Plan>> {

@@ -14,7 +14,7 @@ use types::Result;
 
 use super::relation::Relation;
 use crate::expr::{ColumnList, into_conjuncts};
-use crate::physical::Builder;
+use crate::physical::{Builder, under_one_type};
 
 /// A set of relations, a bit for each.
 pub type Set = u64;
@@ -32,6 +32,8 @@ pub struct Edge {
 #[derive(Debug)]
 pub struct Condition {
     pub needs: Set,
+    /// What each side of an equality needs.
+    pub sides: Option<(Set, Set)>,
     pub expr: Expr,
 }
 
@@ -158,11 +160,13 @@ impl Collector<'_, '_> {
         if needs == 0 || !functions::is_deterministic(&expr) {
             needs = within;
         }
+        let mut sides = None;
         if let Expr::Call { function, args, .. } = &expr
             && let ("=" | "<=>", [a, b]) = (function.0.name, args.as_slice())
         {
             let (left, right) = (self.needs(a), self.needs(b));
             if left != 0 && right != 0 && left & right == 0 {
+                sides = under_one_type(a.clone(), b.clone()).map(|_| (left, right));
                 self.edges.push(Edge {
                     left,
                     right,
@@ -171,7 +175,7 @@ impl Collector<'_, '_> {
                 });
             }
         }
-        self.conditions.push(Condition { needs, expr });
+        self.conditions.push(Condition { needs, sides, expr });
     }
 
     fn needs(&self, expr: &Expr) -> Set {

@@ -21,8 +21,8 @@ mod window;
 
 pub use apply::replace_in;
 pub use join::ids;
-pub use join_keys::key_of;
-pub use lookup::{Lookup, table_of};
+pub use join_keys::{key_of, under_one_type};
+pub use lookup::table_of;
 
 use std::cell::{Cell, RefCell};
 

@@ -236,12 +236,12 @@ impl Pass<'_> {
             ApplyKind::Lateral { .. } => {
                 let rows = ids(&apply.subquery);
                 outer_join::simplify_lateral(&mut apply.kind, &rows, &above);
-                if apply
-                    .subquery
-                    .outer_columns()
-                    .is_disjoint(&ids(&apply.input).into_iter().collect())
+                let input = ids(&apply.input).into_iter().collect();
+                if apply.subquery.outer_columns().is_disjoint(&input)
+                    && let ApplyKind::Lateral { left, condition } = &mut apply.kind
                 {
-                    return self.join(as_join(apply), above);
+                    let (left, condition) = (*left, condition.take());
+                    return self.join(as_join(apply, left, condition), above);
                 }
                 rows
             }
@@ -284,10 +284,7 @@ impl Pass<'_> {
 }
 
 /// A LATERAL derived table that names no column of its left side is a derived table.
-fn as_join(apply: Apply) -> Join {
-    let ApplyKind::Lateral { left, condition } = apply.kind else {
-        unreachable!("only a LATERAL derived table is a join")
-    };
+fn as_join(apply: Apply, left: bool, condition: Option<Expr>) -> Join {
     Join {
         kind: if left { JoinKind::Left } else { JoinKind::Inner },
         left: apply.input,
