@@ -15,7 +15,7 @@ use functions::Expr;
 use planner::logical::{ApplyKind, ColumnId, JoinKind, Logical};
 
 use crate::expr::{bare_column, replace_columns};
-use crate::physical::replace_in;
+use crate::physical::{ids, replace_in};
 
 /// What removed select lists computed, by column.
 type Made = HashMap<ColumnId, Expr>;
@@ -46,13 +46,15 @@ fn visit(rel: &mut Logical, position: Position, merged: &mut bool) -> Made {
             for (_, expr) in columns.iter_mut() {
                 replace_columns(expr, &mut |id, column| value(&below, id, column));
             }
+            let own = ids(input);
             let may_move = |expr: &Expr| match position {
                 Position::Fixed => false,
                 Position::Free => {
                     bare_column(expr).is_some()
                         || functions::is_deterministic(expr) && !functions::eval::assigns(expr)
                 }
-                Position::Nullable => bare_column(expr).is_some(),
+                // A column of rows outside is not NULL where these are missing.
+                Position::Nullable => bare_column(expr).is_some_and(|id| own.contains(&id)),
             };
             if position == Position::Fixed || !columns.iter().all(|(_, expr)| may_move(expr)) {
                 return Made::new();
