@@ -88,7 +88,7 @@ impl Builder<'_> {
         let columns = offsets(get, columns);
         let conjuncts = over_offsets(conjuncts, get);
         let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
-        if !expressions(&chosen.access).iter().any(|expr| names_left(expr)) {
+        if !expressions(&chosen.access).iter().any(names_left) {
             return Ok(None);
         }
         let keys = std::mem::take(&mut chosen.possible_keys);

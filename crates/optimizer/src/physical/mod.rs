@@ -191,11 +191,12 @@ impl<'a> Builder<'a> {
         self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
     }
 
-    /// Notes what could have served a table, for EXPLAIN. Of several choices for it the last one counts.
+    /// Notes what could have served a table, for EXPLAIN, in any of the plans that were compared.
     pub fn note_keys(&self, alias: &str, keys: Vec<String>) {
         let mut noted = self.possible_keys.borrow_mut();
         match noted.iter_mut().find(|(table, _)| table == alias) {
-            Some((_, known)) => *known = keys,
+            Some((_, known)) if known.len() < keys.len() => *known = keys,
+            Some(_) => {}
             None => noted.push((alias.to_owned(), keys)),
         }
     }
