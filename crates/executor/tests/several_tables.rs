@@ -191,8 +191,8 @@ fn for_update_locks_only_the_tables_it_names() {
 fn a_long_chain_of_set_operations_runs() {
     let db = db();
     let mut c = db.conn();
-    for (operator, expected) in [("union all", "200"), ("union", "200"), ("except", "1")] {
-        let selects: Vec<String> = (0..200).map(|n| format!("select {n} n")).collect();
+    for (operator, expected) in [("union all", "2000"), ("union", "2000"), ("except", "1")] {
+        let selects: Vec<String> = (0..2000).map(|n| format!("select {n} n")).collect();
         let sql = format!(
             "select count(*) from ({}) x",
             selects.join(&format!(" {operator} "))

@@ -218,6 +218,7 @@ fn results_are_remembered_by_the_values_taken() {
         kind: planner::plan::JoinKind::Inner,
         left: Box::new(values(&[INT], &numbers)),
         right: Box::new(values(&[INT], &numbers)),
+        right_rows: 0,
         keys: Vec::new(),
         residual: Some(call(
             "and",
@@ -330,6 +331,7 @@ fn what_takes_nothing_from_outside_is_made_once_for_all_runs() {
         kind: planner::plan::JoinKind::Inner,
         left: Box::new(values(&[INT], &numbers)),
         right: Box::new(values(&[INT], &numbers)),
+        right_rows: 0,
         keys: Vec::new(),
         residual: Some(equal(call("*", vec![column(0, INT), column(1, INT)]), int(499))),
     });
@@ -366,10 +368,22 @@ fn a_common_table_of_a_subquery_is_made_for_each_row() {
                 columns,
                 recursive: false,
             }),
+            right_rows: 0,
             keys: Vec::new(),
             residual: None,
         })),
     };
     let plan = apply(ApplyKind::Scalar, ints(&[&[Some(1)], &[Some(2)]]), with, true);
     assert_eq!(c.line(plan), "1 7 1, 2 7 2");
+}
+
+#[test]
+fn the_rows_before_one_that_fails_come_first() {
+    let db = db();
+    let mut c = db.conn();
+    // 2 has one row, 1 has two.
+    let input = || ints(&[&[Some(2)], &[Some(7)], &[Some(1)], &[Some(2)]]);
+    let plan = apply(ApplyKind::Scalar, input(), of_row(&c), true);
+    assert_eq!(c.line(limit(plan.clone(), 2)), "2 30 3, 7 NULL NULL");
+    assert_eq!(c.try_rel(limit(plan, 3)).unwrap_err().code, 1242);
 }

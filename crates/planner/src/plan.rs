@@ -5,6 +5,7 @@
 //! refers to a column of the Apply's input by [`Expr::Outer`].
 
 mod join;
+mod parallel;
 mod visit;
 
 use std::any::Any;

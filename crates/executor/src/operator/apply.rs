@@ -226,9 +226,13 @@ impl Partners for Correlated<'_> {
             } else {
                 page.room()
             };
-            match self.next_rows(&left, wanted, env)? {
-                Some(batch) => page.push_rows(row, batch),
-                None => self.row += 1,
+            match self.next_rows(&left, wanted, env) {
+                Ok(Some(batch)) => page.push_rows(row, batch),
+                Ok(None) => self.row += 1,
+                Err(error) => {
+                    page.fail(row, error);
+                    break;
+                }
             }
         }
         page.set_done(self.row);

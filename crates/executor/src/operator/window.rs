@@ -136,7 +136,8 @@ impl<'p> Window<'p> {
                 continues: number == 0 && same_as_before,
             });
         }
-        self.last_key = keys.iter().last().map(|key| key.data().to_vec());
+        let last = keys.num_rows().checked_sub(1);
+        self.last_key = last.map(|last| keys.row(last).data().to_vec());
         Ok(())
     }
 

@@ -129,7 +129,7 @@ impl<'a> Blocks<'a> {
             return;
         }
         self.source(source, id);
-        if let Some(row) = self.row(id, first) {
+        if let Some(row) = self.row(id, first).filter(|row| row.table.is_some()) {
             let extras = [
                 (
                     filtered && row.filtered.is_some() && !row.extra.contains(&"Using where"),

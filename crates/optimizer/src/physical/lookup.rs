@@ -59,6 +59,9 @@ impl Builder<'_> {
         left: &[ColumnId],
         columns: &[ColumnId],
     ) -> Result<Option<Lookup>> {
+        if self.is_analytical() {
+            return Ok(None);
+        }
         let mut conjuncts = Vec::new();
         if let Some(filter) = filter {
             into_conjuncts(filter.clone(), &mut conjuncts);
@@ -85,7 +88,7 @@ impl Builder<'_> {
         let columns = offsets(get, columns);
         let conjuncts = over_offsets(conjuncts, get);
         let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
-        if !expressions(&chosen.access).iter().any(|expr| names_left(expr)) {
+        if !expressions(&chosen.access).iter().any(names_left) {
             return Ok(None);
         }
         let keys = std::mem::take(&mut chosen.possible_keys);

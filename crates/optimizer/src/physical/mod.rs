@@ -44,12 +44,11 @@ pub struct Builder<'a> {
     /// Of each table, by its alias: the indexes that could serve.
     pub possible_keys: RefCell<Vec<(String, Vec<String>)>>,
     /// The next slot of an outer column.
-    slots: Cell<usize>,
+    pub slots: Cell<usize>,
     /// How many columns have been added to the statement's.
     added_columns: Cell<usize>,
-    /// Whether either executor can run the query.
-    pub free: Cell<bool>,
-    pub route: Cell<Route>,
+    /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
+    pub route: Cell<Option<Route>>,
     pub distinct: RefCell<DistinctValues>,
 }
 
@@ -112,8 +111,7 @@ impl<'a> Builder<'a> {
             possible_keys: RefCell::default(),
             slots: Cell::new(0),
             added_columns: Cell::new(0),
-            free: Cell::new(false),
-            route: Cell::new(crate::route::ONLY),
+            route: Cell::new(Some(crate::route::ONLY)),
             distinct: RefCell::default(),
         }
     }
@@ -193,11 +191,12 @@ impl<'a> Builder<'a> {
         self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
     }
 
-    /// Notes what could have served a table, for EXPLAIN. Of several choices for it the last one counts.
+    /// Notes what could have served a table, for EXPLAIN, in any of the plans that were compared.
     pub fn note_keys(&self, alias: &str, keys: Vec<String>) {
         let mut noted = self.possible_keys.borrow_mut();
         match noted.iter_mut().find(|(table, _)| table == alias) {
-            Some((_, known)) => *known = keys,
+            Some((_, known)) if known.len() < keys.len() => *known = keys,
+            Some(_) => {}
             None => noted.push((alias.to_owned(), keys)),
         }
     }

@@ -122,7 +122,7 @@ impl Pass<'_> {
                 keys,
             }),
             Logical::Distinct { input } => {
-                let below = take(&mut above, |condition| distinguishes_no_equals(condition));
+                let below = take(&mut above, distinguishes_no_equals);
                 let rel = Logical::Distinct {
                     input: Box::new(self.push(*input, below)?),
                 };

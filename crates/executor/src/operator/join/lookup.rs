@@ -197,8 +197,7 @@ impl Partners for LookupPartners<'_> {
                 (false, false) => self.find_ranges(page, found, &left, env)?,
             }
             // The pairs so far decide whether a row needs more.
-            let is_same_row = self.row == before.1;
-            if page.one_is_enough() && is_same_row || page.pairs() == before.0 && is_same_row {
+            if self.row == before.1 && (page.one_is_enough() || page.pairs() == before.0) {
                 break;
             }
         }

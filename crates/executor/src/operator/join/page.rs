@@ -2,7 +2,7 @@
 
 use arrow::compute;
 use arrow::record_batch::RecordBatch;
-use types::{Result, SqlType};
+use types::{Error, Result, SqlType};
 
 use super::Found;
 use crate::batch::{BATCH_BYTES, arrow_error, batch_bytes, schema_of};
@@ -19,6 +19,8 @@ pub(in crate::operator) struct Page {
     part_rows: usize,
     part_bytes: usize,
     done: usize,
+    /// What ended the page early. The rows before it still count.
+    failure: Option<Error>,
     limit: usize,
     one_is_enough: bool,
     has_condition: bool,
@@ -44,6 +46,7 @@ impl Page {
             part_rows: 0,
             part_bytes: 0,
             done: 0,
+            failure: None,
             limit,
             one_is_enough,
             has_condition,
@@ -100,6 +103,19 @@ impl Page {
 
     pub fn done(&self) -> usize {
         self.done
+    }
+
+    /// Ends the page: the left row `row` has failed. The rows before it come first, as they would without pages.
+    pub fn fail(&mut self, row: usize, error: Error) {
+        let pairs = self.left.partition_point(|left| (*left as usize) < row);
+        self.left.truncate(pairs);
+        self.right.truncate(pairs);
+        self.done = row;
+        self.failure = Some(error);
+    }
+
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
     }
 
     /// Pairs a left row with the row at a position of the right side.

@@ -9,7 +9,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr};
 use planner::plan::JoinKind;
-use types::{Result, SqlType};
+use types::{Error, Result, SqlType};
 
 use super::condition::Condition;
 use super::{Found, Page, Partners};
@@ -31,6 +31,8 @@ pub(in crate::operator) struct Pairing<'p, P> {
     ask: usize,
     ask_pairs: usize,
     rest: Option<RecordBatch>,
+    /// What a left row has failed with, after the rows of `rest`.
+    failure: Option<Error>,
 }
 
 /// Left rows whose partners are being found.
@@ -78,6 +80,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
             ask: 1,
             ask_pairs: 1,
             rest: None,
+            failure: None,
         }
     }
 
@@ -109,10 +112,10 @@ impl<'p, P: Partners> Pairing<'p, P> {
         Ok(true)
     }
 
-    /// The number of pairs that the next page may have, where each has about `row_bytes`.
+    /// The number of pairs that the next page may have.
     fn page_pairs(&mut self, wanted: usize) -> usize {
         match &self.condition {
-            Some(condition) if condition.one_by_one => return 1,
+            Some(condition) if condition.one_by_one => 1,
             Some(_) => {
                 let pairs = self.ask_pairs.max(wanted).min(BATCH_ROWS);
                 self.ask_pairs = pairs.saturating_mul(4).min(BATCH_ROWS);
@@ -132,6 +135,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
         let mut page = Page::new(&batch.rows, limit, is_enough, self.condition.is_some(), wanted);
         page.limit_bytes(batch.row_bytes + self.partners.row_bytes(), BATCH_BYTES);
         self.partners.find(&mut page, &batch.found, env)?;
+        self.failure = page.take_failure();
         let right = page.right_rows(&self.right_types)?;
         let truths = self.truths(&page, &right, env.eval())?;
         let Some(batch) = &mut self.batch else {
@@ -194,6 +198,9 @@ impl<P: Partners> Operator for Pairing<'_, P> {
                 let (now, later) = split(batch, wanted);
                 self.rest = later;
                 return Ok(Some(now));
+            }
+            if let Some(error) = self.failure.take() {
+                return Err(error);
             }
             env.check_interrupted()?;
             if self.batch.is_none() && !self.begin(env, wanted)? {
