@@ -20,12 +20,6 @@ use crate::error::carry;
 use crate::operators::{self, Aggregate, Plan, Translated};
 use crate::{expression, finite, grouping_key, tuple};
 
-/// Whether a function can be computed in parts that are merged, which is how it runs here.
-pub fn supports(function: AggregateFunction) -> bool {
-    use AggregateFunction::{AnyValue, Avg, Count, Max, Min, Sum};
-    matches!(function, Count | Sum | Avg | Min | Max | AnyValue)
-}
-
 /// Whether answers depend on the order of the input's rows, so that a column of their positions is wanted.
 pub fn takes_positions(keys: &[Expr], calls: &[AggregateCall]) -> bool {
     keys.iter().any(|key| comparable::differs(&key.ty()))

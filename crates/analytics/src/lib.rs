@@ -17,34 +17,35 @@ mod error;
 mod expression;
 mod finite;
 mod grouping_key;
+mod join;
+#[cfg(test)]
+mod join_shapes;
 mod limits;
 mod memory;
 mod operators;
+mod running;
 mod runtime;
 mod scan;
 #[cfg(test)]
 mod shapes;
+mod subqueries;
 mod translate;
 mod tuple;
 mod width;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ::memory::Refused;
 use arrow::record_batch::RecordBatch;
-use datafusion_execution::SendableRecordBatchStream;
-use datafusion_physical_plan::execute_stream;
 use executor::RowSink;
 use functions::EvalContext;
-use planner::plan::{Access, QueryPlan, Rel};
+use planner::plan::{QueryPlan, Rel};
 use types::Result;
 
 pub use limits::Limits;
 
 use crate::budget::Budget;
-use crate::limits::BatchSize;
-use crate::memory::QueryMemory;
+use crate::running::Running;
 
 /// What a query reads, and its limits.
 pub struct Source {
@@ -54,91 +55,68 @@ pub struct Source {
     pub interrupt: Arc<kv::Interrupt>,
 }
 
-/// Whether every operator of the plan can run here.
+/// Whether the plan can run here.
 pub fn supports(plan: &QueryPlan) -> bool {
-    plan.locking.is_none()
-        && plan.root.operators().all(|rel| match rel {
-            Rel::OneRow
-            | Rel::Virtual(_)
-            | Rel::Repeat { .. }
-            | Rel::Values { .. }
-            | Rel::Join(_)
-            | Rel::LookupJoin(_)
-            | Rel::Apply(_)
-            | Rel::Window { .. }
-            | Rel::SetOperation { .. }
-            | Rel::With { .. }
-            | Rel::Recursive { .. }
-            | Rel::CommonTable { .. } => false,
-            Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
-            // Other functions cannot be merged and run in `executor`.
-            Rel::Aggregate { aggregates, .. } => {
-                aggregates.iter().all(|call| aggregate::supports(call.function))
-            }
-            Rel::Filter { .. }
-            | Rel::Project { .. }
-            | Rel::Sort { .. }
-            | Rel::Limit { .. }
-            | Rel::Distinct { .. } => true,
-        })
+    plan.locking.is_none() && plan.root.runs_in_parallel()
 }
 
-/// Runs a query and passes its rows to `sink` as they come.
+/// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if it is too large,
+/// and no row has been passed on yet, the query starts anew with joins that spill.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
     eval: &Arc<EvalContext>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    let runtime = runtime::runtime()?;
+    let mut sink = Passed { sink, any: false };
+    let mut result = run(plan, source, eval, false, &mut sink);
+    let is_short =
+        |result: &datafusion_common::Result<()>| result.as_ref().is_err_and(error::is_short_of_memory);
+    if is_short(&result) && !sink.any && joins_by_keys(&plan.root) {
+        result = run(plan, source, eval, true, &mut sink);
+    }
+    if is_short(&result) {
+        source.limits.memory.count_refusal();
+    }
+    result.map_err(error::to_mysql)
+}
+
+fn run(
+    plan: &QueryPlan,
+    source: &Source,
+    eval: &Arc<EvalContext>,
+    spilling_joins: bool,
+    sink: &mut dyn RowSink,
+) -> datafusion_common::Result<()> {
+    let runtime = runtime::runtime().map_err(error::carry)?;
     // It waits on this thread: the runtime's threads are for queries that have their memory.
-    let memory = source.limits.memory;
     let budget = Budget::admit(&source.limits, &source.interrupt).map_err(|refused| {
         if refused == Refused::InUse {
-            memory.count_refusal();
+            source.limits.memory.count_refusal();
         }
-        executor::refused(refused)
+        error::carry(executor::refused(refused))
     })?;
-    let batch_bytes = budget.batch_bytes();
-    let result = runtime.block_on(async {
-        let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
-        let batches = BatchSize::of(row_bytes, batch_bytes);
-        let translated = translate::translate(&plan.root, source, eval, batches)?;
-        let sorts = operators::spilling_sorts(&translated)?;
-        let memory = QueryMemory::new(budget, sorts);
-        let context = runtime::context(&source.limits, batches.rows, memory)?;
-        let mut stream = execute_stream(translated, context)?;
-        while let Some(batch) = next_batch(&mut stream, eval).await? {
-            sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;
-        }
-        Ok(())
-    });
-    result.map_err(|error| {
-        if error::is_short_of_memory(&error) {
-            memory.count_refusal();
-        }
-        error::to_mysql(error)
+    runtime.block_on(async {
+        let running = Running::new(&plan.root, source, eval, budget, spilling_joins)?;
+        running.query(plan, sink).await
     })
 }
 
-/// The next batch. Every tenth of a second it checks whether the statement has been interrupted, so that KILL
-/// does not wait for a long aggregate's first row.
-async fn next_batch(
-    stream: &mut SendableRecordBatchStream,
-    eval: &EvalContext,
-) -> datafusion_common::Result<Option<RecordBatch>> {
-    use futures::StreamExt;
-    loop {
-        match tokio::time::timeout(Duration::from_millis(100), stream.next()).await {
-            Ok(batch) => return batch.transpose(),
-            Err(_) => eval.check_interrupted().map_err(error::carry)?,
-        }
-    }
+fn joins_by_keys(root: &Rel) -> bool {
+    let mut found = false;
+    root.walk(&mut |rel| found |= matches!(rel, Rel::Join(join) if !join.keys.is_empty()));
+    found
 }
 
-/// The columns of the result, without hidden ones. Their types are those of the plan's operators: a DECIMAL
-/// of the result may be text here.
-fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion_common::Result<RecordBatch> {
-    let shown: Vec<usize> = (0..plan.columns.len()).collect();
-    Ok(batch.project(&shown)?)
+/// Remembers whether any rows have been passed on.
+struct Passed<'a> {
+    sink: &'a mut dyn RowSink,
+    any: bool,
+}
+
+impl RowSink for Passed<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.any = true;
+        self.sink.batch(batch)
+    }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
@@ -36,9 +36,9 @@ impl Share {
 }
 
 /// A memory pool of DataFusion over the query's budget.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct QueryMemory {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
@@ -138,19 +138,23 @@ impl State {
 }
 
 impl QueryMemory {
-    /// `sorts`: how many sorts there will be, counting each partition's.
-    pub fn new(budget: Budget, sorts: usize) -> Self {
+    pub fn new(budget: Budget) -> Self {
         let state = State {
             budget,
-            sorts_to_come: sorts,
+            sorts_to_come: 0,
             spillers: 0,
             spillable: 0,
             unspillable: 0,
             sorts: HashMap::new(),
         };
         Self {
-            state: Mutex::new(state),
+            state: Arc::new(Mutex::new(state)),
         }
+    }
+
+    /// A plan will be run that has so many sorts, counting each partition's.
+    pub fn expect_sorts(&self, sorts: usize) {
+        self.state().sorts_to_come += sorts;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -239,7 +243,9 @@ mod tests {
     use super::*;
 
     fn pool(limit: usize, sorts: usize) -> Arc<dyn MemoryPool> {
-        Arc::new(QueryMemory::new(Budget::fixed(limit), sorts))
+        let memory = QueryMemory::new(Budget::fixed(limit));
+        memory.expect_sorts(sorts);
+        Arc::new(memory)
     }
 
     fn consumer(pool: &Arc<dyn MemoryPool>, name: &str, can_spill: bool) -> MemoryReservation {

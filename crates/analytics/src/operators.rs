@@ -3,6 +3,8 @@
 //! A plan's rows come in partitions, one for each thread. An operator that needs all rows at one place merges
 //! the partitions first.
 
+mod join;
+
 use std::sync::Arc;
 
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -19,6 +21,7 @@ use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr, remov
 use datafusion_physical_plan::repartition::RepartitionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion_physical_plan::union::UnionExec;
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
@@ -27,6 +30,8 @@ use functions::order::sort_options;
 
 use crate::accumulators;
 use crate::columns::{column_name, columns};
+
+pub use join::{JoinMethod, Sides, join};
 
 pub type Plan = Arc<dyn ExecutionPlan>;
 
@@ -72,6 +77,19 @@ pub fn filter(input: Plan, condition: PhysicalExprRef, batch_rows: usize) -> Res
             let filter = FilterExecBuilder::new(condition, input).with_batch_size(batch_rows);
             Ok(Arc::new(filter.build()?))
         }
+    }
+}
+
+/// The rows of the one input and those of the other.
+pub fn union(left: Plan, right: Plan) -> Result<Plan> {
+    UnionExec::try_new(vec![left, right])
+}
+
+/// Whether a plan has no rows whatever is stored.
+pub fn is_empty(plan: &Plan) -> bool {
+    match plan.downcast_ref::<ProjectionExec>() {
+        Some(projection) => is_empty(projection.input()),
+        None => plan.downcast_ref::<EmptyExec>().is_some(),
     }
 }
 

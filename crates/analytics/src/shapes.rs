@@ -29,7 +29,7 @@ impl PartitionStream for Nothing {
 }
 
 /// A scan of three integers in two partitions.
-fn scan() -> Plan {
+pub fn scan() -> Plan {
     let schema = schema_of([SqlType::BIGINT; 3]);
     let partition = || Arc::new(Nothing(schema.clone())) as Arc<dyn PartitionStream>;
     let partitions = vec![partition(), partition()];
@@ -37,7 +37,7 @@ fn scan() -> Plan {
 }
 
 /// The operators of a plan, from the top.
-fn shape(plan: &Plan) -> Vec<String> {
+pub fn shape(plan: &Plan) -> Vec<String> {
     let mut lines = vec![match plan.downcast_ref::<AggregateExec>() {
         Some(group) => {
             let functions: Vec<_> = group
@@ -89,7 +89,7 @@ fn distinct(column: usize) -> Aggregate {
     }
 }
 
-fn column(index: usize) -> Expr {
+pub fn column(index: usize) -> Expr {
     Expr::column(index, SqlType::BIGINT, true)
 }
 

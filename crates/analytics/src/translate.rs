@@ -1,11 +1,14 @@
 //! Our operators to DataFusion's.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use datafusion_common::Result;
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::Operator;
 use datafusion_physical_expr::PhysicalExprRef;
-use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal};
 use functions::{EvalContext, Expr};
+use planner::logical::SetOperator;
 use planner::plan::{Rel, SortKey};
 use types::{Error, Value};
 
@@ -13,17 +16,28 @@ use crate::columns::column_name;
 use crate::error::carry;
 use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
-use crate::{Source, aggregate, expression, grouping_key, scan};
+use crate::running::Running;
+use crate::subqueries::Subqueries;
+use crate::{Source, aggregate, expression, grouping_key, join, scan};
 
 /// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
 
+/// The bit of a position that says, outermost, of which input of a set operation a row is: its rows follow
+/// those of the other.
+const FIRST_INPUT_BIT: u32 = 62;
+/// Set operations within each other that have such a bit; further ones have no positions.
+const INPUT_BITS: u32 = 8;
+
 /// Translates a plan. Its rows come in any number of partitions.
-pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batches: BatchSize) -> Result<Plan> {
+pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &Subqueries) -> Result<Plan> {
     let translator = Translator {
-        source,
-        eval,
-        batches,
+        source: running.source,
+        eval: running.eval,
+        batches: running.batches,
+        spilling_joins: running.spilling_joins,
+        subqueries,
+        inside: Cell::new(0),
     };
     Ok(translator.rel(rel, false)?.plan)
 }
@@ -32,6 +46,10 @@ struct Translator<'a> {
     source: &'a Source,
     eval: &'a Arc<EvalContext>,
     batches: BatchSize,
+    spilling_joins: bool,
+    subqueries: &'a Subqueries,
+    /// How many set operations the operator is inside of.
+    inside: Cell<u32>,
 }
 
 impl Translator<'_> {
@@ -64,6 +82,21 @@ impl Translator<'_> {
                 Ok(unordered(aggregate::over(input, keys, aggregates, self.eval)?))
             }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
+            Rel::Join(join) => {
+                let left = self.rel(&join.left, positions)?;
+                let right = self.rel(&join.right, false)?;
+                join::over(left, right.plan, join, self.spilling_joins, self.eval)
+            }
+            Rel::Apply(apply) => {
+                let values = self.subqueries.values(apply)?;
+                self.with_columns(self.rel(&apply.input, positions)?, values)
+            }
+            Rel::SetOperation {
+                operator: SetOperator::Union,
+                all,
+                left,
+                right,
+            } => self.union(*all, left, right, positions),
             Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(
                 self.rel(input, false)?,
                 keys,
@@ -82,9 +115,7 @@ impl Translator<'_> {
             | Rel::Virtual(_)
             | Rel::Repeat { .. }
             | Rel::Values { .. }
-            | Rel::Join(_)
             | Rel::LookupJoin(_)
-            | Rel::Apply(_)
             | Rel::Window { .. }
             | Rel::SetOperation { .. }
             | Rel::With { .. }
@@ -106,15 +137,55 @@ impl Translator<'_> {
         Ok(Translated { plan, ..input })
     }
 
+    /// The input's columns and others. The position stays the last one.
+    fn with_columns(&self, input: Translated, mut others: Vec<PhysicalExprRef>) -> Result<Translated> {
+        let mut columns = input.columns();
+        let position = if input.positions { columns.pop() } else { None };
+        columns.append(&mut others);
+        columns.extend(position);
+        let plan = operators::project(input.plan, columns)?;
+        Ok(Translated { plan, ..input })
+    }
+
     /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without
     /// aggregates.
     fn distinct(&self, input: &Rel) -> Result<Plan> {
-        let column = |(index, ty)| Expr::column(index, ty, true);
-        let keys: Vec<Expr> = input.output_types().into_iter().enumerate().map(column).collect();
-        {
-            let positions = aggregate::takes_positions(&keys, &[]);
-            aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
+        let keys = all_columns(input);
+        let positions = aggregate::takes_positions(&keys, &[]);
+        aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
+    }
+
+    fn union(&self, all: bool, left: &Rel, right: &Rel, positions: bool) -> Result<Translated> {
+        let keys = all_columns(left);
+        let inside = self.inside.get();
+        let wanted = if all {
+            positions
+        } else {
+            aggregate::takes_positions(&keys, &[])
+        };
+        let positions = wanted && inside < INPUT_BITS;
+        self.inside.set(inside + 1);
+        let left = self.rel(left, positions)?;
+        let right = self.rel(right, positions)?;
+        self.inside.set(inside);
+        let (left, right) = match positions {
+            true => {
+                let bit = 1 << (FIRST_INPUT_BIT - inside);
+                (positioned(left, 0)?, positioned(right, bit)?)
+            }
+            false => (left, right),
+        };
+        let both = Translated {
+            plan: operators::union(left.plan, right.plan)?,
+            positions,
+        };
+        if all {
+            return Ok(both);
         }
+        Ok(Translated {
+            plan: aggregate::over(both, &keys, &[], self.eval)?,
+            positions: false,
+        })
     }
 
     /// Computed keys become columns first: a sort computes its keys more than once, and counts only the
@@ -159,6 +230,27 @@ impl Translator<'_> {
             other => Err(carry(Error::internal(format_args!("LIMIT of {other:?}")))),
         }
     }
+}
+
+/// An operator's columns.
+fn all_columns(rel: &Rel) -> Vec<Expr> {
+    let types = rel.output_types().into_iter().enumerate();
+    types.map(|(index, ty)| Expr::column(index, ty, true)).collect()
+}
+
+/// The rows with positions from `first` on. Rows without positions have all the same.
+fn positioned(input: Translated, first: u64) -> Result<Translated> {
+    let mut columns = input.columns();
+    let position = if input.positions { columns.pop() } else { None };
+    let first: PhysicalExprRef = Arc::new(Literal::new(ScalarValue::UInt64(Some(first))));
+    columns.push(match position {
+        Some(position) => Arc::new(BinaryExpr::new(position, Operator::Plus, first)),
+        None => first,
+    });
+    Ok(Translated {
+        plan: operators::project(input.plan, columns)?,
+        positions: true,
+    })
 }
 
 fn not_here() -> datafusion_common::DataFusionError {

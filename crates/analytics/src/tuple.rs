@@ -1,4 +1,4 @@
-//! Several values as one, for `COUNT(DISTINCT a, b)`. It is NULL if any of them is.
+//! Several values as one: for `COUNT(DISTINCT a, b)`, and for keys under which NULL is equal to NULL.
 
 use std::sync::Arc;
 
@@ -10,13 +10,20 @@ use datafusion_physical_expr::PhysicalExprRef;
 
 use crate::call::{Operation, call};
 
-/// Bytes that are equal if all of `values` are.
+/// Bytes that are equal if all of `values` are; NULL if any of them is.
 pub fn tuple(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
-    call(Tuple, values)
+    call(Tuple { with_nulls: false }, values)
+}
+
+/// Bytes that are equal if all of `values` are, NULL being equal to NULL. They are never NULL.
+pub fn with_nulls(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
+    call(Tuple { with_nulls: true }, values)
 }
 
 #[derive(Debug)]
-struct Tuple;
+struct Tuple {
+    with_nulls: bool,
+}
 
 impl Operation for Tuple {
     fn data_type(&self) -> DataType {
@@ -33,7 +40,7 @@ impl Operation for Tuple {
         let nulls: Vec<_> = columns.iter().filter_map(|c| c.logical_nulls()).collect();
         let mut tuples = BinaryBuilder::new();
         for (index, row) in rows.iter().enumerate() {
-            if nulls.iter().any(|n| n.is_null(index)) {
+            if !self.with_nulls && nulls.iter().any(|n| n.is_null(index)) {
                 tuples.append_null();
             } else {
                 tuples.append_value(row.as_ref());

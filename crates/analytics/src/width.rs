@@ -11,9 +11,10 @@ use crate::Source;
 /// How many rows are sampled. They are the table's first; the others are most likely similar.
 const SAMPLED_ROWS: usize = 16;
 
-/// Bytes of an average row of the table; 0 for rows that no table stores.
-pub fn row_bytes(rel: &Rel, source: &Source) -> Result<usize> {
-    rel.scan().map_or(Ok(0), |scan| sampled(scan, source))
+/// Bytes of an average row of all tables that a plan reads; of several tables together.
+pub fn row_bytes(root: &Rel, source: &Source) -> Result<usize> {
+    let scans = root.scans().into_iter();
+    scans.map(|scan| sampled(scan, source)).sum()
 }
 
 fn sampled(scan: &TableScan, source: &Source) -> Result<usize> {

@@ -100,6 +100,7 @@ impl Spec {
             kind: self.kind,
             left: Box::new(left),
             right: Box::new(right),
+            right_rows: 0,
             keys: vec![JoinKey {
                 left: column(0, INT),
                 right: column(self.column, INT),
@@ -116,6 +117,7 @@ impl Spec {
             kind: self.kind,
             left: Box::new(left),
             right: Box::new(right),
+            right_rows: 0,
             keys: Vec::new(),
             residual: Some(match self.condition() {
                 Some(residual) => call("and", vec![key, residual]),
@@ -403,6 +405,7 @@ fn text_keys_compare_by_their_collation() {
             kind,
             left: Box::new(texts(&[Some("a"), Some("Ä"), None, Some("b"), Some("x")])),
             right: Box::new(texts(&[Some("A"), Some("B"), Some("ä"), Some("c")])),
+            right_rows: 0,
             keys: vec![JoinKey {
                 left: column(0, text()),
                 right: column(0, text()),
@@ -450,6 +453,7 @@ fn marks_of_several_keys_are_null_only_where_no_key_differs() {
             kind: JoinKind::Mark,
             left: Box::new(slices(&left)),
             right: Box::new(slices(&right)),
+            right_rows: 0,
             keys,
             residual,
         })
@@ -481,6 +485,7 @@ fn a_join_without_a_condition_pairs_all_rows() {
             kind,
             left: Box::new(left),
             right: Box::new(right),
+            right_rows: 0,
             keys: Vec::new(),
             residual: None,
         })
@@ -598,6 +603,7 @@ fn what_a_join_holds_is_counted() {
             kind: JoinKind::Semi,
             left: Box::new(ints(&[&[Some(1)]])),
             right: Box::new(values(&[INT], &many)),
+            right_rows: 0,
             keys: keys.then_some(key).into_iter().collect(),
             residual: None,
         });

@@ -1,12 +1,17 @@
 //! Which executor runs a query. `analytics` needs a millisecond to start and reads in parallel: it gets what
 //! reads many rows.
+//!
+//! A query of one table is decided with the table's access path. For one of several tables both plans are
+//! made, as their operators differ: `analytics` reads whole tables and joins them by hash, `executor` may look
+//! rows up. The cheaper one is taken.
 
-use planner::logical::{Logical, LogicalQuery};
-use planner::plan::Route;
+use planner::logical::{Logical, SetOperator};
+use planner::plan::{Rel, Route};
+use types::Result;
 
 use crate::access::Chosen;
 use crate::limit::literal_count;
-use crate::physical::Want;
+use crate::physical::{Builder, Built, Want};
 use functions::Expr;
 use functions::aggregate::AggregateFunction;
 
@@ -17,41 +22,131 @@ pub const ONLY: Route = Route::Transactional;
 const ROWS_MIN: f64 = 10_000.0;
 /// So many rows can be read and sent off one by one.
 const SMALL_LIMIT: u64 = 1_000;
+/// Operators within each other: DataFusion walks over a plan by recursion, on threads with small stacks.
+const DEPTH_MAX: usize = 64;
+/// Microseconds that `analytics` takes to start.
+const START: f64 = 2_000.0;
+/// How many cores share the work there. It is not the number that the machine has, so that a plan is the same
+/// on all of them.
+const CORES: f64 = 2.0;
 
-/// Whether either executor can run a query: one that takes the rows of one stored table, as they are now, and
-/// neither locks them nor makes them one after the other.
-pub fn is_free(query: &LogicalQuery) -> bool {
-    let mut rel = &query.root;
-    let (mut groups, mut limits) = (0, 0);
-    loop {
-        rel = match rel {
-            Logical::Get(get) => {
-                return !get.table.is_virtual() && get.as_of.is_none() && get.locking.is_none();
-            }
-            Logical::Aggregate {
-                input, rollup: None, ..
-            } => {
-                groups += 1;
-                input
-            }
-            Logical::Limit { input, .. } => {
-                limits += 1;
-                if groups > 0 {
-                    return false;
-                }
-                input
-            }
-            Logical::Sort { .. } if groups > 0 || takes_first_rows(rel) => return false,
-            Logical::Filter { input, .. }
-            | Logical::Project { input, .. }
-            | Logical::Sort { input, .. }
-            | Logical::Distinct { input } => input,
-            _ => return false,
+impl Builder<'_> {
+    /// The plan of a query, and its executor. `free`: it may run in `analytics`.
+    pub fn routed(&self, root: Logical, want: Want, free: bool) -> Result<(Built, Route)> {
+        let rows = if free && can_run(&root, Place::default()) {
+            self.table_rows(&root)
+        } else {
+            Vec::new()
         };
-        if groups > 1 || limits > 1 {
-            return false;
+        match rows.as_slice() {
+            [] => self.built_for(ONLY, root, want),
+            [_] => {
+                self.route.set(self.env.route);
+                let built = self.build_exact(root, want)?;
+                Ok((built, self.route.get().unwrap_or(ONLY)))
+            }
+            several => self.cheaper(root, want, several.iter().sum()),
         }
     }
+
+    /// Whether the plan is made for `analytics`: from whole tables, without lookups.
+    pub fn is_analytical(&self) -> bool {
+        self.route.get() == Some(Route::Analytical)
+    }
+
+    /// `rows`: of all the tables that it reads.
+    fn cheaper(&self, root: Logical, want: Want, rows: f64) -> Result<(Built, Route)> {
+        let is_forced = self.env.route == Some(Route::Analytical);
+        if self.env.route == Some(Route::Transactional) || !is_forced && rows < ROWS_MIN {
+            return self.built_for(ONLY, root, want);
+        }
+        let analytical = self.built_for(Route::Analytical, root.clone(), want.clone())?;
+        let can_run = analytical.0.rel.runs_in_parallel();
+        if can_run && is_forced {
+            return Ok(analytical);
+        }
+        let transactional = self.built_for(ONLY, root, want)?;
+        let is_cheaper = START + analytical.0.cost / CORES < transactional.0.cost;
+        if can_run && is_cheaper && !ends_early(&transactional.0.rel) {
+            return Ok(analytical);
+        }
+        Ok(transactional)
+    }
+
+    fn built_for(&self, route: Route, root: Logical, want: Want) -> Result<(Built, Route)> {
+        self.route.set(Some(route));
+        self.slots.set(0);
+        Ok((self.build_exact(root, want)?, route))
+    }
+
+    /// The number of rows of each stored table that is read.
+    fn table_rows(&self, root: &Logical) -> Vec<f64> {
+        let mut rows = Vec::new();
+        root.walk(&mut |rel| {
+            if let Logical::Get(get) = rel {
+                rows.push((self.env.row_estimate)(get.table.id) as f64);
+            }
+        });
+        rows
+    }
+}
+
+/// What stands above an operator.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// It takes all rows, of which none is the first.
+    gathers: bool,
+    limits: bool,
+    /// How many operators stand above.
+    depth: usize,
+}
+
+/// Whether a query may run in `analytics`: it takes the rows of stored tables, as they are now, and neither
+/// locks them nor makes them one after the other. Its plan must be looked at as well
+/// ([`Rel::runs_in_parallel`]).
+fn can_run(rel: &Logical, mut place: Place) -> bool {
+    place.depth += 1;
+    if place.depth > DEPTH_MAX {
+        return false;
+    }
+    let below = match rel {
+        Logical::Get(get) => {
+            return !get.table.is_virtual() && get.as_of.is_none() && get.locking.is_none();
+        }
+        Logical::Filter { .. } | Logical::Project { .. } | Logical::Distinct { .. } => place,
+        Logical::Sort { .. } if place.gathers || takes_first_rows(rel) => return false,
+        Logical::Limit { .. } if place.gathers || place.limits => return false,
+        Logical::Sort { .. } => place,
+        Logical::Limit { .. } => Place {
+            limits: true,
+            ..place
+        },
+        Logical::Aggregate {
+            aggregates,
+            rollup: None,
+            ..
+        } if aggregates.iter().all(|(_, call)| call.function.is_mergeable()) => Place {
+            gathers: true,
+            ..place
+        },
+        Logical::Join(_) => Place {
+            gathers: true,
+            ..place
+        },
+        Logical::SetOperation(operation) if operation.operator == SetOperator::Union => Place {
+            gathers: true,
+            ..place
+        },
+        Logical::Apply(apply) => {
+            let inside = Place {
+                depth: place.depth,
+                ..Place::default()
+            };
+            return can_run(&apply.input, place) && can_run(&apply.subquery, inside);
+        }
+        _ => return false,
+    };
+    rel.inputs().into_iter().all(|input| can_run(input, below))
 }
 
 /// DISTINCT that is ordered by columns which it does not show: by those of the first of equal rows. Read in
@@ -81,8 +176,9 @@ fn takes_first_rows(sort: &Logical) -> bool {
     !groups.is_empty() && any_values && keys.iter().any(|key| is_first(&key.expr))
 }
 
-/// The executor of a query that either of them can run. `sorts`: rows still have to be brought into order.
-pub fn of(want: &Want, chosen: &Chosen, sorts: bool) -> Route {
+/// The executor of a query that reads one table, and that either of them can run. `sorts`: rows still have to
+/// be brought into order.
+pub fn of_table(want: &Want, chosen: &Chosen, sorts: bool) -> Route {
     // Rows that come in order can be sent off as they come; read in parallel they would have to be sorted.
     let ends_early = want.ends_early && !sorts && chosen.residual.is_empty();
     if !chosen.wide || chosen.rows < ROWS_MIN || chosen.ordered || ends_early {
@@ -94,4 +190,26 @@ pub fn of(want: &Want, chosen: &Chosen, sorts: bool) -> Route {
 /// Whether a LIMIT ends a scan after a few rows.
 pub fn is_small(count: Option<&Expr>) -> bool {
     count.is_some_and(|count| literal_count(count).is_none_or(|count| count <= SMALL_LIMIT))
+}
+
+/// Whether a small LIMIT ends a plan after a few rows of its first table: nothing in between gathers rows, or
+/// leaves them out by a condition.
+fn ends_early(rel: &Rel) -> bool {
+    match rel {
+        Rel::Limit { input, count, .. } if is_small(count.as_ref()) => passes_on(input),
+        Rel::Limit { input, .. } | Rel::Project { input, .. } => ends_early(input),
+        _ => false,
+    }
+}
+
+/// Whether rows are sent off as they are read. The right side of a join must be found by a lookup, as it would
+/// have to be read first.
+fn passes_on(rel: &Rel) -> bool {
+    match rel {
+        Rel::Scan(scan) => scan.filter.is_none(),
+        Rel::Project { input, .. } | Rel::Limit { input, .. } => passes_on(input),
+        Rel::LookupJoin(join) => passes_on(&join.left),
+        Rel::SetOperation { all: true, left, .. } => passes_on(left),
+        _ => false,
+    }
 }

@@ -19,7 +19,7 @@ impl Builder<'_> {
     pub fn statement(&self, statement: LogicalStatement) -> Result<Plan> {
         Ok(match statement {
             LogicalStatement::Query(query) => {
-                let free = route::is_free(&query) && !self.env.assigns;
+                let free = !self.env.assigns;
                 Plan::Query(self.query(query, free)?)
             }
             LogicalStatement::Insert(insert) => Plan::Insert(InsertPlan {
@@ -78,8 +78,7 @@ impl Builder<'_> {
         };
         rules::apply_all(&mut query, self.env)?;
         self.learn(&query.root);
-        self.free.set(false);
-        self.route.set(route::ONLY);
+        self.route.set(Some(route::ONLY));
         let layout = query.output.clone();
         let built = self.build_exact(query.root, Want::of(query.output))?;
         let position = |id: ColumnId| {
@@ -125,18 +124,16 @@ impl Builder<'_> {
         })
     }
 
-    /// `free`: either executor can run it.
+    /// `free`: it may run in `analytics`.
     fn query(&self, mut query: LogicalQuery, free: bool) -> Result<QueryPlan> {
         rules::apply_all(&mut query, self.env)?;
         self.learn(&query.root);
-        self.free.set(free);
-        self.route.set(route::ONLY);
-        let built = self.build_exact(query.root, Want::of(query.output))?;
+        let (built, route) = self.routed(query.root, Want::of(query.output), free)?;
         Ok(QueryPlan {
             locking: strongest_lock(&built.rel),
             root: built.rel,
             columns: query.columns,
-            route: self.route.get(),
+            route,
             limit_of_output: query.limit_of_output,
             max_execution: query.max_execution,
         })

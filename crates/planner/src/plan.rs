@@ -5,6 +5,7 @@
 //! refers to a column of the Apply's input by [`Expr::Outer`].
 
 mod join;
+mod parallel;
 mod visit;
 
 use std::any::Any;
@@ -81,6 +82,8 @@ pub struct ResultColumn {
     pub auto_increment: bool,
     pub no_default: bool,
     pub on_update_now: bool,
+    /// It has no table, but comes from a temporary one: it is announced as columns of tables are.
+    pub is_stored: bool,
 }
 
 /// `FOR UPDATE`, `FOR SHARE`.

@@ -29,7 +29,7 @@ impl<'a> From<&'a [ResultColumn]> for Columns<'a> {
 
 /// `results`: the collation of `@@character_set_results`.
 pub fn definition(column: &ResultColumn, results: Option<Collation>) -> ColumnDefinition<'_> {
-    let mut definition = if column.original_name.is_empty() {
+    let mut definition = if column.original_name.is_empty() && !column.is_stored {
         ColumnDefinition::of_expression(&column.name, &column.ty, column.nullable, results)
     } else {
         ColumnDefinition::of_type(&column.name, &column.ty, column.nullable, results)

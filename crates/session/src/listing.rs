@@ -58,6 +58,7 @@ impl Listing {
             auto_increment: false,
             no_default: false,
             on_update_now: false,
+            is_stored: false,
         };
         self.columns.iter().map(column).collect()
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use mysql::Opts;
 
+use stemdb_tests::agree::Several;
 use stemdb_tests::clients::CLIENTS;
 use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
@@ -58,8 +59,8 @@ enum Command {
     Sql(SqlArgs),
     /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
     Concurrency,
-    /// Random queries, which both executors must answer alike.
-    Agree,
+    /// Random queries, which both executors must answer alike, and MySQL where it runs.
+    Agree(AgreeArgs),
     /// Commands and packets that clients rarely or never send.
     Protocol,
     /// The `mysql` crate.
@@ -93,6 +94,32 @@ struct SqlArgs {
     route: Vec<Route>,
     /// Only scripts whose path contains one of these.
     filters: Vec<String>,
+}
+
+#[derive(Args)]
+struct AgreeArgs {
+    /// A running MySQL, which must answer the queries over several tables alike:
+    /// mysql://root@127.0.0.1:3306
+    #[arg(long)]
+    judge: Option<String>,
+    /// Of the queries over several tables.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many schemas they are made for.
+    #[arg(long)]
+    rounds: Option<u64>,
+}
+
+impl AgreeArgs {
+    fn several(&self) -> Result<Several, String> {
+        let usual = Several::default();
+        let judge = self.judge.as_deref().map(Opts::from_url).transpose();
+        Ok(Several {
+            judge: judge.map_err(|e| e.to_string())?,
+            seed: self.seed.unwrap_or(usual.seed),
+            rounds: self.rounds.unwrap_or(usual.rounds),
+        })
+    }
 }
 
 #[derive(Args)]
@@ -141,7 +168,12 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
     match command {
         Command::Sql(args) => on_a_server(target, report, |address, report| sql(args, address, report))?,
         Command::Concurrency => on_a_server(target, report, concurrency::check)?,
-        Command::Agree => on_a_server(target, report, agree::check)?,
+        Command::Agree(args) => {
+            let several = args.several()?;
+            on_a_server(target, report, |address, report| {
+                agree::check(address, &several, report);
+            })?;
+        }
         Command::Protocol => on_a_server(target, report, protocol::check)?,
         Command::RustClient => on_a_server(target, report, rust_client::check)?,
         Command::Clients(args) => {
@@ -166,7 +198,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             rust_client::check(&server.address, report);
             protocol::check(&server.address, report);
             concurrency::check(&server.address, report);
-            agree::check(&server.address, report);
+            agree::check(&server.address, &Several::default(), report);
             clients(&[], &server.address, report)?;
             server.end(report);
             lifecycle::check(&target.program()?, report);

@@ -140,6 +140,7 @@ pub fn query(root: Rel) -> Plan {
         auto_increment: false,
         no_default: false,
         on_update_now: false,
+        is_stored: false,
     };
     let columns = root.output_types().into_iter().map(column).collect();
     let locking = root.scans().iter().find_map(|scan| scan.locking);

@@ -35,6 +35,14 @@ pub enum AggregateFunction {
 }
 
 impl AggregateFunction {
+    /// Whether it can be computed of parts of a group, whose results are merged.
+    pub fn is_mergeable(self) -> bool {
+        matches!(
+            self,
+            Self::Count | Self::Sum | Self::Avg | Self::Min | Self::Max | Self::AnyValue
+        )
+    }
+
     /// By lower-case SQL name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {

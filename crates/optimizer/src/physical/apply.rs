@@ -126,7 +126,8 @@ impl Builder<'_> {
         let columns = ids(&groups);
         let groups = self.build(groups, &Want::of(columns))?;
         let parts = split(conditions, &input.layout, &groups.layout);
-        if !parts.residual.is_empty() || cost_of_reading(&input, &groups, &parts) >= cost_of_runs {
+        let is_cheaper = self.is_analytical() || cost_of_reading(&input, &groups, &parts) < cost_of_runs;
+        if !parts.residual.is_empty() || !is_cheaper {
             return Ok(Err(input));
         }
         let rows = input.rows;
@@ -163,7 +164,7 @@ impl Builder<'_> {
         conditions: &[Expr],
         left_ids: &[ColumnId],
     ) -> Result<Option<SemiByRows>> {
-        if !conditions.iter().all(functions::is_deterministic) {
+        if self.is_analytical() || !conditions.iter().all(functions::is_deterministic) {
             return Ok(None);
         }
         let mut subquery = crate::rules::filtered(right, conditions.to_vec(), self.env)?;

@@ -48,7 +48,7 @@ impl Builder<'_> {
             || !gate.constant.is_empty()
             || get.locking.is_some()
             || get.table.is_virtual()
-            || self.env.route == Some(Route::Analytical) && self.free.get()
+            || self.route.get() == Some(Route::Analytical)
         {
             return Ok(None);
         }

@@ -111,6 +111,7 @@ impl Builder<'_> {
                 kind,
                 left: Box::new(left.rel),
                 right: Box::new(right.rel),
+                right_rows: right.rows as u64,
                 keys,
                 residual,
             }),

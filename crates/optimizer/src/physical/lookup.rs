@@ -59,6 +59,9 @@ impl Builder<'_> {
         left: &[ColumnId],
         columns: &[ColumnId],
     ) -> Result<Option<Lookup>> {
+        if self.is_analytical() {
+            return Ok(None);
+        }
         let mut conjuncts = Vec::new();
         if let Some(filter) = filter {
             into_conjuncts(filter.clone(), &mut conjuncts);

@@ -44,12 +44,11 @@ pub struct Builder<'a> {
     /// Of each table, by its alias: the indexes that could serve.
     pub possible_keys: RefCell<Vec<(String, Vec<String>)>>,
     /// The next slot of an outer column.
-    slots: Cell<usize>,
+    pub slots: Cell<usize>,
     /// How many columns have been added to the statement's.
     added_columns: Cell<usize>,
-    /// Whether either executor can run the query.
-    pub free: Cell<bool>,
-    pub route: Cell<Route>,
+    /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
+    pub route: Cell<Option<Route>>,
     pub distinct: RefCell<DistinctValues>,
 }
 
@@ -112,8 +111,7 @@ impl<'a> Builder<'a> {
             possible_keys: RefCell::default(),
             slots: Cell::new(0),
             added_columns: Cell::new(0),
-            free: Cell::new(false),
-            route: Cell::new(crate::route::ONLY),
+            route: Cell::new(Some(crate::route::ONLY)),
             distinct: RefCell::default(),
         }
     }

@@ -63,12 +63,11 @@ impl Builder<'_> {
         let mut chosen = access::choose(&request)?;
         self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
         let sorts = want.sorts() && !chosen.ordered;
-        let route = match self.env.route {
-            _ if !self.free.get() => route::ONLY,
-            Some(route) => route,
-            None => route::of(want, &chosen, sorts),
-        };
-        self.route.set(route);
+        let route = self
+            .route
+            .get()
+            .unwrap_or_else(|| route::of_table(want, &chosen, sorts));
+        self.route.set(Some(route));
         if route == Route::Analytical {
             // A parallel scan has no order: a query that needs one has to sort.
             request.order.clear();

@@ -19,7 +19,7 @@ pub fn inline(rel: &mut Logical) {
     let Logical::With { id, definition, body } = rel else {
         return;
     };
-    if matches!(**definition, Logical::Recursive(_)) || !is_deterministic(definition) {
+    if is_recursion(definition) || !is_deterministic(definition) {
         return;
     }
     match uses(body, *id) {
@@ -30,6 +30,14 @@ pub fn inline(rel: &mut Logical) {
             *rel = replace(body, Logical::OneRow);
         }
         _ => {}
+    }
+}
+
+/// Whether a definition is a recursion, which a LIMIT may end.
+fn is_recursion(definition: &Logical) -> bool {
+    match definition {
+        Logical::Limit { input, .. } => is_recursion(input),
+        other => matches!(other, Logical::Recursive(_)),
     }
 }
 

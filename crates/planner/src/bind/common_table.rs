@@ -3,7 +3,7 @@
 //! Source: manual 13.2.20 "WITH (Common Table Expressions)".
 
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SetOperand, TableRef};
-use types::{Error, Result, SqlType};
+use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::from::named_columns;
@@ -19,6 +19,8 @@ pub struct KnownTable {
     columns: Vec<RelationColumn>,
     /// Its recursion is being bound: the name means the rows of the round before.
     recursive: bool,
+    /// What is wrong with the definition, which counts only where it is used.
+    error: Option<Error>,
 }
 
 impl Binder<'_> {
@@ -28,10 +30,13 @@ impl Binder<'_> {
             return Ok(None);
         }
         let known = self.common_tables.borrow();
-        let is_named = |known: &&KnownTable| known.name.eq_ignore_ascii_case(&table.name.name);
+        let is_named = |known: &&KnownTable| known.name == table.name.name;
         let Some(found) = known.iter().rev().find(is_named) else {
             return Ok(None);
         };
+        if let Some(error) = &found.error {
+            return Err(error.clone());
+        }
         if table.as_of.is_some() {
             return Err(Error::not_supported(
                 "AS OF TIMESTAMP of a common table expression",
@@ -67,7 +72,20 @@ impl Binder<'_> {
         self.derived_depth.set(self.derived_depth.get() + 1);
         let defined = self.definition_of(id, table, recursive, place);
         self.derived_depth.set(self.derived_depth.get() - 1);
-        Ok((id, defined?))
+        let definition = match defined {
+            Ok(definition) => definition,
+            Err(error) => {
+                self.common_tables.borrow_mut().push(KnownTable {
+                    name: table.name.clone(),
+                    id,
+                    columns: Vec::new(),
+                    recursive: false,
+                    error: Some(error),
+                });
+                Logical::OneRow
+            }
+        };
+        Ok((id, definition))
     }
 
     fn definition_of(
@@ -106,6 +124,7 @@ impl Binder<'_> {
             id,
             columns,
             recursive,
+            error: None,
         });
     }
 
@@ -148,7 +167,11 @@ impl Binder<'_> {
             return Err(needs_seed(name));
         }
         let seed = self.parts(Some(first), seed_parts, place)?;
-        let types: Vec<SqlType> = seed.columns.iter().map(|column| column.ty).collect();
+        let types = seed.columns.iter().map(|column| match column.ty.kind {
+            TypeKind::Null => SqlType::varchar(u32::MAX / 4, self.types.collation),
+            _ => column.ty,
+        });
+        let types: Vec<SqlType> = types.collect();
         let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
         for column in &mut columns {
             column.nullable = true;
@@ -246,7 +269,7 @@ fn select_mentions(select: &Select, name: &str) -> bool {
 
 fn table_mentions(table: &TableRef, name: &str) -> bool {
     match table {
-        TableRef::Table(table) => table.name.database.is_none() && table.name.name.eq_ignore_ascii_case(name),
+        TableRef::Table(table) => table.name.database.is_none() && table.name.name == name,
         TableRef::Derived(derived) => mentions(&derived.query, name),
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),

@@ -522,6 +522,7 @@ impl Binder<'_> {
     /// The result of a call. It is one of the query around if its arguments name columns of that alone.
     fn add_aggregate(&self, call: AggregateCall, context: &Context<'_>) -> Result<Expr> {
         if let Some(outer) = context.outer
+            && outer.aggregates.is_some()
             && is_about_outer(&call, context.first_own)
         {
             return self.add_aggregate(call, outer);

@@ -1,5 +1,6 @@
 //! FROM: tables, derived tables and joins, as operators and as the names they bring.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use functions::Expr;
@@ -44,9 +45,11 @@ pub struct FromPlace<'a> {
 pub struct From {
     pub rel: Logical,
     pub scope: Scope,
-    /// Conditions that hold for all rows, or that decide which row of the inner side belongs to one of the
-    /// outer side.
+    /// Conditions that hold for all rows.
     pub equalities: Vec<Expr>,
+    /// Conditions of outer joins, which decide the row of the inner side that belongs to one of the outer
+    /// side; and the relations of the inner side, by position.
+    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// It names columns of the relations to the left.
     pub lateral: bool,
 }
@@ -77,6 +80,7 @@ impl Binder<'_> {
             rel: Logical::OneRow,
             scope: Scope::default(),
             equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             lateral: false,
         });
         if from.scope.relations.len() > TABLES_MAX {
@@ -199,6 +203,7 @@ impl Binder<'_> {
                     scope: left,
                     clause: FROM_CLAUSE,
                     outer: place.outer,
+                    in_aggregate: false,
                 };
                 let context = Context::of(&names);
                 let query = self.query(&table.query, Some(&context))?;
@@ -253,6 +258,7 @@ impl Binder<'_> {
         }
         let names = match condition {
             JoinCondition::Using(names) => names.clone(),
+            JoinCondition::Natural if kind == WrittenKind::Right => common_names(&right.scope, &left.scope),
             JoinCondition::Natural => common_names(&left.scope, &right.scope),
             JoinCondition::None | JoinCondition::On(_) => Vec::new(),
         };
@@ -263,10 +269,14 @@ impl Binder<'_> {
                 column_named(&left.scope, &name)?,
                 column_named(&right.scope, &name)?,
             );
+            if pairs.contains(&pair) {
+                continue;
+            }
             let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
         }
+        let shift = left.scope.relations.len();
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
         let scope = left
             .scope
@@ -277,6 +287,7 @@ impl Binder<'_> {
                 scope: &scope,
                 clause: ON_CLAUSE,
                 outer,
+                in_aggregate: false,
             };
             let context = Context {
                 subqueries: Some(&subqueries),
@@ -287,8 +298,25 @@ impl Binder<'_> {
         }
         let condition = self.all(conditions)?;
         let mut equalities = left.equalities;
-        equalities.append(&mut right.equalities);
-        equalities.extend(condition.clone());
+        let mut outer_equalities = left.outer_equalities;
+        let shifted = |(on, inner): (Expr, Range<usize>)| (on, inner.start + shift..inner.end + shift);
+        outer_equalities.extend(right.outer_equalities.into_iter().map(shifted));
+        match (kind, &condition) {
+            (WrittenKind::Inner | WrittenKind::Straight, on) => {
+                equalities.append(&mut right.equalities);
+                equalities.extend(on.clone());
+            }
+            (WrittenKind::Left, on) => {
+                let inner = shift..scope.relations.len();
+                let all = right.equalities.drain(..).chain(on.clone());
+                outer_equalities.extend(all.map(|on| (on, inner.clone())));
+            }
+            (WrittenKind::Right, on) => {
+                let all = equalities.drain(..).chain(on.clone());
+                outer_equalities.extend(all.map(|on| (on, 0..shift)));
+                equalities.append(&mut right.equalities);
+            }
+        }
         let rel = joined_rows(
             left.rel,
             right.rel,
@@ -303,6 +331,7 @@ impl Binder<'_> {
             rel,
             scope,
             equalities,
+            outer_equalities,
             lateral: left.lateral || right.lateral,
         })
     }
@@ -394,6 +423,7 @@ impl From {
             rel,
             scope: Scope::of(relation),
             equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             lateral: false,
         }
     }
@@ -418,17 +448,23 @@ impl Scope {
             pairs => {
                 let none = Vec::new();
                 let pairs = pairs.unwrap_or(&none);
-                let (left_all, right_all) = (self.all(), right.all());
-                let left_rest = left_all
-                    .into_iter()
+                let (all_of_left, right_all) = (self.all(), right.all());
+                let left_rest = all_of_left
+                    .iter()
+                    .copied()
                     .filter(|column| !pairs.iter().any(|(l, _)| l == column));
                 let right_rest = right_all
                     .iter()
                     .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
                     .map(shifted);
-                let common = pairs
-                    .iter()
-                    .map(|(l, r)| if from_right { shifted(r) } else { *l });
+                // They come in the order of the table that they are taken from.
+                let of_left = |column: &&ColumnRef| pairs.iter().any(|(l, _)| l == *column);
+                let of_right = |column: &&ColumnRef| pairs.iter().any(|(_, r)| r == *column);
+                let common: Vec<ColumnRef> = match from_right {
+                    true => right_all.iter().filter(of_right).map(shifted).collect(),
+                    false => all_of_left.iter().filter(of_left).copied().collect(),
+                };
+                let common = common.into_iter();
                 Some(match from_right {
                     true => common.chain(right_rest).chain(left_rest).collect(),
                     false => common.chain(left_rest).chain(right_rest).collect(),
@@ -478,9 +514,7 @@ fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
 fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
     let database = |relation: &Relation| relation.table().map(|table| table.database.clone());
     for relation in &right.relations {
-        let same = |other: &&Relation| {
-            other.alias.eq_ignore_ascii_case(&relation.alias) && database(other) == database(relation)
-        };
+        let same = |other: &&Relation| other.alias == relation.alias && database(other) == database(relation);
         if left.relations.iter().any(|other| same(&other)) {
             return Err(Error::new(
                 errno::ER_NONUNIQ_TABLE,

@@ -5,6 +5,7 @@
 //! it is a GROUP BY expression itself or all its columns are determined. Source: manual 12.20.3 and 12.20.4.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use functions::Expr;
 use schema::model::{IndexPart, SchemaState, Table};
@@ -28,6 +29,7 @@ impl Binder<'_> {
                 check_grouping_calls(&item.expr, block)?;
                 check(&item.expr, &determined, block, "SELECT list", position)?;
             }
+            check_windows(block, &determined)?;
             // One row needs no order.
             if !block.keys.is_empty() {
                 for (position, key) in block.order_by.iter().enumerate() {
@@ -40,6 +42,32 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// What windows of a grouped query read has one value per group as well.
+fn check_windows(block: &BoundBlock, determined: &HashSet<ColumnId>) -> Result<()> {
+    for pending in block.windows.borrow().iter() {
+        let window = &pending.window;
+        let order = window.order_by.iter().map(|key| &key.expr);
+        for (position, expr) in window.partition_by.iter().chain(order).enumerate() {
+            let place = "PARTITION BY or ORDER BY clause of window '<unnamed window>'";
+            check(expr, determined, block, place, position)?;
+        }
+    }
+    for (position, item) in block.items.iter().enumerate() {
+        let named = columns_of(&item.expr);
+        let windows = block.windows.borrow();
+        for pending in windows.iter().filter(|pending| named.contains(&pending.id)) {
+            let mut result = Ok(());
+            pending.call.expressions(&mut |arg| {
+                if result.is_ok() {
+                    result = check(arg, determined, block, "SELECT list", position);
+                }
+            });
+            result?;
+        }
+    }
+    Ok(())
 }
 
 /// What GROUPING() is asked about has to be a key.
@@ -168,8 +196,10 @@ const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", 
 pub struct Grouping<'a> {
     pub scope: &'a Scope,
     pub keys: &'a [Expr],
-    /// Conditions of WHERE and of joins.
+    /// Conditions of WHERE and of inner joins.
     pub conditions: Vec<&'a Expr>,
+    /// Those of outer joins, which decide columns of the inner side alone: these relations.
+    pub outer_conditions: &'a [(Expr, Range<usize>)],
 }
 
 impl Grouping<'_> {
@@ -193,6 +223,16 @@ impl Grouping<'_> {
                 equalities.extend([(left, right), (right, left)]);
             }
         }
+        let mut outer_equalities: Vec<(&Expr, &Expr, &Range<usize>)> = Vec::new();
+        for (condition, inner) in self.outer_conditions {
+            for conjunct in conjuncts(Some(condition)) {
+                if let Expr::Call { function, args, .. } = conjunct
+                    && let ("=", [left, right]) = (function.0.name, args.as_slice())
+                {
+                    outer_equalities.extend([(left, right, inner), (right, left, inner)]);
+                }
+            }
+        }
         // A column of a query around has one value.
         let is_given = |expr: &Expr| columns_of(expr).iter().all(|id| !self.scope.owns(*id));
         loop {
@@ -203,6 +243,17 @@ impl Grouping<'_> {
                     |column| !self.scope.owns(column) || determined.contains(&column),
                 );
                 if let (Some(column), true) = (column_of(left), known) {
+                    determined.insert(column);
+                }
+            }
+            for (left, right, inner) in &outer_equalities {
+                let known = column_of(right).is_some_and(|column| determined.contains(&column));
+                let is_inner = |column: &ColumnId| {
+                    self.scope
+                        .of_id(*column)
+                        .is_some_and(|of| inner.contains(&of.relation))
+                };
+                if let (Some(column), true) = (column_of(left).filter(is_inner), known) {
                     determined.insert(column);
                 }
             }

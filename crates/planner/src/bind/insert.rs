@@ -83,6 +83,7 @@ impl Binder<'_> {
             scope: &scope,
             clause: FIELD_LIST,
             outer: None,
+            in_aggregate: false,
         };
         let mut bound = Vec::with_capacity(rows.len());
         let mut subqueries = Vec::with_capacity(rows.len());
@@ -152,6 +153,7 @@ impl Binder<'_> {
                 limit_of_output: None,
                 max_execution: None,
                 in_order: false,
+                is_merged: false,
                 block: None,
             });
         }

@@ -115,6 +115,8 @@ pub(crate) struct Binder<'a> {
     pub accesses: Accesses,
     /// The ids of the tables that the statement writes to.
     written: RefCell<Vec<i64>>,
+    /// How many queries are around what is being bound.
+    query_depth: Cell<usize>,
     /// How many derived tables and common table expressions are around what is being bound.
     derived_depth: Cell<usize>,
     /// How many columns and common table expressions have an id.
@@ -135,6 +137,7 @@ impl<'a> Binder<'a> {
             assigns: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
+            query_depth: Cell::new(0),
             derived_depth: Cell::new(0),
             columns: Cell::new(0),
             table_expressions: Cell::new(0),

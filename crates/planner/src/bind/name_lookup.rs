@@ -107,7 +107,6 @@ impl Names for ItemsAndKeys<'_, '_> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
-            Err(ambiguous) if item.is_none() => return Err(ambiguous),
             Err(_) => None,
         };
         let key = column

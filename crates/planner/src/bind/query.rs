@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use functions::Expr;
 use syntax::ast::{self, ColumnName, Limit, NumberText, OrderItem, Query, QueryBody, SetOperand};
-use types::{Error, Result, SqlType, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::block::Block;
@@ -13,11 +13,13 @@ use super::limit::BoundLimit;
 use super::output::Item;
 use super::scope::{Names, ORDER_CLAUSE, RelationColumn, Scope, ambiguous_column, full_name, unknown_column};
 use super::subquery::Subqueries;
-use crate::errno::{ER_TABLENAME_NOT_ALLOWED_HERE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT};
 use crate::logical::{
     Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator,
 };
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
+
+/// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
+const NESTING_MAX: usize = 63;
 
 /// A query whose names are resolved.
 pub struct BoundQuery {
@@ -28,6 +30,8 @@ pub struct BoundQuery {
     pub max_execution: Option<Duration>,
     /// See [`LogicalQuery::in_order`].
     pub in_order: bool,
+    /// A block that MySQL merges into the query around it: its columns are announced as those of its tables.
+    pub is_merged: bool,
     /// Of a lone block without groups: its relations, and its select list.
     pub block: Option<(Scope, Vec<Item>)>,
 }
@@ -41,6 +45,22 @@ pub struct QueryColumn {
     /// What the column is made of, which says how its collation derives.
     pub expr: Expr,
     pub result: ResultColumn,
+}
+
+/// The common table expressions of a WITH.
+#[derive(Default)]
+pub struct Definitions(Vec<(CommonTableId, Logical)>);
+
+impl Definitions {
+    /// The rows of `body`, in which the tables are used.
+    pub fn around(self, body: Logical) -> Logical {
+        let definitions = self.0.into_iter().rev();
+        definitions.fold(body, |body, (id, definition)| Logical::With {
+            id,
+            definition: Box::new(definition),
+            body: Box::new(body),
+        })
+    }
 }
 
 /// Where a query stands.
@@ -73,27 +93,37 @@ impl Binder<'_> {
 
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
+        let depth = self.query_depth.get();
+        if depth > NESTING_MAX {
+            return Err(Error::new(1473, "Too high level of nesting for select"));
+        }
+        self.query_depth.set(depth + 1);
         let bound = self.with_tables(query, place);
+        self.query_depth.set(depth);
         self.common_tables.borrow_mut().truncate(tables_before);
         bound
     }
 
     fn with_tables(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
-        let mut definitions: Vec<(CommonTableId, Logical)> = Vec::new();
-        if let Some(with) = &query.with {
+        let definitions = self.define_common_tables(query.with.as_ref(), place)?;
+        let mut bound = self.body_with_order(query, place)?;
+        bound.root = definitions.around(bound.root);
+        Ok(bound)
+    }
+
+    /// The common table expressions of a statement or query. Their names are known from then on.
+    pub fn define_common_tables(
+        &self,
+        with: Option<&ast::With>,
+        place: QueryPlace<'_>,
+    ) -> Result<Definitions> {
+        let mut definitions = Definitions::default();
+        if let Some(with) = with {
             for table in &with.tables {
-                definitions.push(self.define_common_table(table, with, place)?);
+                definitions.0.push(self.define_common_table(table, with, place)?);
             }
         }
-        let mut bound = self.body_with_order(query, place)?;
-        for (id, definition) in definitions.into_iter().rev() {
-            bound.root = Logical::With {
-                id,
-                definition: Box::new(definition),
-                body: Box::new(bound.root),
-            };
-        }
-        Ok(bound)
+        Ok(definitions)
     }
 
     fn body_with_order(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
@@ -155,10 +185,8 @@ impl Binder<'_> {
             let exprs = operands
                 .iter()
                 .map(|operand| operand.columns[position].expr.clone());
-            types.push(functions::bind::union_type(
-                &mut exprs.collect::<Vec<_>>(),
-                &self.types,
-            )?);
+            let ty = functions::bind::union_type(&mut exprs.collect::<Vec<_>>(), &self.types)?;
+            types.push(as_column(ty));
         }
         let max_execution = operands.first().and_then(|operand| operand.max_execution);
         let mut all = operands.into_iter();
@@ -179,11 +207,14 @@ impl Binder<'_> {
                 };
             }
         }
-        for (column, made) in columns.iter_mut().zip(rel.output()) {
+        for ((column, made), ty) in columns.iter_mut().zip(rel.output()).zip(types) {
             column.id = made.id;
             column.ty = made.ty;
             column.expr = Expr::column(made.id.0, made.ty, column.nullable);
-            column.result = ResultColumn::unnamed(&column.result.name, made.ty, column.nullable);
+            column.result = ResultColumn {
+                is_stored: true,
+                ..ResultColumn::unnamed(&column.result.name, ty, column.nullable)
+            };
         }
         Ok(BoundQuery {
             root: rel,
@@ -191,6 +222,7 @@ impl Binder<'_> {
             limit_of_output: None,
             max_execution,
             in_order: false,
+            is_merged: false,
             block: None,
         })
     }
@@ -254,6 +286,7 @@ impl Binder<'_> {
                 ..Context::of(&names)
             };
             let expr = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     let at: Option<usize> = digits.parse().ok();
                     let column = at.and_then(|at| query.columns.get(at.checked_sub(1)?));
@@ -280,6 +313,7 @@ impl Binder<'_> {
         }
         query.root = limited(query.root, self.limit(limit)?);
         query.block = None;
+        query.is_merged = false;
         Ok(query)
     }
 
@@ -293,12 +327,7 @@ impl Binder<'_> {
             is_statement: false,
             ..place
         };
-        let twice = with
-            .tables
-            .iter()
-            .filter(|t| t.name.eq_ignore_ascii_case(&table.name))
-            .count()
-            > 1;
+        let twice = with.tables.iter().filter(|t| t.name == table.name).count() > 1;
         if twice {
             return Err(Error::new(
                 errno::ER_NONUNIQ_TABLE,
@@ -328,6 +357,7 @@ impl BoundQuery {
             id: column.id,
             ty: column.ty,
             nullable: column.nullable,
+            origin: self.is_merged.then(|| Box::new(column.result.clone())),
         };
         self.columns.iter().map(column).collect()
     }
@@ -368,7 +398,7 @@ impl Names for OutputNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         if let Some(table) = &name.table {
             return Err(Error::new(
-                ER_TABLENAME_NOT_ALLOWED_HERE,
+                errno::ER_TABLENAME_NOT_ALLOWED_HERE,
                 format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
             ));
         }
@@ -388,10 +418,15 @@ impl Names for OutputNames<'_> {
     }
 }
 
+/// A literal that was taken out of the text might be a position. The text is bound again with its literals.
+pub fn as_it_stands() -> Error {
+    Error::internal("ORDER BY: the text has to be bound as it stands")
+}
+
 /// Error 1222.
 pub fn different_widths() -> Error {
     Error::new(
-        ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+        errno::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
         "The used SELECT statements have a different number of columns",
     )
 }
@@ -404,4 +439,13 @@ fn aggregate_in_set_order(position: usize) -> Error {
             "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT"
         ),
     )
+}
+
+/// The type of a set operation's column: texts are announced as those of a table are.
+fn as_column(ty: SqlType) -> SqlType {
+    match ty.kind {
+        TypeKind::Null => SqlType::varchar(0, Collation::Binary),
+        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType { decimals: 0, ..ty },
+        _ => ty,
+    }
 }

@@ -25,6 +25,7 @@ impl ResultColumn {
             auto_increment: false,
             no_default: false,
             on_update_now: false,
+            is_stored: false,
         }
     }
 }
@@ -45,9 +46,23 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
     let table = match &relation.source {
         RelationSource::Table { table, .. } => table,
         RelationSource::Query(columns) => {
-            column.original_table.clone_from(&relation.alias);
-            column.original_name.clone_from(&columns[offset].name);
-            column.no_default = !column.nullable;
+            let of = &columns[offset];
+            match &of.origin {
+                // It is the column of a table.
+                Some(origin) if !origin.original_table.is_empty() => {
+                    *column = ResultColumn {
+                        table: relation.alias.clone(),
+                        name: column.name.clone(),
+                        original_name: of.name.clone(),
+                        ty: column.ty,
+                        nullable: column.nullable,
+                        ..(**origin).clone()
+                    };
+                }
+                // It is an expression.
+                Some(_) => column.table.clear(),
+                None => column.original_name.clone_from(&of.name),
+            }
             return;
         }
     };

@@ -11,6 +11,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::expr::Context;
 use crate::logical::ColumnId;
+use crate::plan::ResultColumn;
 
 /// A table, a derived table or a common table expression as a query block names it.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct RelationColumn {
     pub id: ColumnId,
     pub ty: SqlType,
     pub nullable: bool,
+    /// How the column is announced, if its query is merged into the one around it.
+    pub origin: Option<Box<ResultColumn>>,
 }
 
 /// A column of a block: which relation, and which of its columns.
@@ -83,6 +86,8 @@ pub struct ScopeNames<'a> {
     pub clause: &'static str,
     /// The place where the query stands, if it is a subquery.
     pub outer: Option<&'a Context<'a>>,
+    /// They stand in the argument of an aggregate, which may be one of the query around.
+    pub in_aggregate: bool,
 }
 
 /// The columns of a SHOW statement's output.
@@ -314,7 +319,11 @@ impl ScopeNames<'_> {
         let Some(outer) = self.outer else {
             return Err(unknown());
         };
-        match outer.names.column(name) {
+        let names = match self.in_aggregate {
+            true => outer.argument_names,
+            false => outer.names,
+        };
+        match names.column(name) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),

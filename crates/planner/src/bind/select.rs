@@ -5,6 +5,7 @@
 //! between the select list and the order.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::time::Duration;
 
 use functions::Expr;
@@ -20,7 +21,7 @@ use super::full_group_by::Grouping;
 use super::grouping::{Groups, rollup_order};
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
-use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::query::{BoundQuery, QueryColumn, QueryPlace, as_it_stands, limited};
 use super::scope::{
     FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, Scope, ScopeNames, WHERE_CLAUSE,
 };
@@ -36,8 +37,9 @@ pub struct BoundBlock {
     pub scope: Scope,
     pub items: Vec<Item>,
     pub filter: Option<Expr>,
-    /// See [`From::equalities`].
+    /// See [`From::equalities`] and [`From::outer_equalities`].
     pub equalities: Vec<Expr>,
+    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
     pub keys: Vec<Expr>,
@@ -72,6 +74,7 @@ impl Binder<'_> {
             rel,
             scope,
             equalities,
+            outer_equalities,
             ..
         } = self.from(
             &block.from,
@@ -86,7 +89,12 @@ impl Binder<'_> {
         let in_where = Subqueries::default();
         let filter = {
             let names = names_of(&scope, WHERE_CLAUSE, place);
+            let in_arguments = ScopeNames {
+                in_aggregate: true,
+                ..names_of(&scope, WHERE_CLAUSE, place)
+            };
             let context = Context {
+                argument_names: &in_arguments,
                 subqueries: Some(&in_where),
                 outer: place.outer,
                 first_own,
@@ -94,7 +102,9 @@ impl Binder<'_> {
             };
             self.filter(block.filter.as_ref(), &context)?
         };
-        let bound = self.clauses(&block, place, scope, filter, equalities, first_own)?;
+        let mut bound = self.clauses(&block, place, scope, filter, first_own)?;
+        bound.equalities = equalities;
+        bound.outer_equalities = outer_equalities;
         self.check_grouping(&bound)?;
         let rel = filtered(in_where.applied_to(rel), bound.filter.clone());
         self.operators(bound, rel, &block, place)
@@ -107,7 +117,6 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
         scope: Scope,
         filter: Option<Expr>,
-        equalities: Vec<Expr>,
         first_own: ColumnId,
     ) -> Result<BoundBlock> {
         let aggregates = Aggregates::default();
@@ -115,6 +124,10 @@ impl Binder<'_> {
         let (below, above) = (Subqueries::default(), Subqueries::default());
         let mut grouped = is_grouped(block);
         let fields = names_of(&scope, FIELD_LIST, place);
+        let in_arguments = ScopeNames {
+            in_aggregate: true,
+            ..names_of(&scope, FIELD_LIST, place)
+        };
         let context = Context {
             aggregates: Some(&aggregates),
             grouped,
@@ -123,6 +136,7 @@ impl Binder<'_> {
             argument_subqueries: Some(&below),
             outer: place.outer,
             first_own,
+            argument_names: &in_arguments,
             ..Context::of(&fields)
         };
         let items = self.items(&block.items, &scope, &context)?;
@@ -152,7 +166,10 @@ impl Binder<'_> {
         above.move_to(&below, &of_keys);
         let having = match &block.having {
             Some(having) => {
-                let tables = names_of(&scope, HAVING_CLAUSE, place);
+                let tables = ScopeNames {
+                    in_aggregate: true,
+                    ..names_of(&scope, HAVING_CLAUSE, place)
+                };
                 let inner = ItemsAndKeys {
                     binder: self,
                     items: &items,
@@ -183,12 +200,13 @@ impl Binder<'_> {
             self.order_by(block, &items, &context, &names)?
         };
         // An aggregate of this block may stand in a subquery.
-        grouped |= !aggregates.borrow().is_empty();
+        grouped = !block.group_by.is_empty() || !aggregates.borrow().is_empty();
         let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
         Ok(BoundBlock {
             items,
             filter,
-            equalities,
+            equalities: Vec::new(),
+            outer_equalities: Vec::new(),
             grouped,
             keys,
             rollup: block.rollup,
@@ -224,6 +242,11 @@ impl Binder<'_> {
             .collect();
         let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
         let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
+        let is_merged = !bound.grouped
+            && !bound.distinct
+            && limit.count.is_none()
+            && bound.windows.borrow().is_empty()
+            && !bound.scope.relations.is_empty();
         let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
         rel = std::mem::take(&mut bound.below).applied_to(rel);
@@ -282,6 +305,7 @@ impl Binder<'_> {
             }),
             max_execution: block.max_execution_ms.map(Duration::from_millis),
             in_order,
+            is_merged,
             block: block_read,
         })
     }
@@ -451,6 +475,7 @@ impl Binder<'_> {
         let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
         for item in &select.group_by {
             let (key, called) = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     let item = ordinal(digits, items, GROUP_STATEMENT)?;
                     (item.expr.clone(), item.name.clone())
@@ -502,6 +527,7 @@ impl Binder<'_> {
                 return Err(aggregate_in_plain_order(position + 1));
             }
             let expr = match &item.expr {
+                ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }
@@ -540,6 +566,7 @@ impl BoundBlock {
             scope: &self.scope,
             keys: &self.keys,
             conditions: self.filter.iter().chain(&self.equalities).collect(),
+            outer_conditions: &self.outer_equalities,
         }
     }
 }
@@ -554,6 +581,7 @@ fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -
         scope,
         clause,
         outer: place.outer,
+        in_aggregate: false,
     }
 }
 

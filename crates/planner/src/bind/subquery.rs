@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use functions::Expr;
 use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, SelectItem};
-use types::{Error, Result, SqlType};
+use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::{Context, operand_columns};
@@ -167,6 +167,9 @@ impl Binder<'_> {
         match quantifier {
             Quantifier::Any => self.any(op, operand, query, context),
             Quantifier::All => {
+                if op == BinaryOp::Equal && matches!(operand, ast::Expr::Row(columns) if columns.len() > 1) {
+                    return Err(operand_columns(1));
+                }
                 let any = self.any(opposite(op), operand, query, context)?;
                 self.call("not", vec![any])
             }
@@ -174,7 +177,16 @@ impl Binder<'_> {
     }
 
     fn any(&self, op: BinaryOp, operand: &ast::Expr, query: &Query, context: &Context<'_>) -> Result<Expr> {
+        if query.limit.is_some() {
+            return Err(Error::new(
+                errno::ER_NOT_SUPPORTED_YET,
+                "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
+            ));
+        }
         let left = self.row_operand(operand, context)?;
+        if left.len() > 1 && op != BinaryOp::Equal {
+            return Err(operand_columns(1));
+        }
         let bound = self.subquery(query, context)?;
         if left.len() != bound.columns.len() {
             return Err(operand_columns(left.len()));

@@ -1,7 +1,7 @@
 //! VALUES: rows written out, as a query.
 
 use functions::Expr;
-use types::{Error, Result, errno};
+use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::block::Block;
@@ -12,7 +12,7 @@ use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::scope::{NoNames, ORDER_CLAUSE, Scope, ScopeNames};
 use super::subquery::Subqueries;
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
-use crate::logical::{Apply, ApplyKind, Column, Logical};
+use crate::logical::{Apply, ApplyKind, Column, ColumnId, Logical};
 use crate::plan::ResultColumn;
 use syntax::ast;
 
@@ -49,18 +49,36 @@ impl Binder<'_> {
             }
         }
         let mut made = Vec::with_capacity(width);
+        let mut texts: Vec<Vec<Expr>> = Vec::new();
+        let mut shown = Vec::with_capacity(width);
         for values in &mut columns {
             let nullable = values.iter().any(Expr::nullable);
+            let as_written: Vec<Expr> = values.iter().map(as_text).collect();
             let ty = functions::bind::union_type(values, &self.types)?;
-            made.push(Column {
+            let column = Column {
                 id: self.new_column(),
                 ty,
                 nullable,
-            });
+            };
+            // A DECIMAL is sent with the digits that it was written with.
+            let is_text = place.is_statement && ty.is_decimal();
+            shown.push(is_text.then(|| {
+                texts.push(as_written);
+                texts.len() - 1
+            }));
+            made.push(column);
         }
+        let mut all = made.clone();
+        let text_ids: Vec<ColumnId> = texts.iter().map(|_| self.new_column()).collect();
+        all.extend(text_ids.iter().map(|id| Column {
+            id: *id,
+            ty: SqlType::varchar(TEXT_CHARS, self.types.collation),
+            nullable: true,
+        }));
+        columns.extend(texts);
         let mut root = Logical::Values {
             rows: transposed(columns, rows.len()),
-            columns: made.clone(),
+            columns: all,
         };
         if !subqueries.is_empty() {
             root = Logical::Apply(Apply {
@@ -82,19 +100,24 @@ impl Binder<'_> {
             })
             .collect();
         root = self.ordered_values(root, &items, block, place)?;
-        let columns = made.iter().zip(&items).map(|(column, item)| QueryColumn {
-            id: column.id,
-            ty: column.ty,
-            nullable: column.nullable,
-            expr: column.expr(),
-            result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
-        });
+        let columns = made
+            .iter()
+            .zip(&items)
+            .zip(shown)
+            .map(|((column, item), text)| QueryColumn {
+                id: text.and_then(|at| text_ids.get(at).copied()).unwrap_or(column.id),
+                ty: column.ty,
+                nullable: column.nullable,
+                expr: column.expr(),
+                result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
+            });
         Ok(BoundQuery {
             columns: columns.collect(),
             root: limited(root, self.limit(block.limit)?),
             limit_of_output: None,
             max_execution: None,
             in_order: false,
+            is_merged: false,
             block: None,
         })
     }
@@ -116,6 +139,7 @@ impl Binder<'_> {
                 scope: &scope,
                 clause: ORDER_CLAUSE,
                 outer: place.outer,
+                in_aggregate: false,
             },
         };
         let mut keys = self.order_by(block, items, &Context::of(&names), &names)?;
@@ -128,6 +152,15 @@ impl Binder<'_> {
             keys,
         })
     }
+}
+
+/// The length of a DECIMAL's text.
+const TEXT_CHARS: u32 = 70;
+
+fn as_text(value: &Expr) -> Expr {
+    let text = functions::bind::output_text(value).unwrap_or_else(|| value.clone());
+    let ty = SqlType::varchar(TEXT_CHARS, types::Collation::DEFAULT);
+    functions::bind::implicit_cast(text, ty)
 }
 
 /// Columns of values as rows of values.

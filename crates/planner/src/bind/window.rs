@@ -152,6 +152,20 @@ impl Binder<'_> {
 
     fn window(&self, spec: &WindowSpec, context: &Context<'_>) -> Result<Window> {
         let mut partition_by = Vec::with_capacity(spec.partition_by.len());
+        let written = spec
+            .partition_by
+            .iter()
+            .chain(spec.order_by.iter().map(|item| &item.expr));
+        if written
+            .clone()
+            .any(|expr| matches!(expr, ast::Expr::Number(ast::NumberText::Integer(_))))
+        {
+            return Err(Error::new(
+                3592,
+                "Window '<unnamed window>': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
+                 use expression.",
+            ));
+        }
         for expr in &spec.partition_by {
             partition_by.push(self.scalar(expr, context)?);
         }

@@ -8,7 +8,7 @@ use types::{Error, Result, SqlType, errno};
 use super::Binder;
 use super::expr::Context;
 use super::from::{From, FromPlace, filtered};
-use super::query::limited;
+use super::query::{Definitions, QueryPlace, limited};
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
 use crate::errno::ER_NON_UPDATABLE_TABLE;
@@ -19,6 +19,12 @@ use crate::logical::{
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Locking, LockingWait, SortKey};
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
+
+/// The place of a WITH before UPDATE or DELETE.
+const STATEMENT: QueryPlace<'static> = QueryPlace {
+    outer: None,
+    is_statement: false,
+};
 
 /// The clauses of an UPDATE or DELETE that say which rows it writes.
 struct RowClauses<'a> {
@@ -40,6 +46,7 @@ struct WrittenRows<'a> {
 
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<LogicalStatement> {
+        let definitions = self.define_common_tables(update.with.as_ref(), STATEMENT)?;
         let rows = self.found_rows(
             &update.tables,
             RowClauses {
@@ -80,10 +87,11 @@ impl Binder<'_> {
             }));
         }
         let targets = lists.into_iter().map(|(relation, list)| (relation, Some(list)));
-        self.found_write(rows, targets.collect(), update.ignore)
+        self.found_write(rows, definitions, targets.collect(), update.ignore)
     }
 
     pub fn delete(&self, delete: &Delete) -> Result<LogicalStatement> {
+        let definitions = self.define_common_tables(delete.with.as_ref(), STATEMENT)?;
         let clauses = RowClauses {
             statement: "DELETE",
             filter: delete.filter.as_ref(),
@@ -121,7 +129,7 @@ impl Binder<'_> {
             }));
         }
         let targets = targets.into_iter().map(|relation| (relation, None));
-        self.found_write(rows, targets.collect(), delete.ignore)
+        self.found_write(rows, definitions, targets.collect(), delete.ignore)
     }
 
     fn found_rows<'a>(&self, tables: &[TableRef], clauses: RowClauses<'a>) -> Result<WrittenRows<'a>> {
@@ -240,6 +248,7 @@ impl Binder<'_> {
     fn found_write(
         &self,
         rows: WrittenRows<'_>,
+        definitions: Definitions,
         targets: Vec<(usize, Option<Vec<LogicalAssignment>>)>,
         ignore: bool,
     ) -> Result<LogicalStatement> {
@@ -279,7 +288,7 @@ impl Binder<'_> {
             };
         }
         Ok(LogicalStatement::FoundWrite(LogicalFoundWrite {
-            root: limited(rel, limit),
+            root: definitions.around(limited(rel, limit)),
             tables,
             ignore,
         }))
@@ -361,5 +370,6 @@ fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
         scope,
         clause,
         outer: None,
+        in_aggregate: false,
     }
 }

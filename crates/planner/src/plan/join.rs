@@ -11,6 +11,8 @@ pub struct Join {
     pub kind: JoinKind,
     pub left: Box<Rel>,
     pub right: Box<Rel>,
+    /// About how many rows the right side has.
+    pub right_rows: u64,
     pub keys: Vec<JoinKey>,
     /// What a pair must satisfy besides, over the left side's columns and then the right side's.
     pub residual: Option<Expr>,

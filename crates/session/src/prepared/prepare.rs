@@ -169,6 +169,7 @@ fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
         auto_increment: false,
         no_default: false,
         on_update_now: false,
+        is_stored: false,
     }
 }
 

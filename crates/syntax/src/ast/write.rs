@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE as written.
 
-use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Query, TableRef};
+use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Query, TableRef, With};
 
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -39,6 +39,7 @@ pub struct Assignment {
 
 #[derive(Debug, Clone)]
 pub struct Update {
+    pub with: Option<With>,
     pub ignore: bool,
     pub tables: Vec<TableRef>,
     pub assignments: Vec<Assignment>,
@@ -49,6 +50,7 @@ pub struct Update {
 
 #[derive(Debug, Clone)]
 pub struct Delete {
+    pub with: Option<With>,
     pub ignore: bool,
     /// What the form for several tables names: `DELETE target, ... FROM tables`.
     pub targets: Vec<ObjectName>,

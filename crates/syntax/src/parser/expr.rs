@@ -8,7 +8,7 @@
 use types::Result;
 
 use super::Parser;
-use crate::ast::{BinaryOp, Expr, Quantifier, TruthTest, UnaryOp};
+use crate::ast::{BinaryOp, Expr, Quantifier, QueryBody, TruthTest, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -217,7 +217,21 @@ impl Parser<'_> {
                 negated,
             });
         }
-        let list = self.comma_separated(Self::expression)?;
+        let mut list = self.comma_separated(Self::expression)?;
+        // `IN ((SELECT 1) UNION (SELECT 2))`
+        if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT])
+            && let [Expr::Subquery(_)] = list.as_slice()
+            && let Some(Expr::Subquery(query)) = list.pop()
+        {
+            let query = Box::new(self.query_behind(QueryBody::Nested(query))?);
+            self.expect_kind(Kind::RightParen)?;
+            self.grow()?;
+            return Ok(Expr::InSubquery {
+                operand: Box::new(operand),
+                query,
+                negated,
+            });
+        }
         self.expect_kind(Kind::RightParen)?;
         self.grow()?;
         Ok(Expr::In {

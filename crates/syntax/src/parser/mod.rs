@@ -36,7 +36,7 @@ use crate::syntax_message;
 use literal::{text_of_bytes, unquote, unquote_name};
 
 /// How deep parentheses, calls and unary operators may be nested in the text.
-pub const MAX_NESTING: u32 = 100;
+pub const MAX_NESTING: u32 = 300;
 /// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. The limit lets every
 /// walk over an expression recurse.
 pub const MAX_HEIGHT: u32 = 256;

@@ -14,9 +14,13 @@ impl Parser<'_> {
     /// A query expression, in parentheses or not.
     pub fn query(&mut self) -> Result<Query> {
         let with = self.with_clause()?;
-        let first = self.query_term()?;
-        let query = self.query_behind(first)?;
+        let query = self.query_without_with()?;
         Ok(Query { with, ..query })
+    }
+
+    pub fn query_without_with(&mut self) -> Result<Query> {
+        let first = self.query_term()?;
+        self.query_behind(first)
     }
 
     /// A query expression whose first operand has been read.
@@ -59,7 +63,7 @@ impl Parser<'_> {
             && !(self.is(Kw::VALUES) && self.peek().kind == Kind::LeftParen)
     }
 
-    fn with_clause(&mut self) -> Result<Option<With>> {
+    pub fn with_clause(&mut self) -> Result<Option<With>> {
         if !self.eat(Kw::WITH) {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::Parsed;
-use crate::ast::{ExplainFormat, Maintenance, PrepareSource, Statement};
+use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, Statement, Update};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -49,14 +49,32 @@ impl Parser<'_> {
             .is_empty()
     }
 
+    /// A query, an UPDATE or a DELETE that begins with common table expressions.
+    fn statement_with(&mut self) -> Result<Statement> {
+        let with = self.with_clause()?;
+        Ok(match self.keyword() {
+            Some(Kw::UPDATE) => Statement::Update(Box::new(Update {
+                with,
+                ..self.update()?
+            })),
+            Some(Kw::DELETE) => Statement::Delete(Box::new(Delete {
+                with,
+                ..self.delete()?
+            })),
+            _ => Statement::Query(Box::new(Query {
+                with,
+                ..self.query_without_with()?
+            })),
+        })
+    }
+
     fn statement(&mut self) -> Result<Statement> {
         if self.kind() == Kind::LeftParen {
             return Ok(Statement::Query(Box::new(self.query()?)));
         }
         match self.keyword() {
-            Some(Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE) => {
-                Ok(Statement::Query(Box::new(self.query()?)))
-            }
+            Some(Kw::SELECT | Kw::VALUES | Kw::TABLE) => Ok(Statement::Query(Box::new(self.query()?))),
+            Some(Kw::WITH) => self.statement_with(),
             Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(self.insert()?))),
             Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(self.update()?))),
             Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(self.delete()?))),

@@ -152,6 +152,7 @@ impl Parser<'_> {
             None
         };
         Ok(Update {
+            with: None,
             ignore,
             tables,
             assignments,
@@ -189,6 +190,7 @@ impl Parser<'_> {
         };
         let is_plain = targets.is_empty();
         Ok(Delete {
+            with: None,
             ignore,
             targets,
             tables,

@@ -1,5 +1,7 @@
 //! A query's result, and when two results are equal.
 
+use std::fmt::Display;
+
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
@@ -55,20 +57,35 @@ impl Answer {
     }
 }
 
-/// Why two results differ. Unless `ordered`, their rows may come in any order.
-pub fn same(expected: &Answer, got: &Answer, ordered: bool) -> Result<(), String> {
+/// Whose answers are compared, and how.
+pub struct Sides<'a> {
+    /// Of the server or executor whose answer is expected, and of the other.
+    pub names: [&'a str; 2],
+    /// Whether the columns' types must be equal.
+    pub types: bool,
+    /// Whether the rows must come in the same order.
+    pub ordered: bool,
+}
+
+impl Sides<'_> {
+    fn differ(&self, expected: impl Display, got: impl Display) -> Result<(), String> {
+        let [first, second] = self.names;
+        Err(format!("{first}: {expected}; {second}: {got}"))
+    }
+}
+
+/// Why two results differ.
+pub fn same(expected: &Answer, got: &Answer, sides: &Sides) -> Result<(), String> {
     let (types, expected, got) = match (expected, got) {
         (Answer::Error { code: a, .. }, Answer::Error { code: b, .. }) if a == b => return Ok(()),
         (Answer::Error { code, message }, Answer::Error { code: b, message: m }) => {
-            return Err(format!(
-                "transactional: error {code} {message}; analytical: error {b} {m}"
-            ));
+            return sides.differ(format!("error {code} {message}"), format!("error {b} {m}"));
         }
         (Answer::Error { code, message }, Answer::Rows { .. }) => {
-            return Err(format!("transactional: error {code} {message}; analytical: rows"));
+            return sides.differ(format!("error {code} {message}"), "rows");
         }
         (Answer::Rows { .. }, Answer::Error { code, message }) => {
-            return Err(format!("transactional: rows; analytical: error {code} {message}"));
+            return sides.differ("rows", format!("error {code} {message}"));
         }
         (
             Answer::Rows { types, rows: a },
@@ -77,30 +94,27 @@ pub fn same(expected: &Answer, got: &Answer, ordered: bool) -> Result<(), String
                 rows: b,
             },
         ) => {
-            if types != others {
-                return Err(format!("transactional: types {types:?}; analytical: {others:?}"));
+            if sides.types && types != others {
+                return sides.differ(format!("types {types:?}"), format!("{others:?}"));
             }
             (types, a, b)
         }
     };
     if expected.len() != got.len() {
-        return Err(format!(
-            "transactional: {} rows; analytical: {}",
-            expected.len(),
-            got.len()
-        ));
+        return sides.differ(format!("{} rows", expected.len()), got.len());
     }
     let order = |rows: &[Vec<Value>]| {
         let mut rows = rows.to_vec();
-        if !ordered {
+        if !sides.ordered {
             rows.sort_by_cached_key(|row| sort_key(types, row));
         }
         rows
     };
     for (number, (a, b)) in order(expected).iter().zip(&order(got)).enumerate() {
         if !same_row(types, a, b) {
+            let [first, second] = sides.names;
             return Err(format!(
-                "row {number}\n  transactional: {}\n  analytical:    {}",
+                "row {number}\n  {first}: {}\n  {second}: {}",
                 show(a),
                 show(b)
             ));

@@ -1,25 +1,27 @@
-//! Both executors agree: random queries over one table run in the transactional and in the analytical
-//! executor, which must return the same rows, or the same error.
+//! Both executors agree: random queries run in the transactional and in the analytical executor, which must
+//! return the same rows, or the same error.
 //!
-//! The queries are random, but the same in every run: the seed is fixed. The SQL corpus ([`crate::sql`])
-//! checks what the results should be. [`generate`] makes the queries, [`table`] the rows, [`compare`]
-//! decides which results are equal.
+//! The queries are random, but the same in every run, unless a seed is given. The SQL corpus
+//! ([`crate::sql`]) checks what the results should be. Over one table with every type, [`generate`] makes
+//! the queries and [`table`] the rows; [`several`] makes queries over several tables. [`compare`] decides
+//! which results are equal.
 
 mod compare;
 mod generate;
 mod random;
+mod several;
 mod special;
 mod table;
 
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
+use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::report::Report;
 use crate::server::Address;
 use crate::text;
-use compare::Answer;
+use compare::{Answer, Sides};
 use random::Random;
 
 const DATABASE: &str = "agree";
@@ -32,8 +34,28 @@ const DIFFERENCES_SHOWN: usize = 10;
 /// A query on these few rows that takes longer is a hang.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
+/// The queries over several tables.
+#[derive(Debug, Clone)]
+pub struct Several {
+    /// A running MySQL, which must return the same.
+    pub judge: Option<Opts>,
+    pub seed: u64,
+    /// Schemas; each has a number of queries.
+    pub rounds: u64,
+}
+
+impl Default for Several {
+    fn default() -> Self {
+        Self {
+            judge: None,
+            seed: SEED,
+            rounds: 8,
+        }
+    }
+}
+
 /// Runs all queries on a running server. MySQL has only one executor, so there is nothing to compare.
-pub fn check(address: &Address, report: &mut Report) {
+pub fn check(address: &Address, several: &Several, report: &mut Report) {
     if !address.stemdb {
         report.skip("agree", "only StemDB has two executors");
         return;
@@ -48,6 +70,13 @@ pub fn check(address: &Address, report: &mut Report) {
     let queries: Vec<String> = (0..QUERIES).map(|_| generate::query(&mut random)).collect();
     report.check("agree: random queries", both.compare_all(&queries));
     report.check("agree: little memory", both.little_memory());
+    several::check(
+        address,
+        several.judge.as_ref(),
+        several.seed,
+        several.rounds,
+        report,
+    );
 }
 
 /// A connection to each executor.
@@ -104,7 +133,7 @@ impl Both {
         let lost = |route: &str, e: String| format!("{route}: {e} in {query}");
         let expected = Answer::of(&mut self.transactional, query).map_err(|e| lost("transactional", e))?;
         let got = Answer::of(&mut self.analytical, query).map_err(|e| lost("analytical", e))?;
-        Ok(compare::same(&expected, &got, generate::is_ordered(query)))
+        Ok(same(&expected, &got, query))
     }
 
     /// A query that cannot get the memory it needs spills or fails, and does not affect later queries.
@@ -121,8 +150,7 @@ impl Both {
             let expected = Answer::of(&mut self.transactional, query)?;
             let got = Answer::of(&mut self.analytical, query)?;
             if got.error_code() != Some(OUT_OF_MEMORY) {
-                compare::same(&expected, &got, generate::is_ordered(query))
-                    .map_err(|d| format!("{query}\n  {d}"))?;
+                same(&expected, &got, query).map_err(|d| format!("{query}\n  {d}"))?;
             }
         }
         self.analytical
@@ -130,6 +158,15 @@ impl Both {
             .map_err(text)?;
         self.compare("SELECT COUNT(*), SUM(i) FROM t")?
     }
+}
+
+fn same(transactional: &Answer, analytical: &Answer, query: &str) -> Result<(), String> {
+    let sides = Sides {
+        names: ["transactional", "analytical"],
+        types: true,
+        ordered: generate::is_ordered(query),
+    };
+    compare::same(transactional, analytical, &sides)
 }
 
 /// ER_MEMORY_EXCEEDED of StemDB.

@@ -1,0 +1,92 @@
+//! One run of a query.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::record_batch::RecordBatch;
+use datafusion_common::Result;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::execute_stream;
+use executor::RowSink;
+use functions::EvalContext;
+use planner::plan::{QueryPlan, Rel};
+
+use crate::Source;
+use crate::budget::Budget;
+use crate::error::carry;
+use crate::limits::BatchSize;
+use crate::memory::QueryMemory;
+use crate::operators::{self, Plan};
+use crate::subqueries::Subqueries;
+use crate::{runtime, translate, width};
+
+/// What all plans of one run of a query share: its own, and those of its subqueries.
+pub struct Running<'a> {
+    pub source: &'a Source,
+    pub eval: &'a Arc<EvalContext>,
+    pub batches: BatchSize,
+    /// Joins by keys spill, and are slower.
+    pub spilling_joins: bool,
+    memory: QueryMemory,
+    context: Arc<TaskContext>,
+}
+
+impl<'a> Running<'a> {
+    pub fn new(
+        root: &Rel,
+        source: &'a Source,
+        eval: &'a Arc<EvalContext>,
+        budget: Budget,
+        spilling_joins: bool,
+    ) -> Result<Self> {
+        let row_bytes = width::row_bytes(root, source).map_err(carry)?;
+        let batches = BatchSize::of(row_bytes, budget.batch_bytes());
+        let memory = QueryMemory::new(budget);
+        Ok(Self {
+            context: runtime::context(&source.limits, batches.rows, memory.clone())?,
+            source,
+            eval,
+            batches,
+            spilling_joins,
+            memory,
+        })
+    }
+
+    /// Passes the rows to `sink` as they come.
+    pub async fn query(&self, plan: &QueryPlan, sink: &mut dyn RowSink) -> Result<()> {
+        let subqueries = Subqueries::run(&plan.root, self).await?;
+        let mut stream = self.start(self.translate(&plan.root, &subqueries)?)?;
+        while let Some(batch) = self.next_batch(&mut stream).await? {
+            sink.batch(&to_output(batch, plan)?).map_err(carry)?;
+        }
+        Ok(())
+    }
+
+    pub fn translate(&self, rel: &Rel, subqueries: &Subqueries) -> Result<Plan> {
+        translate::translate(rel, self, subqueries)
+    }
+
+    pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {
+        self.memory.expect_sorts(operators::spilling_sorts(&plan)?);
+        execute_stream(plan, self.context.clone())
+    }
+
+    /// The next batch. Every tenth of a second it checks whether the statement has been interrupted, so that
+    /// KILL does not wait for a long aggregate's first row.
+    pub async fn next_batch(&self, stream: &mut SendableRecordBatchStream) -> Result<Option<RecordBatch>> {
+        use futures::StreamExt;
+        loop {
+            match tokio::time::timeout(Duration::from_millis(100), stream.next()).await {
+                Ok(batch) => return batch.transpose(),
+                Err(_) => self.eval.check_interrupted().map_err(carry)?,
+            }
+        }
+    }
+}
+
+/// The columns of the result, without hidden ones. Their types are those of the plan's operators: a DECIMAL
+/// of the result may be text here.
+fn to_output(batch: RecordBatch, plan: &QueryPlan) -> Result<RecordBatch> {
+    let shown: Vec<usize> = (0..plan.columns.len()).collect();
+    Ok(batch.project(&shown)?)
+}

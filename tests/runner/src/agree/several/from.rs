@@ -1,0 +1,115 @@
+//! FROM: tables, derived tables, common table expressions, and joins of them.
+
+use super::queries::Generator;
+use super::schema::{Column, Relation, Type};
+use super::tree::Node;
+
+const JOINS: &[&str] = &[
+    "JOIN",
+    "JOIN",
+    "LEFT JOIN",
+    "LEFT JOIN",
+    "RIGHT JOIN",
+    "CROSS JOIN",
+    "STRAIGHT_JOIN",
+];
+
+impl Generator<'_> {
+    /// What follows the word FROM, and the relations it brings into scope.
+    pub fn relations(&mut self, depth: usize) -> (Node, Vec<Relation>) {
+        let most = if depth > 1 { 3 } else { 2 };
+        let count = 1 + self.random.below(most);
+        self.join(count, depth)
+    }
+
+    fn join(&mut self, count: usize, depth: usize) -> (Node, Vec<Relation>) {
+        if count == 1 {
+            let (node, relation) = self.relation(depth);
+            return (node, vec![relation]);
+        }
+        let nested = count > 2 && self.random.one_in(3);
+        let (left, mut relations) = self.join(if nested { 1 } else { count - 1 }, depth);
+        let kind = self.random.pick(JOINS);
+        let lateral = !nested && kind != "RIGHT JOIN" && depth > 0 && self.random.one_in(6);
+        let (right, others) = if lateral {
+            self.lateral(&relations, depth)
+        } else if nested {
+            let (inner, others) = self.join(count - 1, depth);
+            (Node::of("({})", [inner]), others)
+        } else {
+            self.join(1, depth)
+        };
+        relations.extend(others);
+        let on = match kind {
+            "CROSS JOIN" => Node::text(""),
+            _ => self.on(&relations, depth),
+        };
+        let parts = [left.clone(), right.clone(), on];
+        let whole = Node::of(&format!("{{}} {kind} {{}}{{}}"), parts).or([left, right]);
+        (whole, relations)
+    }
+
+    /// Mostly an equality, so that results stay small.
+    fn on(&mut self, relations: &[Relation], depth: usize) -> Node {
+        self.scopes.push(relations.to_vec());
+        let ty = Type::random(self.random);
+        let equality = match (self.column(ty), self.column(ty)) {
+            (Some(a), Some(b)) => Node::text(format!("{a} = {b}")),
+            _ => Node::text("TRUE"),
+        };
+        let condition = match self.random.below(4) {
+            0 => self.condition(depth.min(2)),
+            1 => {
+                let more = self.condition(depth.min(1));
+                Node::of("({} AND {})", [equality.clone(), more]).or([equality])
+            }
+            _ => equality.or([Node::text("TRUE")]),
+        };
+        self.scopes.pop();
+        Node::of(" ON {}", [condition])
+    }
+
+    fn relation(&mut self, depth: usize) -> (Node, Relation) {
+        if depth > 0 && self.random.one_in(4) {
+            return self.derived("", depth);
+        }
+        let alias = self.alias();
+        let table = &self.tables[self.random.below(self.tables.len())];
+        let relation = Relation {
+            name: alias,
+            columns: table.columns.clone(),
+        };
+        (
+            Node::text(format!("{} AS {}", table.name, relation.name)),
+            relation,
+        )
+    }
+
+    /// A derived table that may use the columns of the relations left of it.
+    fn lateral(&mut self, left: &[Relation], depth: usize) -> (Node, Vec<Relation>) {
+        self.scopes.push(left.to_vec());
+        let (node, relation) = self.derived("LATERAL ", depth);
+        self.scopes.pop();
+        (node, vec![relation])
+    }
+
+    fn derived(&mut self, lateral: &str, depth: usize) -> (Node, Relation) {
+        let types = self.types(3);
+        let query = self.limited_query(&types, depth - 1);
+        let name = self.alias();
+        let node = Node::of(&format!("{lateral}({{}}) AS {name}"), [query]);
+        let columns = result_columns(&types);
+        (node, Relation { name, columns })
+    }
+}
+
+/// The columns of a query's result, which [`Generator`] names by their places.
+pub fn result_columns(types: &[Type]) -> Vec<Column> {
+    let columns = types.iter().enumerate();
+    columns
+        .map(|(number, &ty)| Column {
+            name: format!("c{number}"),
+            ty,
+        })
+        .collect()
+}

@@ -1,0 +1,233 @@
+//! Random queries over several tables: joins, subqueries, set operations, common table expressions, groups
+//! and windows, over small random tables with many NULLs.
+//!
+//! Both executors answer each query, and MySQL where it runs (`--judge`). A difference is cut down to a
+//! small query, and is shown as a script that can become one of the corpus. [`schema`] makes the tables,
+//! [`queries`] the queries, of the parts in [`from`] and [`expressions`]; [`tree`] is a query's text, and how
+//! it becomes smaller.
+
+mod expressions;
+mod from;
+mod queries;
+mod schema;
+mod tree;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder};
+
+use super::ANSWER_MAX;
+use super::compare::{self, Answer, Sides};
+use super::random::Random;
+use crate::report::Report;
+use crate::server::Address;
+use crate::text;
+use queries::Statement;
+use tree::minimise;
+
+const DATABASE: &str = "agree_several";
+
+/// Queries over the same tables.
+const QUERIES: usize = 40;
+
+/// How many times a difference's query is run to make it smaller.
+const TRIES: usize = 400;
+
+/// Differences that are made smaller and shown; further ones are only counted.
+const DIFFERENCES_SHOWN: usize = 5;
+
+/// A query of many cross joins is given up on all servers.
+const QUERY_MILLISECONDS_MAX: u64 = 2000;
+
+/// ER_QUERY_TIMEOUT
+const TIMEOUT: u16 = 3024;
+
+/// ER_NOT_SUPPORTED_YET: of MySQL for windows within `ANY` and `ALL`.
+const NOT_SUPPORTED: u16 = 1235;
+
+/// Runs the queries of `rounds` schemas, the first made from `seed`.
+pub fn check(address: &Address, judge: Option<&Opts>, seed: u64, rounds: u64, report: &mut Report) {
+    let mut servers = match Servers::connect(address, judge) {
+        Ok(servers) => servers,
+        Err(why) => return report.fail("agree: several tables: set up", &why),
+    };
+    let mut found = Found::default();
+    for round in 0..rounds {
+        if let Err(why) = servers.round(seed.wrapping_add(round), &mut found) {
+            found.differences.push(format!("round {round}: {why}"));
+        }
+    }
+    report.note(&format!("{} queries over several tables", found.queries));
+    report.check("agree: several tables", found.result());
+}
+
+/// What the rounds found.
+#[derive(Default)]
+struct Found {
+    queries: usize,
+    count: usize,
+    differences: Vec<String>,
+}
+
+impl Found {
+    fn result(self) -> Result<(), String> {
+        if self.differences.is_empty() {
+            return Ok(());
+        }
+        let shown = self.differences.join("\n");
+        Err(format!(
+            "{} of {} queries differ:\n{shown}",
+            self.count, self.queries
+        ))
+    }
+}
+
+/// Connections that must answer alike; the first is right.
+struct Servers {
+    connections: Vec<(&'static str, Conn)>,
+    /// One connection of each server: it creates the tables.
+    writers: Vec<Conn>,
+    /// The first is MySQL, whose types may differ.
+    judged: bool,
+}
+
+impl Servers {
+    fn connect(address: &Address, judge: Option<&Opts>) -> Result<Self, String> {
+        let mut servers = Self {
+            connections: Vec::new(),
+            writers: Vec::new(),
+            judged: judge.is_some(),
+        };
+        if let Some(judge) = judge {
+            let builder = || OptsBuilder::from_opts(judge.clone());
+            servers.writers.push(open(builder(), &[])?);
+            servers.connections.push(("MySQL", open(builder(), &[])?));
+        }
+        servers.writers.push(open(address.builder(), &[])?);
+        let routes = [
+            ("transactional", "SET stemdb_route = 'transactional'"),
+            ("analytical", "SET stemdb_route = 'analytical'"),
+        ];
+        for (name, route) in routes {
+            servers
+                .connections
+                .push((name, open(address.builder(), &[route])?));
+        }
+        Ok(servers)
+    }
+
+    /// Makes a schema, and compares its queries. The error is a lost connection, or a schema that a server
+    /// does not accept.
+    fn round(&mut self, seed: u64, found: &mut Found) -> Result<(), String> {
+        let mut random = Random::new(seed);
+        let (tables, setup) = schema::tables(&mut random);
+        self.set_up(&setup)?;
+        for _ in 0..QUERIES {
+            let statement = queries::statement(&tables, &mut random);
+            found.queries += 1;
+            let Some(difference) = self.difference(&statement.query.to_string(), statement.ordered)? else {
+                continue;
+            };
+            found.count += 1;
+            if found.differences.len() < DIFFERENCES_SHOWN {
+                let shown = self.smallest(&statement, difference)?;
+                let script = script(&setup, &shown.query);
+                found
+                    .differences
+                    .push(format!("seed {seed}: {}\n{script}", shown.text));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_up(&mut self, setup: &[String]) -> Result<(), String> {
+        let database = [
+            format!("DROP DATABASE IF EXISTS {DATABASE}"),
+            format!("CREATE DATABASE {DATABASE}"),
+            format!("USE {DATABASE}"),
+        ];
+        for conn in &mut self.writers {
+            for statement in database.iter().chain(setup) {
+                conn.query_drop(statement)
+                    .map_err(|e| format!("{e} in {statement:.300}"))?;
+            }
+        }
+        for (_, conn) in &mut self.connections {
+            conn.query_drop(format!("USE {DATABASE}")).map_err(text)?;
+        }
+        Ok(())
+    }
+
+    /// Where another answer differs from the first.
+    fn difference(&mut self, query: &str, ordered: bool) -> Result<Option<Difference>, String> {
+        let mut answers = Vec::new();
+        for (name, conn) in &mut self.connections {
+            let answer = Answer::of(conn, query).map_err(|e| format!("{name}: {e} in {query}"))?;
+            let unsupported = self.judged && answers.is_empty() && answer.error_code() == Some(NOT_SUPPORTED);
+            if unsupported || answer.error_code() == Some(TIMEOUT) {
+                return Ok(None);
+            }
+            answers.push((*name, answer));
+        }
+        let Some(((expected_name, expected), others)) = answers.split_first() else {
+            return Ok(None);
+        };
+        for (name, answer) in others {
+            let sides = Sides {
+                names: [expected_name, name],
+                types: !self.judged,
+                ordered,
+            };
+            if let Err(text) = compare::same(expected, answer, &sides) {
+                return Ok(Some(Difference {
+                    query: query.to_string(),
+                    text,
+                    codes: [expected.error_code(), answer.error_code()],
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The difference of a smaller query, with the same errors.
+    fn smallest(&mut self, statement: &Statement, first: Difference) -> Result<Difference, String> {
+        let mut smallest = first;
+        minimise(&statement.query, TRIES, |query| {
+            match self.difference(query, statement.ordered)? {
+                Some(difference) if difference.codes == smallest.codes => {
+                    smallest = difference;
+                    Ok(true)
+                }
+                _ => Ok::<_, String>(false),
+            }
+        })?;
+        Ok(smallest)
+    }
+}
+
+struct Difference {
+    query: String,
+    /// How the answers differ.
+    text: String,
+    /// The errors of the expected and of the other answer.
+    codes: [Option<u16>; 2],
+}
+
+/// The difference as a script of the corpus, without answers.
+fn script(setup: &[String], query: &str) -> String {
+    let mut lines: Vec<String> = setup.iter().map(|statement| format!("{statement};")).collect();
+    lines.push(format!("{query};"));
+    lines.join("\n")
+}
+
+fn open(builder: OptsBuilder, setup: &[&str]) -> Result<Conn, String> {
+    let mut conn = Conn::new(builder.read_timeout(Some(ANSWER_MAX))).map_err(text)?;
+    for statement in ["SET NAMES utf8mb4", "SET time_zone = '+00:00'"]
+        .iter()
+        .chain(setup)
+    {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    conn.query_drop(format!("SET max_execution_time = {QUERY_MILLISECONDS_MAX}"))
+        .map_err(text)?;
+    Ok(conn)
+}
