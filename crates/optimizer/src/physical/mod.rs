@@ -27,7 +27,7 @@ pub use lookup::table_of;
 use std::cell::{Cell, RefCell};
 
 use functions::Expr;
-use planner::logical::{ColumnId, Logical};
+use planner::logical::{Column, ColumnId, Logical};
 use planner::plan::{OutputColumn, Rel, Route};
 use types::Result;
 
@@ -130,16 +130,7 @@ impl<'a> Builder<'a> {
                 cost: 0.0,
             }),
             Logical::Get(get) => self.relation(get, None, want),
-            Logical::Values { columns, rows } => Ok(Built {
-                ordered: rows.len() <= 1,
-                rows: rows.len() as f64,
-                cost: 0.0,
-                layout: columns.iter().map(|column| column.id).collect(),
-                rel: Rel::Values {
-                    columns: columns.iter().map(output_column).collect(),
-                    rows,
-                },
-            }),
+            Logical::Values { columns, rows } => Ok(written_rows(&columns, rows, &want.all_columns().0)),
             Logical::Filter { input, predicate } => self.filter(*input, predicate, want),
             Logical::Project { input, columns } => self.project(*input, columns, want),
             Logical::Join(join) => self.join(join, want),
@@ -252,5 +243,21 @@ fn output_column(column: &planner::logical::Column) -> OutputColumn {
     OutputColumn {
         ty: column.ty,
         nullable: column.nullable,
+    }
+}
+
+/// Rows that are written out, with the columns that are wanted alone: a value that nothing reads must not warn.
+fn written_rows(columns: &[Column], rows: Vec<Vec<Expr>>, wanted: &[ColumnId]) -> Built {
+    let kept: Vec<usize> = (0..columns.len()).filter(|&at| wanted.contains(&columns[at].id)).collect();
+    let of_row = |row: Vec<Expr>| kept.iter().filter_map(|&at| row.get(at).cloned()).collect();
+    Built {
+        ordered: rows.len() <= 1,
+        rows: rows.len() as f64,
+        cost: 0.0,
+        layout: kept.iter().map(|&at| columns[at].id).collect(),
+        rel: Rel::Values {
+            columns: kept.iter().map(|&at| output_column(&columns[at])).collect(),
+            rows: rows.into_iter().map(of_row).collect(),
+        },
     }
 }

@@ -348,28 +348,26 @@ struct JoinOn {
 }
 
 fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
+    let depends = on.lateral && {
+        let outer = right.outer_columns();
+        left.output().iter().any(|column| outer.contains(&column.id))
+    };
     let is_left = match on.kind {
-        WrittenKind::Right if on.lateral => return Err(invalid_lateral()),
+        WrittenKind::Right if depends => return Err(invalid_lateral()),
         WrittenKind::Right => {
-            return joined_rows(
-                right,
-                left,
-                JoinOn {
-                    kind: WrittenKind::Left,
-                    ..on
-                },
-            );
+            let on = JoinOn {
+                kind: WrittenKind::Left,
+                lateral: false,
+                ..on
+            };
+            return joined_rows(right, left, on);
         }
         WrittenKind::Left => true,
         WrittenKind::Inner | WrittenKind::Straight => false,
     };
-    if on.lateral {
-        let left_columns = left.output();
-        let outer = right.outer_columns();
-        if left_columns.iter().any(|column| outer.contains(&column.id)) {
-            let right = on.subqueries.applied_to(right);
-            return Ok(lateral(left, right, is_left, on.condition));
-        }
+    if depends {
+        let right = on.subqueries.applied_to(right);
+        return Ok(lateral(left, right, is_left, on.condition));
     }
     if on.subqueries.is_empty() {
         return Ok(Logical::Join(Join {
@@ -528,6 +526,12 @@ fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
 /// How a locking clause is about a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     let about = |clause: &&LockingClause| clause.of.is_empty() || clause.of.contains(&get.alias);
+    if clauses.iter().filter(about).count() > 1 {
+        return Err(Error::new(
+            3569,
+            format!("Table {} appears in multiple locking clauses.", get.alias),
+        ));
+    }
     let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
         return Ok(None);
     };

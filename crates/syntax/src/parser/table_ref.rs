@@ -200,7 +200,7 @@ impl Parser<'_> {
     }
 
     /// A table with its alias and hints.
-    fn named_table(&mut self) -> Result<NamedTable> {
+    pub fn named_table(&mut self) -> Result<NamedTable> {
         let name = self.object_name()?;
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));

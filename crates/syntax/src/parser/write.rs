@@ -3,7 +3,7 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Update};
+use crate::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, TableRef, Update};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -182,7 +182,10 @@ impl Parser<'_> {
             targets = self.comma_separated(Self::delete_target)?;
             self.expect(Kw::USING)?;
         }
-        let tables = self.table_refs()?;
+        let tables = match targets.is_empty() {
+            true => vec![TableRef::Table(self.named_table()?)],
+            false => self.table_refs()?,
+        };
         let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
