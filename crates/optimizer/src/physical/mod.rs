@@ -248,7 +248,9 @@ fn output_column(column: &planner::logical::Column) -> OutputColumn {
 
 /// Rows that are written out, with the columns that are wanted alone: a value that nothing reads must not warn.
 fn written_rows(columns: &[Column], rows: Vec<Vec<Expr>>, wanted: &[ColumnId]) -> Built {
-    let kept: Vec<usize> = (0..columns.len()).filter(|&at| wanted.contains(&columns[at].id)).collect();
+    let kept: Vec<usize> = (0..columns.len())
+        .filter(|&at| wanted.contains(&columns[at].id))
+        .collect();
     let of_row = |row: Vec<Expr>| kept.iter().filter_map(|&at| row.get(at).cloned()).collect();
     Built {
         ordered: rows.len() <= 1,

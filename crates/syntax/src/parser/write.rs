@@ -3,7 +3,9 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, TableRef, Update};
+use crate::ast::{
+    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, TableRef, Update,
+};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
