@@ -1,15 +1,13 @@
-//! From a parsed statement ([`syntax::ast`]) to a bound, typed plan.
+//! From a parsed statement ([`syntax::ast`]) to a logical plan.
 //!
-//! [`bind()`] finds what names mean, what types expressions have and how tables are read. It gives a
-//! [`plan`], a definition for `ddl`, or a [`command`]. [`PlanCache`] spares it for statements that have
-//! been planned before.
+//! [`bind()`] finds what names mean and what types expressions have. It gives operators over columns with ids
+//! ([`logical`]), a definition for `ddl`, or a [`command`]. `optimizer` makes a physical [`plan`] of the
+//! operators. [`PlanCache`] spares both for statements that have been planned before.
 //!
-//! - `bind`: what names mean. `access`: which index serves. `build`: the operators.
 //! - [`object_access`]: the privileges and locks that a plan needs.
-//! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
 //!
 //! Not here: reading text (`syntax`), what functions there are and what types they have (`functions::bind`),
-//! running anything (`executor`, `analytics`).
+//! how a query is run best (`optimizer`), running anything (`executor`, `analytics`).
 
 mod bind;
 mod cache;

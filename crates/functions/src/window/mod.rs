@@ -2,7 +2,7 @@
 //!
 //! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
 //! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
-//! - [`evaluate`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
+//! - [`evaluate()`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
 //!
 //! Not here: which rows make a partition and their order (`executor`).
 //!
