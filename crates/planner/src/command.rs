@@ -97,6 +97,28 @@ pub enum Command {
     },
     UnlockTables,
     DoNothing(Vec<Expr>),
+    OfRow(Box<OfRow>),
+}
+
+/// A command that takes values from the row of a query.
+#[derive(Debug, Clone)]
+pub struct OfRow {
+    /// Always [`crate::Bound::Statement`], and a query.
+    pub query: crate::Bound,
+    /// Of the schema that the query was bound to.
+    pub schema_version: u64,
+    pub row_use: RowUse,
+}
+
+/// What is done with the row.
+#[derive(Debug, Clone)]
+pub enum RowUse {
+    /// `SELECT ... INTO @a, @b`: each variable takes a column.
+    Into(Vec<String>),
+    /// SET with subqueries. In the values, columns are the row's, by position.
+    Set(Vec<SetItem>),
+    /// DO with subqueries.
+    Nothing,
 }
 
 /// One table of LOCK TABLES.

@@ -28,6 +28,7 @@ static NO_SELECT: Select = Select {
     rollup: false,
     having: None,
     windows: Vec::new(),
+    into: Vec::new(),
 };
 
 impl Deref for Block<'_> {
@@ -112,6 +113,7 @@ fn is_bare(select: &Select) -> bool {
         rollup,
         having,
         windows,
+        into,
     } = select;
     !counts_all_rows
         && from.is_empty()
@@ -120,4 +122,5 @@ fn is_bare(select: &Select) -> bool {
         && !rollup
         && having.is_none()
         && windows.is_empty()
+        && into.is_empty()
 }

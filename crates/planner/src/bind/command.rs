@@ -10,8 +10,11 @@ use types::{Error, Result};
 use super::Binder;
 use super::expr::Context;
 use super::scope::NO_NAMES;
-use crate::command::{Command, Explained, GrantScope, SetItem, Show, TableToLock};
+use super::subquery::Subqueries;
+use crate::command::{Command, Explained, GrantScope, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::env::Bound;
+use crate::logical::{Logical, LogicalQuery, LogicalStatement};
+use crate::plan::ResultColumn;
 
 impl Binder<'_> {
     pub fn command(&self, statement: &Statement) -> Result<Command> {
@@ -37,11 +40,15 @@ impl Binder<'_> {
             Statement::Empty => Ok(Command::DoNothing(Vec::new())),
             Statement::Show(show) => Ok(Command::Show(self.show(show)?)),
             Statement::Set(clauses) => {
+                let subqueries = Subqueries::default();
                 let items = clauses
                     .iter()
-                    .map(|clause| self.set_item(clause))
-                    .collect::<Result<_>>()?;
-                Ok(Command::Set(items))
+                    .map(|clause| self.set_item(clause, &subqueries))
+                    .collect::<Result<Vec<_>>>()?;
+                if subqueries.is_empty() {
+                    return Ok(Command::Set(items));
+                }
+                self.set_of_row(items, subqueries)
             }
             Statement::Explain {
                 format,
@@ -92,8 +99,13 @@ impl Binder<'_> {
                 Ok(Command::LockTables { tables: named })
             }
             Statement::Do(exprs) => {
-                let exprs = exprs.iter().map(|expr| self.free(expr)).collect::<Result<_>>()?;
-                Ok(Command::DoNothing(exprs))
+                let subqueries = Subqueries::default();
+                let bound = |expr| self.free_with(expr, &subqueries);
+                let exprs = exprs.iter().map(bound).collect::<Result<Vec<_>>>()?;
+                if subqueries.is_empty() {
+                    return Ok(Command::DoNothing(exprs));
+                }
+                self.of_row(exprs, subqueries, RowUse::Nothing)
             }
             Statement::Grant { scope, users } => Ok(Command::Grant {
                 scope: self.grant_scope(scope)?,
@@ -105,6 +117,65 @@ impl Binder<'_> {
             }),
             other => Err(Error::internal(format_args!("no command: {other:?}"))),
         }
+    }
+
+    /// `SELECT ... INTO @a, @b`.
+    pub fn select_into(&self, query: &ast::Query) -> Result<Command> {
+        let variables = query.into_variables().to_vec();
+        let bound = self.statement_query(query)?;
+        if bound.columns.len() != variables.len() {
+            return Err(super::query::different_widths());
+        }
+        Ok(Command::OfRow(Box::new(OfRow {
+            query: self.bound_statement(LogicalStatement::Query(bound))?,
+            schema_version: self.env.schema.version,
+            row_use: RowUse::Into(variables),
+        })))
+    }
+
+    /// SET of expressions with subqueries: the query of all values, and items that name its columns.
+    fn set_of_row(&self, mut items: Vec<SetItem>, subqueries: Subqueries) -> Result<Command> {
+        let mut values = Vec::new();
+        for item in &mut items {
+            if let SetItem::Variable {
+                value: Some(value), ..
+            }
+            | SetItem::User { value, .. } = item
+            {
+                let column = Expr::column(values.len(), value.ty(), true);
+                values.push(std::mem::replace(value, column));
+            }
+        }
+        self.of_row(values, subqueries, RowUse::Set(items))
+    }
+
+    /// A command that takes the values of expressions with subqueries.
+    fn of_row(&self, values: Vec<Expr>, subqueries: Subqueries, row_use: RowUse) -> Result<Command> {
+        let (root, output) = self.projected(subqueries.applied_to(Logical::OneRow), &values);
+        let columns = values
+            .iter()
+            .map(|value| ResultColumn::unnamed("", value.ty(), value.nullable()));
+        let query = LogicalQuery {
+            root,
+            output,
+            columns: columns.collect(),
+            limit_of_output: None,
+            max_execution: None,
+            in_order: false,
+        };
+        Ok(Command::OfRow(Box::new(OfRow {
+            query: self.bound_statement(LogicalStatement::Query(query))?,
+            schema_version: self.env.schema.version,
+            row_use,
+        })))
+    }
+
+    fn free_with(&self, expr: &ast::Expr, subqueries: &Subqueries) -> Result<Expr> {
+        let context = Context {
+            subqueries: Some(subqueries),
+            ..Context::of(&NO_NAMES)
+        };
+        self.scalar(expr, &context)
     }
 
     /// An expression without columns.
@@ -130,16 +201,19 @@ impl Binder<'_> {
         })
     }
 
-    fn set_item(&self, clause: &SetClause) -> Result<SetItem> {
+    fn set_item(&self, clause: &SetClause, subqueries: &Subqueries) -> Result<SetItem> {
         Ok(match clause {
             SetClause::Variable { scope, name, value } => SetItem::Variable {
                 scope: *scope,
                 name: name.clone(),
-                value: value.as_ref().map(|value| self.free(value)).transpose()?,
+                value: value
+                    .as_ref()
+                    .map(|value| self.free_with(value, subqueries))
+                    .transpose()?,
             },
             SetClause::User { name, value } => SetItem::User {
                 name: name.clone(),
-                value: self.free(value)?,
+                value: self.free_with(value, subqueries)?,
             },
             SetClause::Names { charset, collation } => SetItem::Names {
                 charset: charset.clone(),

@@ -2,8 +2,8 @@
 //!
 //! Source: manual 13.2.20 "WITH (Common Table Expressions)".
 
-use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SetOperand, TableRef};
-use types::{Error, Result, SqlType, TypeKind};
+use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::from::named_columns;
@@ -160,6 +160,9 @@ impl Binder<'_> {
             .take_while(|operand| !body_mentions(&operand.operand, name))
             .count();
         let (seed_parts, step_parts) = rest.split_at(seeds);
+        for operand in step_parts {
+            check_step(&operand.operand, name)?;
+        }
         if step_parts
             .iter()
             .any(|operand| !body_mentions(&operand.operand, name))
@@ -264,7 +267,115 @@ fn body_mentions(body: &QueryBody, name: &str) -> bool {
 }
 
 fn select_mentions(select: &Select, name: &str) -> bool {
-    select.from.iter().any(|table| table_mentions(table, name))
+    select.from.iter().any(|table| table_mentions(table, name)) || subqueries_mention(select, name)
+}
+
+/// Whether a subquery in an expression of a block names the table.
+fn subqueries_mention(select: &Select, name: &str) -> bool {
+    let items = select.items.iter().filter_map(|item| match item {
+        SelectItem::Expr { expr, .. } => Some(expr),
+        SelectItem::All | SelectItem::AllOf(_) => None,
+    });
+    let keys = select.group_by.iter().map(|key| &key.expr);
+    items
+        .chain(&select.filter)
+        .chain(keys)
+        .chain(&select.having)
+        .any(|expr| expression_mentions(expr, name))
+}
+
+fn expression_mentions(expr: &ast::Expr, name: &str) -> bool {
+    let own = match expr {
+        ast::Expr::Subquery(query) | ast::Expr::Exists(query) => mentions(query, name),
+        ast::Expr::InSubquery { query, .. } | ast::Expr::Quantified { query, .. } => mentions(query, name),
+        _ => false,
+    };
+    let mut found = own;
+    expr.children(&mut |child| found = found || expression_mentions(child, name));
+    found
+}
+
+fn has_window(expr: &ast::Expr) -> bool {
+    let mut found = matches!(expr, ast::Expr::Over { .. });
+    expr.children(&mut |child| found = found || has_window(child));
+    found
+}
+
+/// What the part of a recursion that names the table may be (manual 13.2.20, "Recursive Common Table
+/// Expressions").
+///
+/// # Errors
+/// 3575, 3577, and 1235 for what MySQL does not have either.
+fn check_step(body: &QueryBody, name: &str) -> Result<()> {
+    let select = match body {
+        QueryBody::Select(select) => select,
+        QueryBody::Nested(query) if query.order_by.is_empty() && query.limit.is_none() => {
+            return check_step(&query.body, name);
+        }
+        QueryBody::Nested(_) => return Err(not_in_step()),
+        QueryBody::Values(_) | QueryBody::SetOperation { .. } => return Ok(()),
+    };
+    let shows = |wanted: &dyn Fn(&ast::Expr) -> bool| {
+        select.items.iter().any(|item| match item {
+            SelectItem::Expr { expr, .. } => wanted(expr),
+            SelectItem::All | SelectItem::AllOf(_) => false,
+        })
+    };
+    let aggregates =
+        shows(&ast::Expr::has_aggregate) || select.having.as_ref().is_some_and(ast::Expr::has_aggregate);
+    if aggregates || !select.group_by.is_empty() || shows(&has_window) {
+        return Err(Error::new(
+            3575,
+            format!(
+                "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions in recursive \
+                 query block"
+            ),
+        ));
+    }
+    if select.distinct {
+        return Err(not_in_step());
+    }
+    let direct: usize = select.from.iter().map(|table| direct_uses(table, name)).sum();
+    let inside = select.from.iter().any(|table| derived_mentions(table, name));
+    if direct != 1 || inside || subqueries_mention(select, name) {
+        return Err(Error::new(
+            3577,
+            format!(
+                "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced \
+                 only once, and not in any subquery"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// How often a table reference names the table itself.
+fn direct_uses(table: &TableRef, name: &str) -> usize {
+    match table {
+        TableRef::Derived(_) => 0,
+        TableRef::Table(_) => usize::from(table_mentions(table, name)),
+        TableRef::Nested(tables) => tables.iter().map(|table| direct_uses(table, name)).sum(),
+        TableRef::Join(join) => direct_uses(&join.left, name) + direct_uses(&join.right, name),
+    }
+}
+
+/// Whether a derived table names it.
+fn derived_mentions(table: &TableRef, name: &str) -> bool {
+    match table {
+        TableRef::Derived(derived) => mentions(&derived.query, name),
+        TableRef::Table(_) => false,
+        TableRef::Nested(tables) => tables.iter().any(|table| derived_mentions(table, name)),
+        TableRef::Join(join) => derived_mentions(&join.left, name) || derived_mentions(&join.right, name),
+    }
+}
+
+/// Error 1235.
+fn not_in_step() -> Error {
+    Error::new(
+        errno::ER_NOT_SUPPORTED_YET,
+        "This version of MySQL doesn't yet support 'ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table \
+         Expression'",
+    )
 }
 
 fn table_mentions(table: &TableRef, name: &str) -> bool {

@@ -148,6 +148,9 @@ impl<'a> Binder<'a> {
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
+            Statement::Query(query) if !query.into_variables().is_empty() => {
+                return self.select_into(query).map(Bound::Command);
+            }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
             Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
             Statement::Update(update) => self.update(update)?,
@@ -155,6 +158,11 @@ impl<'a> Binder<'a> {
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
+        self.bound_statement(plan)
+    }
+
+    /// A statement with what it needs besides.
+    fn bound_statement(&self, plan: LogicalStatement) -> Result<Bound> {
         self.report_incorrect(&plan)?;
         Ok(Bound::Statement {
             statement: plan,

@@ -93,6 +93,9 @@ impl Binder<'_> {
 
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
+        if !place.is_statement && !query.into_variables().is_empty() {
+            return Err(misplaced_into());
+        }
         let depth = self.query_depth.get();
         if depth > NESTING_MAX {
             return Err(Error::new(1473, "Too high level of nesting for select"));
@@ -143,6 +146,7 @@ impl Binder<'_> {
     /// The body of a query expression without its ORDER BY and LIMIT.
     pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
         syntax::stack::with_room(|| match body {
+            QueryBody::Select(select) if !select.into.is_empty() => Err(misplaced_into()),
             QueryBody::Select(select) => self.block(Block::bare(select), place),
             QueryBody::Values(rows) => self.block(Block::of_values(rows), place),
             QueryBody::Nested(query) => self.query_at(query, place),
@@ -421,6 +425,14 @@ impl Names for OutputNames<'_> {
 /// A literal that was taken out of the text might be a position. The text is bound again with its literals.
 pub fn as_it_stands() -> Error {
     Error::internal("ORDER BY: the text has to be bound as it stands")
+}
+
+/// Error 3954.
+fn misplaced_into() -> Error {
+    Error::new(
+        3954,
+        "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.",
+    )
 }
 
 /// Error 1222.

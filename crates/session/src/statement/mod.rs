@@ -11,6 +11,7 @@ pub mod kill;
 mod lock_tables;
 mod maintenance;
 mod named;
+mod of_row;
 pub mod set;
 pub mod show;
 mod split_table;
@@ -125,6 +126,7 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
             };
             Answer::Outcome(named::prepare(session, name, source).map(|()| Outcome::Ok(done)))
         }
+        Command::OfRow(of_row) => Answer::Outcome(of_row::run(session, of_row).map(Outcome::Ok)),
         other => Answer::ok(plain(session, other)),
     }
 }

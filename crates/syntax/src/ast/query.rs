@@ -12,6 +12,8 @@ pub struct Query {
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
     pub locking: Vec<LockingClause>,
+    /// `INTO @a, @b`: the user variables that take the columns of the only row.
+    pub into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +80,8 @@ pub struct Select {
     pub rollup: bool,
     pub having: Option<Expr>,
     pub windows: Vec<NamedWindow>,
+    /// INTO between the select list and FROM; see [`Query::into`].
+    pub into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -205,6 +209,16 @@ pub enum LockWait {
 }
 
 impl Query {
+    /// The variables of `SELECT ... INTO`, wherever it stands; empty where it is none.
+    pub fn into_variables(&self) -> &[String] {
+        match &self.body {
+            _ if !self.into.is_empty() => &self.into,
+            QueryBody::Select(select) => &select.into,
+            QueryBody::Nested(query) => query.into_variables(),
+            QueryBody::SetOperation { .. } | QueryBody::Values(_) => &[],
+        }
+    }
+
     /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks. Any other query is
     /// returned as it is.
     pub fn into_plain_values(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {

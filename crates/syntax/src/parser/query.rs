@@ -29,10 +29,13 @@ impl Parser<'_> {
         let body = self.set_operation(first, &[Kw::UNION, Kw::EXCEPT], Self::intersection)?;
         let order_by = self.order_by()?;
         let limit = self.limit()?;
-        self.refuse_into()?;
+        let mut into = self.into_variables()?;
         let locking = self.locking()?;
-        self.refuse_into()?;
+        if into.is_empty() {
+            into = self.into_variables()?;
+        }
         Ok(Query {
+            into,
             with: None,
             body,
             order_by,
@@ -160,14 +163,22 @@ impl Parser<'_> {
         })))
     }
 
-    pub fn refuse_into(&self) -> Result<()> {
-        if self.is(Kw::INTO) {
+    /// `INTO @a, @b`; empty where it is not there.
+    pub fn into_variables(&mut self) -> Result<Vec<String>> {
+        if !self.is(Kw::INTO) {
+            return Ok(Vec::new());
+        }
+        if self.peek().kind != Kind::At {
             return Err(Error::not_supported(
-                "SELECT ... INTO",
+                "SELECT ... INTO a file or a variable of a procedure",
                 "read the result with the client",
             ));
         }
-        Ok(())
+        self.advance();
+        self.comma_separated(|parser| match parser.kind() {
+            Kind::At => parser.user_variable_name(),
+            _ => parser.fail(),
+        })
     }
 
     pub fn order_by(&mut self) -> Result<Vec<OrderItem>> {

@@ -15,12 +15,13 @@ impl Parser<'_> {
         let max_execution_ms = max_execution_time(self.source(self.previous_end(), self.start()));
         let (distinct, counts_all_rows) = self.select_options()?;
         let items = self.select_items()?;
-        self.refuse_into()?;
+        let into = self.into_variables()?;
         let mut select = Select {
             max_execution_ms,
             distinct,
             counts_all_rows,
             items,
+            into,
             ..Select::default()
         };
         self.clauses_of_tables(&mut select)?;
