@@ -69,10 +69,12 @@ pub fn query(
     sink: &mut dyn RowSink,
 ) -> Result<()> {
     let mut sink = Passed { sink, any: false };
+    let warned = eval.warnings.count();
     let mut result = run(plan, source, eval, false, &mut sink);
     let is_short =
         |result: &datafusion_common::Result<()>| result.as_ref().is_err_and(error::is_short_of_memory);
     if is_short(&result) && !sink.any && joins_by_keys(&plan.root) {
+        drop(eval.warnings.take_back(warned));
         result = run(plan, source, eval, true, &mut sink);
     }
     if is_short(&result) {

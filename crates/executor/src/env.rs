@@ -15,6 +15,8 @@ pub(crate) struct Env<'e, 's> {
     pub memory: &'e Memory<'e>,
     /// How scans lock that have no locking clause of their own: those of INSERT ... SELECT.
     pub implied_locking: Option<Locking>,
+    /// No scan locks anything: a write of an optimistic transaction.
+    pub takes_no_locks: bool,
     /// Whether a sort that has read its input may return the memory that the statement does not use.
     pub holds_least_after_sort: bool,
 }
@@ -26,7 +28,9 @@ impl<'e> Env<'e, '_> {
 
     /// How a scan locks the rows that it reads.
     pub fn locking_of(&self, scan: &TableScan) -> Option<Locking> {
-        scan.locking.or(self.implied_locking)
+        scan.locking
+            .or(self.implied_locking)
+            .filter(|_| !self.takes_no_locks)
     }
 
     /// Fails with 1317 once the statement has been killed, or with what ended it.

@@ -33,6 +33,7 @@ pub fn query(
         source: &mut source,
         memory: &memory,
         implied_locking: None,
+        takes_no_locks: false,
         holds_least_after_sort: sort::holds_least_after_sort(&plan.root),
     };
     if let Some(rows) = sink.packets()

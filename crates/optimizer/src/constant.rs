@@ -67,7 +67,9 @@ fn known_truth(expr: &Expr) -> Option<bool> {
     let mut pure = true;
     expr.walk(&mut |e| {
         pure &= match e {
-            Expr::Literal { .. } | Expr::Cast { .. } => true,
+            Expr::Literal { .. } => true,
+            // What a moment is depends on the session's time zone and modes.
+            Expr::Cast { input, ty, .. } => !ty.is_temporal() && !input.ty().is_temporal(),
             Expr::Call { function, .. } => PURE.contains(&function.0.name),
             _ => false,
         };

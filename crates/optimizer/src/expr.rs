@@ -101,3 +101,10 @@ pub fn into_conjuncts(condition: Expr, out: &mut Vec<Expr>) {
         other => out.push(other),
     }
 }
+
+/// How many nodes the tree of an expression has.
+pub fn size(expr: &Expr) -> usize {
+    let mut size = 0;
+    expr.walk(&mut |_| size += 1);
+    size
+}

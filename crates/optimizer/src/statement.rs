@@ -3,7 +3,7 @@
 use functions::Expr;
 use planner::logical::{
     ColumnId, LogicalAssignment, LogicalFoundWrite, LogicalInsertMode, LogicalInsertSource, LogicalQuery,
-    LogicalStatement,
+    LogicalStatement, columns_of,
 };
 use planner::plan::{
     Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource,
@@ -91,9 +91,20 @@ impl Builder<'_> {
             let get = found.table;
             let width = get.table.columns.len();
             is_update |= found.assignments.is_some();
+            for value in found
+                .assignments
+                .iter()
+                .flatten()
+                .filter_map(|a| a.value.as_ref())
+            {
+                columns_of(value)
+                    .into_iter()
+                    .try_for_each(|id| position(id).map(drop))?;
+            }
+            // All of them are there.
             let of_row = |id: usize| match get.offset(ColumnId(id)) {
                 Some(offset) if offset < width => offset,
-                _ => width + position(ColumnId(id)).unwrap_or(0),
+                _ => width + position(ColumnId(id)).unwrap_or_default(),
             };
             let assignment = |mut assignment: LogicalAssignment| {
                 assignment

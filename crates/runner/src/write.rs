@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE; and statements inside them.
 
 use executor::{DmlResult, RowSink};
-use planner::plan::{Access, Locking, LockingWait, Plan};
+use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Rel, TableScan};
 use types::{Error, Result};
 
 use crate::execution::{Evaluation, Execution, Outcome};
@@ -58,10 +58,16 @@ impl Runner<'_> {
         let target = match plan {
             Plan::Update(update) => &update.target,
             Plan::Delete(delete) => &delete.target,
+            Plan::FoundWrite(write) => return self.check_is_safe(reads_all(write)),
             _ => return Ok(()),
         };
         let unkeyed = matches!(target.scan.access, Access::Full { .. });
-        if self.env.settings.safe_updates && unkeyed && target.limit.is_none() {
+        self.check_is_safe(unkeyed && target.limit.is_none())
+    }
+
+    /// Error 1175 in safe update mode for a statement that reads all of a table to find the rows it changes.
+    fn check_is_safe(&self, reads_all: bool) -> Result<()> {
+        if self.env.settings.safe_updates && reads_all {
             return Err(Error::new(
                 1175,
                 "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
@@ -69,4 +75,12 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a written table is read from end to end, and no LIMIT ends it.
+fn reads_all(write: &FoundWritePlan) -> bool {
+    let is_written = |scan: &&TableScan| write.tables.iter().any(|found| found.table.id == scan.table.id);
+    let is_full = |scan: &TableScan| matches!(scan.access, Access::Full { .. });
+    let has_limit = matches!(write.root, Rel::Limit { .. });
+    !has_limit && write.root.scans().into_iter().filter(is_written).any(is_full)
 }

@@ -41,6 +41,7 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         source: &mut source,
         memory: &memory,
         implied_locking: None,
+        takes_no_locks: false,
         holds_least_after_sort: true,
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;

@@ -37,12 +37,14 @@ const KEY_ENTRY_BYTES: usize = 48;
 /// Those of queries, [`super::update()`] and [`super::delete()`]; 8175 beyond the memory limit.
 pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let memory = Memory::in_transaction(ctx, txn);
+    let takes_no_locks = txn.is_optimistic();
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
         ctx,
         source: &mut source,
         memory: &memory,
         implied_locking: ctx.insert_select,
+        takes_no_locks,
         holds_least_after_sort: false,
     };
     let mut found = FoundRows {
@@ -56,10 +58,14 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     }
     drop(root);
     let mut result = DmlResult::default();
-    for table in &plan.tables {
+    for (position, table) in plan.tables.iter().enumerate() {
+        // Under another alias, rows of the same table have been written already.
+        let again = plan.tables[..position]
+            .iter()
+            .any(|other| other.table.id == table.table.id);
         let done = match &table.assignments {
-            Some(assignments) => update(table, assignments, plan.ignore, &found, &mut env)?,
-            None => delete(table, &found, &mut env)?,
+            Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
+            None => delete((table, again), &found, &mut env)?,
         };
         result.affected += done.affected;
         result.matched += done.matched;
@@ -71,7 +77,7 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
 }
 
 fn update(
-    found: &FoundTable,
+    (found, again): (&FoundTable, bool),
     assignments: &[Assignment],
     ignore: bool,
     rows: &FoundRows,
@@ -103,6 +109,11 @@ fn update(
         let warned = ctx.eval.warnings.count();
         let changed = rows.of(batch, found, &mut seen, true, env)?;
         let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
+        let changed = if again {
+            as_they_are(changed, &mut writer)?
+        } else {
+            changed
+        };
         update.change_all(changed.into_iter(), warned, &mut writer)?;
     }
     if let Some(ids) = &mut update.ids {
@@ -111,7 +122,7 @@ fn update(
     Ok(update.result)
 }
 
-fn delete(found: &FoundTable, rows: &FoundRows, env: &mut Env<'_, '_>) -> Result<DmlResult> {
+fn delete((found, again): (&FoundTable, bool), rows: &FoundRows, env: &mut Env<'_, '_>) -> Result<DmlResult> {
     let ctx = env.ctx;
     let codec = TableCodec::of(&found.table)?;
     let maker = ImageMaker::new(&found.table, &codec, ctx.eval.time_zone);
@@ -121,9 +132,29 @@ fn delete(found: &FoundTable, rows: &FoundRows, env: &mut Env<'_, '_>) -> Result
         env.check_interrupted()?;
         let removed = rows.of(batch, found, &mut seen, false, env)?;
         let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
+        let removed = if again {
+            as_they_are(removed, &mut writer)?
+        } else {
+            removed
+        };
         remove(removed.into_iter(), &mut writer, &mut result)?;
     }
     Ok(result)
+}
+
+/// Rows as the statement itself has left them; those that it has removed or moved are left out. Behind the
+/// table's columns, the values stay.
+fn as_they_are(rows: Vec<(Vec<u8>, Row)>, writer: &mut Writer<'_, '_>) -> Result<Vec<(Vec<u8>, Row)>> {
+    let mut current = Vec::with_capacity(rows.len());
+    for (key, mut row) in rows {
+        if let Some(stored) = writer.get_once(&key)? {
+            let now = writer.maker.decode(&key, &stored)?;
+            let width = now.len();
+            row.splice(..width, now);
+            current.push((key, row));
+        }
+    }
+    Ok(current)
 }
 
 /// The query's rows, and the types of their columns.

@@ -174,6 +174,7 @@ impl Update<'_> {
             source: &mut source,
             memory: &memory,
             implied_locking: None,
+            takes_no_locks: false,
             holds_least_after_sort: true,
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;

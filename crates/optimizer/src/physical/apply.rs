@@ -9,7 +9,7 @@ use types::{Error, Result, SqlType};
 
 use super::join::{cost_of_reading, ids, left_want};
 use super::join_keys::{Split, key_of, split};
-use super::{Builder, Built, Want};
+use super::{ALTERNATIVES_MAX, Builder, Built, Want};
 use crate::access::RowLimit;
 use crate::cost;
 use crate::expr::{ColumnList, bare_column, positioned, replace_columns};
@@ -26,7 +26,10 @@ pub struct SemiByRows {
 impl Builder<'_> {
     /// Runs the subquery for each row, or joins with what it gives for all of them, whichever is cheaper.
     pub(super) fn apply(&self, apply: Apply, want: &Want) -> Result<Built> {
-        let unnested = crate::rules::unnested(&apply, &|| self.new_column(), self.env)?;
+        let unnested = match self.alternatives.get() < ALTERNATIVES_MAX {
+            true => crate::rules::unnested(&apply, &|| self.new_column(), self.env)?,
+            false => None,
+        };
         let Apply {
             kind,
             input,
@@ -124,7 +127,11 @@ impl Builder<'_> {
             result: (id, value),
         } = unnested;
         let columns = ids(&groups);
-        let groups = self.build(groups, &Want::of(columns))?;
+        let depth = self.alternatives.get();
+        self.alternatives.set(depth + 1);
+        let built = self.build(groups, &Want::of(columns));
+        self.alternatives.set(depth);
+        let groups = built?;
         let parts = split(conditions, &input.layout, &groups.layout);
         let is_cheaper = self.is_analytical() || cost_of_reading(&input, &groups, &parts) < cost_of_runs;
         if !parts.residual.is_empty() || !is_cheaper {
@@ -164,7 +171,11 @@ impl Builder<'_> {
         conditions: &[Expr],
         left_ids: &[ColumnId],
     ) -> Result<Option<SemiByRows>> {
-        if self.is_analytical() || !conditions.iter().all(functions::is_deterministic) {
+        let depth = self.alternatives.get();
+        if self.is_analytical()
+            || depth >= ALTERNATIVES_MAX
+            || !conditions.iter().all(functions::is_deterministic)
+        {
             return Ok(None);
         }
         let mut subquery = crate::rules::filtered(right, conditions.to_vec(), self.env)?;
@@ -174,7 +185,10 @@ impl Builder<'_> {
             limit: RowLimit::AtMost(1),
             ..Want::of(Vec::new())
         };
-        let subquery = self.build(subquery, &first)?;
+        self.alternatives.set(depth + 1);
+        let built = self.build(subquery, &first);
+        self.alternatives.set(depth);
+        let subquery = built?;
         Ok(Some(SemiByRows {
             cost: left.rows * (cost::OPEN + subquery.cost),
             outer: outer_columns(outer, &left.layout)?,

@@ -45,6 +45,8 @@ pub struct Builder<'a> {
     pub possible_keys: RefCell<Vec<(String, Vec<String>)>>,
     /// The next slot of an outer column.
     pub slots: Cell<usize>,
+    /// How many alternatives are being built within each other.
+    pub alternatives: Cell<u32>,
     /// How many columns have been added to the statement's.
     added_columns: Cell<usize>,
     /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
@@ -83,6 +85,9 @@ pub struct Built {
     pub cost: f64,
 }
 
+/// A subquery in two forms, inside one in two forms, and so on, is built twice as often at each level.
+pub const ALTERNATIVES_MAX: u32 = 3;
+
 impl Want {
     pub fn of(columns: Vec<ColumnId>) -> Self {
         Self {
@@ -110,6 +115,7 @@ impl<'a> Builder<'a> {
             env,
             possible_keys: RefCell::default(),
             slots: Cell::new(0),
+            alternatives: Cell::new(0),
             added_columns: Cell::new(0),
             route: Cell::new(Some(crate::route::ONLY)),
             distinct: RefCell::default(),

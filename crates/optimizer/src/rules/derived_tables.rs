@@ -14,8 +14,11 @@ use std::mem::replace;
 use functions::Expr;
 use planner::logical::{ApplyKind, ColumnId, JoinKind, Logical};
 
-use crate::expr::{bare_column, replace_columns};
+use crate::expr::{bare_column, replace_columns, size};
 use crate::physical::{ids, replace_in};
+
+/// Larger expressions stay where they are: put in the place of each use, they would double from level to level.
+const MERGED_NODES: usize = 32;
 
 /// What removed select lists computed, by column.
 type Made = HashMap<ColumnId, Expr>;
@@ -51,7 +54,9 @@ fn visit(rel: &mut Logical, position: Position, merged: &mut bool) -> Made {
                 Position::Fixed => false,
                 Position::Free => {
                     bare_column(expr).is_some()
-                        || functions::is_deterministic(expr) && !functions::eval::assigns(expr)
+                        || size(expr) <= MERGED_NODES
+                            && functions::is_deterministic(expr)
+                            && !functions::eval::assigns(expr)
                 }
                 // A column of rows outside is not NULL where these are missing.
                 Position::Nullable => bare_column(expr).is_some_and(|id| own.contains(&id)),

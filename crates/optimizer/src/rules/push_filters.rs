@@ -11,6 +11,7 @@
 //! On the way outer joins become inner ([`super::outer_join`]), EXISTS and IN become semi joins
 //! ([`super::semi_join`]) and constants are inferred ([`super::infer`]).
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use functions::Expr;
@@ -23,18 +24,21 @@ use types::Result;
 use super::conditions::{filtered, is_free_of, take};
 use super::{infer, outer_join, semi_join};
 use crate::OptimizerEnv;
-use crate::expr::{all, bare_column, into_conjuncts, replace_columns};
+use crate::expr::{all, bare_column, into_conjuncts, replace_columns, size};
 use crate::physical::ids;
 
+/// A condition that would be larger over the columns below stays above.
+const PUSHED_NODES: usize = 500;
+
 pub fn apply(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()> {
-    let mut pass = Pass {
+    let pass = Pass {
         env,
-        uses: HashMap::new(),
+        uses: RefCell::default(),
     };
     query
         .output
         .iter()
-        .for_each(|id| *pass.uses.entry(*id).or_default() += 1);
+        .for_each(|id| *pass.uses.borrow_mut().entry(*id).or_default() += 1);
     pass.count_uses(&query.root);
     let root = std::mem::replace(&mut query.root, Logical::OneRow);
     query.root = pass.push(root, Vec::new())?;
@@ -45,7 +49,7 @@ pub fn apply(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()> {
 pub fn push_down(rel: Logical, env: &OptimizerEnv<'_>) -> Result<Logical> {
     let pass = Pass {
         env,
-        uses: HashMap::new(),
+        uses: RefCell::default(),
     };
     pass.push(rel, Vec::new())
 }
@@ -53,16 +57,16 @@ pub fn push_down(rel: Logical, env: &OptimizerEnv<'_>) -> Result<Logical> {
 struct Pass<'a> {
     env: &'a OptimizerEnv<'a>,
     /// How often each column is named.
-    uses: HashMap<ColumnId, usize>,
+    uses: RefCell<HashMap<ColumnId, usize>>,
 }
 
 impl Pass<'_> {
-    fn count_uses(&mut self, root: &Logical) {
+    fn count_uses(&self, root: &Logical) {
         root.walk(&mut |rel| {
             rel.expressions(&mut |expr| {
                 expr.walk(&mut |e| {
                     if let Some(id) = bare_column(e) {
-                        *self.uses.entry(id).or_default() += 1;
+                        *self.uses.borrow_mut().entry(id).or_default() += 1;
                     }
                 });
             });
@@ -154,19 +158,30 @@ impl Pass<'_> {
             let made = columns.iter().find(|(column, _)| column == id);
             made.is_none_or(|(_, expr)| functions::is_deterministic(expr))
         };
-        let mut below = take(&mut above, |condition| {
+        let below = take(&mut above, |condition| {
             functions::is_deterministic(condition) && columns_of(condition).iter().all(is_plain)
         });
-        for condition in &mut below {
-            replace_columns(condition, &mut |id, _| {
+        let mut pushed = Vec::with_capacity(below.len());
+        for condition in below {
+            let mut made = condition.clone();
+            replace_columns(&mut made, &mut |id, _| {
                 columns
                     .iter()
                     .find(|(column, _)| *column == id)
                     .map(|(_, expr)| expr.clone())
             });
+            if size(&made) > PUSHED_NODES {
+                above.push(condition);
+                continue;
+            }
+            // The projection names these columns still.
+            for id in columns_of(&made) {
+                *self.uses.borrow_mut().entry(id).or_default() += 1;
+            }
+            pushed.push(made);
         }
         let rel = Logical::Project {
-            input: Box::new(self.push(input, below)?),
+            input: Box::new(self.push(input, pushed)?),
             columns,
         };
         filtered(rel, above, self.env)
@@ -225,7 +240,7 @@ impl Pass<'_> {
         let made = match &mut apply.kind {
             ApplyKind::Exists { mark } | ApplyKind::Any { mark, .. } => {
                 let mark = *mark;
-                if self.uses.get(&mark) == Some(&1)
+                if self.uses.borrow().get(&mark) == Some(&1)
                     && let Some(join) = semi_join::of(&mut apply, mark, &mut above)
                 {
                     return self.join(join, above);
@@ -359,7 +374,7 @@ fn distinguishes_no_equals(condition: &Expr) -> bool {
         return false;
     }
     let Expr::Call { function, args, .. } = condition else {
-        return !condition.ty().is_string();
+        return !names_text(condition);
     };
     let compares = matches!(
         function.0.name,

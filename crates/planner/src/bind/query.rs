@@ -21,6 +21,10 @@ use crate::plan::{OutputLimit, ResultColumn, SortKey};
 /// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
 const NESTING_MAX: usize = 63;
 
+/// How many operands a set operation may have, how many tables WITH, and how many subqueries a clause: each is a
+/// level of the plan, and walks over plans recurse.
+pub const PARTS_MAX: usize = 3_000;
+
 /// A query whose names are resolved.
 pub struct BoundQuery {
     pub root: Logical,
@@ -121,6 +125,9 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
     ) -> Result<Definitions> {
         let mut definitions = Definitions::default();
+        if with.is_some_and(|with| with.tables.len() > PARTS_MAX) {
+            return Err(too_many_parts());
+        }
         if let Some(with) = with {
             for table in &with.tables {
                 definitions.0.push(self.define_common_table(table, with, place)?);
@@ -164,6 +171,9 @@ impl Binder<'_> {
             is_statement: false,
             ..place
         };
+        if rest.len() > PARTS_MAX {
+            return Err(too_many_parts());
+        }
         let mut operands = vec![self.body(first, place)?];
         for operand in rest {
             operands.push(self.body(&operand.operand, place)?);
@@ -425,6 +435,11 @@ impl Names for OutputNames<'_> {
 /// A literal that was taken out of the text might be a position. The text is bound again with its literals.
 pub fn as_it_stands() -> Error {
     Error::internal("ORDER BY: the text has to be bound as it stands")
+}
+
+/// Error 1473.
+pub fn too_many_parts() -> Error {
+    Error::new(1473, "Too high level of nesting for select")
 }
 
 /// Error 3954.

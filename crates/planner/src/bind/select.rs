@@ -234,7 +234,7 @@ impl Binder<'_> {
         let counts = place.is_statement && block.counts_all_rows && limit.count.is_some();
         let limit_of_output = counts.then(|| std::mem::take(&mut limit));
         let is_rolled = bound.rollup;
-        let results: Vec<_> = bound
+        let mut results: Vec<_> = bound
             .items
             .iter()
             // What may be a sum of groups is no column.
@@ -253,6 +253,10 @@ impl Binder<'_> {
         bound.order_by.retain(|key| !is_constant(&key.expr));
         if bound.grouped {
             rel = self.grouped(&mut bound, rel)?;
+            // A key may be rolled up, and a group may have no row.
+            for (result, item) in results.iter_mut().zip(&bound.items) {
+                result.nullable = item.expr.nullable();
+            }
         }
         rel = std::mem::take(&mut bound.above).applied_to(rel);
         rel = filtered(rel, bound.having.take());

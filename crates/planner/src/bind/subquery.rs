@@ -10,8 +10,11 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::{Context, operand_columns};
-use super::query::BoundQuery;
+use super::query::{BoundQuery, too_many_parts};
 use crate::logical::{Apply, ApplyKind, ColumnId, Logical};
+
+/// How many subqueries a clause may have: each is a level of the plan.
+const SUBQUERIES_MAX: usize = 1_000;
 
 /// The subqueries of some expressions, in the order in which they are evaluated.
 #[derive(Default)]
@@ -89,6 +92,12 @@ impl Binder<'_> {
                 "subqueries here",
                 "run the inner query first",
             ));
+        }
+        if context
+            .subqueries
+            .is_some_and(|all| all.0.borrow().len() >= SUBQUERIES_MAX)
+        {
+            return Err(too_many_parts());
         }
         syntax::stack::with_room(|| self.query(query, Some(context)))
     }

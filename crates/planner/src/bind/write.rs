@@ -86,6 +86,7 @@ impl Binder<'_> {
                 ignore: update.ignore,
             }));
         }
+        check_keys(scope, &lists)?;
         let targets = lists.into_iter().map(|(relation, list)| (relation, Some(list)));
         self.found_write(rows, definitions, targets.collect(), update.ignore)
     }
@@ -372,4 +373,33 @@ fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
         outer: None,
         in_aggregate: false,
     }
+}
+
+/// Error 1706 where a table is updated under two aliases, and one of them moves its rows.
+fn check_keys(scope: &Scope, lists: &BTreeMap<usize, Vec<LogicalAssignment>>) -> Result<()> {
+    for (first, list) in lists {
+        let relation = &scope.relations[*first];
+        let Some(table) = relation.table() else {
+            continue;
+        };
+        let parts = table.primary_parts();
+        let moves = list
+            .iter()
+            .any(|a| parts.iter().any(|part| part.column == a.column));
+        let is_same = |other: &usize| {
+            other != first && scope.relations[*other].table().is_some_and(|t| t.id == table.id)
+        };
+        if let (true, Some(second)) = (moves, lists.keys().find(|other| is_same(other))) {
+            let mut aliases = [&relation.alias, &scope.relations[*second].alias];
+            aliases.sort();
+            return Err(Error::new(
+                1706,
+                format!(
+                    "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.",
+                    aliases[0], aliases[1]
+                ),
+            ));
+        }
+    }
+    Ok(())
 }

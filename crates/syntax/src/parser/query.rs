@@ -26,10 +26,13 @@ impl Parser<'_> {
     /// A query expression whose first operand has been read.
     pub fn query_behind(&mut self, first: QueryBody) -> Result<Query> {
         let first = self.set_operation(first, &[Kw::INTERSECT], Self::query_term)?;
-        let body = self.set_operation(first, &[Kw::UNION, Kw::EXCEPT], Self::intersection)?;
+        let mut body = self.set_operation(first, &[Kw::UNION, Kw::EXCEPT], Self::intersection)?;
         let order_by = self.order_by()?;
         let limit = self.limit()?;
-        let mut into = self.into_variables()?;
+        let mut into = into_of_last(&mut body);
+        if into.is_empty() {
+            into = self.into_variables()?;
+        }
         let locking = self.locking()?;
         if into.is_empty() {
             into = self.into_variables()?;
@@ -168,15 +171,19 @@ impl Parser<'_> {
         if !self.is(Kw::INTO) {
             return Ok(Vec::new());
         }
-        if self.peek().kind != Kind::At {
+        self.advance();
+        if self.is_any(&[Kw::OUTFILE, Kw::DUMPFILE]) {
             return Err(Error::not_supported(
-                "SELECT ... INTO a file or a variable of a procedure",
+                "SELECT ... INTO a file",
                 "read the result with the client",
             ));
         }
-        self.advance();
         self.comma_separated(|parser| match parser.kind() {
             Kind::At => parser.user_variable_name(),
+            Kind::Word | Kind::QuotedWord => Err(Error::new(
+                1327,
+                format!("Undeclared variable: {}", parser.name()?),
+            )),
             _ => parser.fail(),
         })
     }
@@ -279,5 +286,16 @@ impl Parser<'_> {
             LockWait::Wait
         };
         Ok(LockingClause { exclusive, wait, of })
+    }
+}
+
+/// The INTO behind the last operand of a set operation, which is that of the whole query.
+fn into_of_last(body: &mut QueryBody) -> Vec<String> {
+    match body {
+        QueryBody::SetOperation { rest, .. } => match rest.last_mut().map(|last| &mut last.operand) {
+            Some(QueryBody::Select(select)) => std::mem::take(&mut select.into),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }

@@ -141,6 +141,7 @@ impl Insert<'_> {
                     source: &mut ReadSource::Transaction(txn),
                     memory: &memory,
                     implied_locking: implied,
+                    takes_no_locks: false,
                     holds_least_after_sort,
                 };
                 let root = match &mut root {
@@ -175,6 +176,7 @@ impl Insert<'_> {
             },
             memory: &memory,
             implied_locking: None,
+            takes_no_locks: false,
             holds_least_after_sort,
         };
         let mut root = tree::build(&below, &Scope::default(), &mut env)?;
