@@ -121,7 +121,7 @@ impl Binder<'_> {
 
     /// `SELECT ... INTO @a, @b`.
     pub fn select_into(&self, query: &ast::Query) -> Result<Command> {
-        let variables = query.into_variables().to_vec();
+        let variables = query.variables_of_into().to_vec();
         let bound = self.statement_query(query)?;
         if bound.columns.len() != variables.len() {
             return Err(super::query::different_widths());

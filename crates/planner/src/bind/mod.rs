@@ -148,7 +148,7 @@ impl<'a> Binder<'a> {
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
-            Statement::Query(query) if !query.into_variables().is_empty() => {
+            Statement::Query(query) if !query.variables_of_into().is_empty() => {
                 return self.select_into(query).map(Bound::Command);
             }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),

@@ -97,7 +97,7 @@ impl Binder<'_> {
 
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
-        if !place.is_statement && !query.into_variables().is_empty() {
+        if !place.is_statement && !query.variables_of_into().is_empty() {
             return Err(misplaced_into());
         }
         let depth = self.query_depth.get();

@@ -210,11 +210,11 @@ pub enum LockWait {
 
 impl Query {
     /// The variables of `SELECT ... INTO`, wherever it stands; empty where it is none.
-    pub fn into_variables(&self) -> &[String] {
+    pub fn variables_of_into(&self) -> &[String] {
         match &self.body {
             _ if !self.into.is_empty() => &self.into,
             QueryBody::Select(select) => &select.into,
-            QueryBody::Nested(query) => query.into_variables(),
+            QueryBody::Nested(query) => query.variables_of_into(),
             QueryBody::SetOperation { .. } | QueryBody::Values(_) => &[],
         }
     }

@@ -31,11 +31,11 @@ impl Parser<'_> {
         let limit = self.limit()?;
         let mut into = into_of_last(&mut body);
         if into.is_empty() {
-            into = self.into_variables()?;
+            into = self.variables_of_into()?;
         }
         let locking = self.locking()?;
         if into.is_empty() {
-            into = self.into_variables()?;
+            into = self.variables_of_into()?;
         }
         Ok(Query {
             into,
@@ -167,7 +167,7 @@ impl Parser<'_> {
     }
 
     /// `INTO @a, @b`; empty where it is not there.
-    pub fn into_variables(&mut self) -> Result<Vec<String>> {
+    pub fn variables_of_into(&mut self) -> Result<Vec<String>> {
         if !self.is(Kw::INTO) {
             return Ok(Vec::new());
         }

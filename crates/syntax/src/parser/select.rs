@@ -15,7 +15,7 @@ impl Parser<'_> {
         let max_execution_ms = max_execution_time(self.source(self.previous_end(), self.start()));
         let (distinct, counts_all_rows) = self.select_options()?;
         let items = self.select_items()?;
-        let into = self.into_variables()?;
+        let into = self.variables_of_into()?;
         let mut select = Select {
             max_execution_ms,
             distinct,
