@@ -47,7 +47,7 @@ impl Gate {
             constant: Vec::new(),
             closed: false,
         };
-        for conjunct in crate::access::conjuncts(filter) {
+        for conjunct in planner::conjuncts(filter) {
             if !is_constant(conjunct) {
                 gate.conjuncts.push(conjunct.clone());
                 continue;

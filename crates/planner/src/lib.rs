@@ -21,4 +21,5 @@ pub mod plan;
 
 pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
+pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};

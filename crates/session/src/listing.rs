@@ -44,21 +44,8 @@ impl Listing {
     /// The columns' definitions for the client.
     pub fn result_columns(&self) -> Vec<ResultColumn> {
         let column = |(name, ty): &(String, SqlType)| ResultColumn {
-            database: String::new(),
-            table: String::new(),
-            original_table: String::new(),
-            name: name.clone(),
             original_name: name.clone(),
-            ty: *ty,
-            nullable: true,
-            primary_key: false,
-            unique_key: false,
-            multiple_key: false,
-            part_key: false,
-            auto_increment: false,
-            no_default: false,
-            on_update_now: false,
-            is_stored: false,
+            ..ResultColumn::unnamed(name, *ty, true)
         };
         self.columns.iter().map(column).collect()
     }

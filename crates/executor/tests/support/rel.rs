@@ -125,23 +125,7 @@ pub fn project(input: Rel, exprs: Vec<Expr>) -> Rel {
 }
 
 pub fn query(root: Rel) -> Plan {
-    let column = |ty: SqlType| ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        original_table: String::new(),
-        name: String::new(),
-        original_name: String::new(),
-        ty,
-        nullable: true,
-        primary_key: false,
-        unique_key: false,
-        multiple_key: false,
-        part_key: false,
-        auto_increment: false,
-        no_default: false,
-        on_update_now: false,
-        is_stored: false,
-    };
+    let column = |ty: SqlType| ResultColumn::unnamed("", ty, true);
     let columns = root.output_types().into_iter().map(column).collect();
     let locking = root.scans().iter().find_map(|scan| scan.locking);
     Plan::Query(QueryPlan {

@@ -69,19 +69,6 @@ pub struct Chosen {
     pub possible_keys: Vec<String>,
 }
 
-/// The conditions that a condition joins with AND.
-pub fn conjuncts(filter: Option<&Expr>) -> Vec<&Expr> {
-    let mut out = Vec::new();
-    let mut stack: Vec<&Expr> = filter.into_iter().collect();
-    while let Some(expr) = stack.pop() {
-        match expr {
-            Expr::Call { function, args, .. } if function.0.name == "and" => stack.extend(args.iter().rev()),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 /// Whether an expression has the same value for every row.
 pub fn is_constant(expr: &Expr) -> bool {
     expr.is_constant() && functions::is_deterministic(expr)

@@ -4,7 +4,6 @@
 use functions::Expr;
 use schema::model::{IndexPart, Table};
 
-use super::conjuncts;
 use super::sarg::{self, Interval};
 use planner::plan::RangeValue;
 
@@ -50,7 +49,7 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Tuples> {
 /// The values of one alternative: each condition of it gives a column one value.
 fn row(alternative: &Expr, table: &Table) -> Option<Vec<(usize, RangeValue, bool)>> {
     let mut row: Vec<(usize, RangeValue, bool)> = Vec::new();
-    for condition in conjuncts(Some(alternative)) {
+    for condition in planner::conjuncts(Some(alternative)) {
         let sarg = sarg::of(condition, table)?;
         let [Interval::Point(value)] = sarg.intervals.as_slice() else {
             return None;

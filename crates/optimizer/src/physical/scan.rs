@@ -211,6 +211,6 @@ fn conditions_on_columns(filter: &Expr) -> Vec<Expr> {
         });
         columns.len() == 1
     };
-    let conjuncts = access::conjuncts(Some(filter)).into_iter();
+    let conjuncts = planner::conjuncts(Some(filter)).into_iter();
     conjuncts.filter(reads_one).cloned().collect()
 }

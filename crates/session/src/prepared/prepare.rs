@@ -154,23 +154,8 @@ impl Session {
 
 /// The definition of a parameter, as the client gets it.
 fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
-    ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        original_table: String::new(),
-        name: "?".to_owned(),
-        original_name: String::new(),
-        ty: ty.unwrap_or_else(|| SqlType::varchar(UNTYPED_CHARS, collation)),
-        nullable: true,
-        primary_key: false,
-        unique_key: false,
-        multiple_key: false,
-        part_key: false,
-        auto_increment: false,
-        no_default: false,
-        on_update_now: false,
-        is_stored: false,
-    }
+    let ty = ty.unwrap_or_else(|| SqlType::varchar(UNTYPED_CHARS, collation));
+    ResultColumn::unnamed("?", ty, true)
 }
 
 /// To MySQL a parameter that could be anything is a VARCHAR of this length.
