@@ -115,6 +115,7 @@ impl Translator<'_> {
             | Rel::Virtual(_)
             | Rel::Repeat { .. }
             | Rel::Values { .. }
+            | Rel::JsonTable(_)
             | Rel::LookupJoin(_)
             | Rel::Window { .. }
             | Rel::SetOperation { .. }

@@ -53,6 +53,7 @@ pub use eval::{
     eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
+pub use json::table as json_table;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};

@@ -25,6 +25,8 @@ const ROWS_PER_KEY: f64 = 10.0;
 const FURTHER_PART: f64 = 3.0;
 /// The share of a table in a range that is open at one end.
 const OPEN_RANGE: f64 = 0.3;
+/// How many rows a document of JSON_TABLE is taken to have.
+pub const TABLE_FUNCTION_ROWS: f64 = 10.0;
 /// The share of rows that satisfies a condition of which nothing is known.
 pub const UNKNOWN_CONDITION: f64 = 0.3;
 

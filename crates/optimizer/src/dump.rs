@@ -147,6 +147,7 @@ impl Dump {
             }),
             Rel::Distinct { input } => self.above(input, |names| ("Distinct".to_owned(), names.to_vec())),
             Rel::Values { .. }
+            | Rel::JsonTable(_)
             | Rel::Join(_)
             | Rel::LookupJoin(_)
             | Rel::Apply(_)

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
+use functions::json_table::JsonTable;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
 use types::{Collation, Error, Result, SqlType};
@@ -150,6 +151,7 @@ pub enum Rel {
         columns: Vec<OutputColumn>,
         rows: Vec<Vec<Expr>>,
     },
+    JsonTable(JsonTableScan),
     Join(Join),
     LookupJoin(LookupJoin),
     Apply(Apply),
@@ -288,6 +290,14 @@ pub enum RangeBoundValue {
     Value(Expr),
     /// As a lower, exclusive bound: `IS NOT NULL`.
     Null,
+}
+
+/// JSON_TABLE: the rows of a document, which is computed of constants and outer columns.
+#[derive(Debug, Clone)]
+pub struct JsonTableScan {
+    pub table: Arc<JsonTable>,
+    pub document: Expr,
+    pub alias: String,
 }
 
 /// Where an INSERT's rows come from.

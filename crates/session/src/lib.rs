@@ -33,6 +33,7 @@ mod diagnostics;
 mod errors;
 mod evaluation;
 mod execute;
+mod hinted_variables;
 mod last_statement;
 mod listing;
 mod other_collations;

@@ -137,6 +137,14 @@ impl Session {
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(syntax::syntax_error_at_parameter(text, parsed))));
         }
+        self.with_hinted_variables(&parsed.set_vars, |session| session.run_parsed(parsed, out))
+    }
+
+    fn run_parsed(
+        &mut self,
+        parsed: &Parsed,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
         let compiled = match self.enter_statement(&parsed.statement) {
             Ok(()) => self.compile(parsed, Parameters::Untyped(None)),
             Err(error) => Err(error),

@@ -54,6 +54,8 @@ pub struct Parsed {
     pub row_counts: Vec<usize>,
     /// Whether it assigns to user variables in expressions: `@a := 1`.
     pub assigns: bool,
+    /// System variables that hints set for the statement: `SET_VAR(name = value)`.
+    pub set_vars: Vec<(String, ast::Expr)>,
 }
 
 /// The statements of a text, as a client sends them with CLIENT_MULTI_STATEMENTS.
@@ -80,6 +82,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     parameters: 0,
                     row_counts: Vec::new(),
                     assigns: false,
+                    set_vars: Vec::new(),
                 });
                 return Ok(statements);
             }

@@ -11,6 +11,7 @@ pub(crate) mod common_table;
 mod distinct;
 mod filter;
 mod join;
+mod json_table;
 pub(crate) mod limit;
 mod one_row;
 mod part;

@@ -67,7 +67,7 @@ struct Held {
 pub(crate) fn holds_least_after_sort(rel: &Rel) -> bool {
     let mut above = true;
     rel.operators().all(|rel| match rel {
-        Rel::OneRow | Rel::Scan(_) | Rel::Virtual(_) | Rel::Values { .. } => true,
+        Rel::OneRow | Rel::Scan(_) | Rel::Virtual(_) | Rel::Values { .. } | Rel::JsonTable(_) => true,
         Rel::Window { .. } => false,
         Rel::Sort { .. } => {
             above = false;

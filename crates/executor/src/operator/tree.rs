@@ -6,8 +6,8 @@ use types::Result;
 
 use super::common_table::{self, Scope};
 use super::{
-    BoxOperator, aggregate, apply, distinct, filter, join, limit, one_row, project, recursive, repeat, scan,
-    set_operation, sort, values, virtual_scan, window,
+    BoxOperator, aggregate, apply, distinct, filter, join, json_table, limit, one_row, project, recursive,
+    repeat, scan, set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
@@ -71,6 +71,7 @@ pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) 
             Box::new(distinct::Distinct::new(build(input, scope, env)?, types)?)
         }
         Rel::Values { columns, rows } => Box::new(values::Values::new(columns, rows)),
+        Rel::JsonTable(scan) => Box::new(json_table::JsonTable::new(scan)),
         Rel::Join(join) => with_room(|| join::open(join, scope, env))?,
         Rel::LookupJoin(join) => with_room(|| join::open_lookup(join, scope, env))?,
         Rel::Apply(apply) => with_room(|| apply::open(apply, scope, env))?,

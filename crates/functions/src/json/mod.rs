@@ -9,7 +9,7 @@
 //! - [`path`]: `$.a[0]`, `$**.b`.
 //! - [`convert`]: from SQL values to JSON and back.
 //! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema, [`storage`]
-//!   the sizes of documents.
+//!   the sizes of documents, [`table`] JSON_TABLE.
 //!
 //! Why no crate: `docs/dependencies.md`.
 
@@ -22,5 +22,6 @@ pub(crate) mod read;
 mod returning;
 mod schema;
 mod storage;
+pub mod table;
 pub(crate) mod value;
 pub(crate) mod write;

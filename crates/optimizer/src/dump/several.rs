@@ -17,6 +17,14 @@ impl Dump {
                 self.line(format!("Values {}", rows.join(" ")));
                 numbered("column", columns.len())
             }
+            Rel::JsonTable(scan) => {
+                self.line(format!(
+                    "JsonTable {}: {}",
+                    scan.alias,
+                    print::expr(&scan.document, &[])
+                ));
+                numbered("column", scan.table.types().len())
+            }
             Rel::Join(join) => self.join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
             Rel::Apply(apply) => self.apply(apply),

@@ -7,6 +7,7 @@ use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 
 use super::graph::{JoinGraph, Set};
+use super::hinted::OrderHints;
 use crate::OptimizerEnv;
 use crate::cost;
 use crate::expr::all;
@@ -41,6 +42,7 @@ struct EdgeFacts {
 pub struct Search<'a, 'b> {
     builder: &'a Builder<'b>,
     pub graph: &'a JoinGraph,
+    hints: OrderHints,
     pub plans: HashMap<Set, Plan>,
     /// Lookups that have been looked for: of a relation, by conditions.
     lookups: HashMap<(usize, Vec<usize>, Option<usize>), Option<f64>>,
@@ -60,7 +62,7 @@ fn columns(graph: &JoinGraph, set: Set) -> Vec<ColumnId> {
 }
 
 impl<'a, 'b> Search<'a, 'b> {
-    pub fn new(builder: &'a Builder<'b>, graph: &'a JoinGraph) -> Result<Self> {
+    pub fn new(builder: &'a Builder<'b>, graph: &'a JoinGraph, hints: OrderHints) -> Result<Self> {
         let plan = |(number, relation): (usize, &super::relation::Relation)| {
             let plan = Plan {
                 set: 1 << number,
@@ -94,6 +96,7 @@ impl<'a, 'b> Search<'a, 'b> {
             plans: graph.relations.iter().enumerate().map(plan).collect(),
             builder,
             graph,
+            hints,
             lookups: HashMap::new(),
             pairs: 0,
         })
@@ -122,6 +125,9 @@ impl<'a, 'b> Search<'a, 'b> {
 
     fn in_order(&mut self, left: Set, right: Set) -> Result<Option<Plan>> {
         self.pairs += 1;
+        if !self.hints.allow(left, right) {
+            return Ok(None);
+        }
         let graph = self.graph;
         let mut edge = None;
         let mut connected = false;

@@ -10,6 +10,7 @@ mod candidate;
 mod dphyp;
 mod graph;
 mod greedy;
+mod hinted;
 mod relation;
 mod selectivity;
 
@@ -32,19 +33,31 @@ impl Builder<'_> {
         let written = join.clone();
         let graph = graph::JoinGraph::of(join, wanted, self)?;
         let count = graph.relations.len();
-        let mut search = candidate::Search::new(self, &graph)?;
-        let mut plan = if count <= EXACT_MAX {
-            dphyp::best(&mut search)?
-        } else {
-            None
-        };
-        if plan.is_none() {
-            plan = greedy::best(&mut search)?;
+        let hints = hinted::OrderHints::of(&graph.relations);
+        let is_hinted = !hints.is_empty();
+        let mut search = candidate::Search::new(self, &graph, hints)?;
+        let mut plan = search.best(count)?;
+        if plan.is_none() && is_hinted {
+            // No order follows the hints.
+            search = candidate::Search::new(self, &graph, hinted::OrderHints::default())?;
+            plan = search.best(count)?;
         }
         match plan {
             Some(plan) => search.tree(&plan, self.env),
             None => Ok(as_written(written)),
         }
+    }
+}
+
+impl candidate::Search<'_, '_> {
+    /// The best plan of all relations, if they can be joined.
+    fn best(&mut self, relations: usize) -> Result<Option<candidate::Plan>> {
+        if relations <= EXACT_MAX
+            && let Some(plan) = dphyp::best(self)?
+        {
+            return Ok(Some(plan));
+        }
+        greedy::best(self)
     }
 }
 

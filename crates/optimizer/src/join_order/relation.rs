@@ -48,6 +48,10 @@ fn estimate(rel: &Logical, builder: &Builder<'_>) -> (f64, f64) {
             (rows.max(1.0), rows * cost::NEXT_ROW)
         }
         Logical::Values { rows, .. } => (rows.len() as f64, 0.0),
+        Logical::TableFunction(_) => (
+            cost::TABLE_FUNCTION_ROWS,
+            cost::TABLE_FUNCTION_ROWS * cost::NEXT_ROW,
+        ),
         Logical::Filter { input, .. } => {
             let (rows, cost) = estimate(input, builder);
             (rows * cost::UNKNOWN_CONDITION, cost)

@@ -27,14 +27,14 @@ pub use lookup::table_of;
 use std::cell::{Cell, RefCell};
 
 use functions::Expr;
-use planner::logical::{Column, ColumnId, Logical};
-use planner::plan::{OutputColumn, Rel, Route};
+use planner::logical::{Column, ColumnId, Logical, TableFunction};
+use planner::plan::{JsonTableScan, OutputColumn, Rel, Route};
 use types::Result;
 
-use crate::OptimizerEnv;
 use crate::access::RowLimit;
 use crate::expr::{ColumnList, positioned};
 use crate::join_order::DistinctValues;
+use crate::{OptimizerEnv, cost};
 
 /// Ids from here on are of columns that the optimizer adds.
 const ADDED_COLUMNS: usize = 1 << 40;
@@ -137,6 +137,7 @@ impl<'a> Builder<'a> {
             }),
             Logical::Get(get) => self.relation(get, None, want),
             Logical::Values { columns, rows } => Ok(written_rows(&columns, rows, &want.all_columns().0)),
+            Logical::TableFunction(function) => Ok(table_function(function)),
             Logical::Filter { input, predicate } => self.filter(*input, predicate, want),
             Logical::Project { input, columns } => self.project(*input, columns, want),
             Logical::Join(join) => self.join(join, want),
@@ -249,6 +250,20 @@ fn output_column(column: &planner::logical::Column) -> OutputColumn {
     OutputColumn {
         ty: column.ty,
         nullable: column.nullable,
+    }
+}
+
+fn table_function(function: TableFunction) -> Built {
+    Built {
+        ordered: true,
+        rows: cost::TABLE_FUNCTION_ROWS,
+        cost: cost::TABLE_FUNCTION_ROWS * cost::NEXT_ROW,
+        layout: function.columns.iter().map(|column| column.id).collect(),
+        rel: Rel::JsonTable(JsonTableScan {
+            table: function.table,
+            document: function.document,
+            alias: function.alias,
+        }),
     }
 }
 

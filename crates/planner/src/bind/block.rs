@@ -18,7 +18,8 @@ pub struct Block<'q> {
 
 /// The block of VALUES.
 static NO_SELECT: Select = Select {
-    max_execution_ms: None,
+    hints: None,
+    straight_join: false,
     distinct: false,
     counts_all_rows: false,
     items: Vec::new(),
@@ -103,7 +104,8 @@ pub fn value_of_subquery(query: &Query) -> Option<&Expr> {
 /// Whether a block is nothing but a select list.
 fn is_bare(select: &Select) -> bool {
     let Select {
-        max_execution_ms: _,
+        hints: _,
+        straight_join: _,
         distinct: _,
         items: _,
         counts_all_rows,

@@ -100,21 +100,16 @@ impl Binder<'_> {
     /// The character set that an expression names.
     pub fn charset_of_expression(&self, name: &str) -> Result<Charset> {
         let charset = charset_named(name)?;
-        self.warn_each_time(deprecated_charset(name));
+        if let Some(warning) = deprecated_charset(name) {
+            self.warn_each_time(warning);
+        }
         Ok(charset)
     }
 
     /// The character set of `N'...'` and NCHAR.
     pub fn national_charset(&self) -> Charset {
-        self.warn_each_time(Some(deprecated_national()));
+        self.warn_each_time(deprecated_national());
         Charset::Utf8mb3
-    }
-
-    fn warn_each_time(&self, warning: Option<Warning>) {
-        if let Some(warning) = warning {
-            self.not_cacheable();
-            self.warn(warning);
-        }
     }
 
     /// [`of_clauses`] for a definition, with warnings.

@@ -66,7 +66,7 @@ impl Binder<'_> {
     }
 
     /// The type, and whether its character set or collation was written.
-    fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
+    pub fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
         // A collation means nothing to a number, but has to be one.
         of_clauses(None, ty.collation.as_deref())?;
         let written = self.collation_of_type(ty);

@@ -2,6 +2,8 @@
 //!
 //! Source: manual 13.2.20 "WITH (Common Table Expressions)".
 
+use std::sync::Arc;
+
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
@@ -19,6 +21,8 @@ pub struct KnownTable {
     columns: Vec<RelationColumn>,
     /// Its recursion is being bound: the name means the rows of the round before.
     recursive: bool,
+    /// Its rows; `None` while they are being bound.
+    definition: Option<Arc<Logical>>,
     /// What is wrong with the definition, which counts only where it is used.
     error: Option<Error>,
 }
@@ -61,6 +65,12 @@ impl Binder<'_> {
         Ok(Some((rel, relation)))
     }
 
+    /// The definition of a common table expression that can be named here.
+    pub fn common_table_with_id(&self, id: CommonTableId) -> Option<Arc<Logical>> {
+        let all = self.common_tables.borrow();
+        all.iter().find(|known| known.id == id)?.definition.clone()
+    }
+
     /// The definition of a common table expression. Its name is known from then on.
     pub fn common_table_definition(
         &self,
@@ -80,6 +90,7 @@ impl Binder<'_> {
                     id,
                     columns: Vec::new(),
                     recursive: false,
+                    definition: None,
                     error: Some(error),
                 });
                 Logical::OneRow
@@ -124,6 +135,7 @@ impl Binder<'_> {
             id,
             columns,
             recursive,
+            definition: (!recursive).then(|| Arc::new(definition.clone())),
             error: None,
         });
     }
@@ -352,7 +364,7 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
 /// How often a table reference names the table itself.
 fn direct_uses(table: &TableRef, name: &str) -> usize {
     match table {
-        TableRef::Derived(_) => 0,
+        TableRef::Derived(_) | TableRef::Json(_) => 0,
         TableRef::Table(_) => usize::from(table_mentions(table, name)),
         TableRef::Nested(tables) => tables.iter().map(|table| direct_uses(table, name)).sum(),
         TableRef::Join(join) => direct_uses(&join.left, name) + direct_uses(&join.right, name),
@@ -363,7 +375,7 @@ fn direct_uses(table: &TableRef, name: &str) -> usize {
 fn derived_mentions(table: &TableRef, name: &str) -> bool {
     match table {
         TableRef::Derived(derived) => mentions(&derived.query, name),
-        TableRef::Table(_) => false,
+        TableRef::Table(_) | TableRef::Json(_) => false,
         TableRef::Nested(tables) => tables.iter().any(|table| derived_mentions(table, name)),
         TableRef::Join(join) => derived_mentions(&join.left, name) || derived_mentions(&join.right, name),
     }
@@ -382,6 +394,7 @@ fn table_mentions(table: &TableRef, name: &str) -> bool {
     match table {
         TableRef::Table(table) => table.name.database.is_none() && table.name.name == name,
         TableRef::Derived(derived) => mentions(&derived.query, name),
+        TableRef::Json(_) => false,
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),
     }

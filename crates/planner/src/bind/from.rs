@@ -1,6 +1,5 @@
 //! FROM: tables, derived tables and joins, as operators and as the names they bring.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use functions::Expr;
@@ -45,11 +44,6 @@ pub struct FromPlace<'a> {
 pub struct From {
     pub rel: Logical,
     pub scope: Scope,
-    /// Conditions that hold for all rows.
-    pub equalities: Vec<Expr>,
-    /// Conditions of outer joins, which decide the row of the inner side that belongs to one of the outer
-    /// side; and the relations of the inner side, by position.
-    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// It names columns of the relations to the left.
     pub lateral: bool,
 }
@@ -79,8 +73,6 @@ impl Binder<'_> {
         let from = from.unwrap_or_else(|| From {
             rel: Logical::OneRow,
             scope: Scope::default(),
-            equalities: Vec::new(),
-            outer_equalities: Vec::new(),
             lateral: false,
         });
         if from.scope.relations.len() > TABLES_MAX {
@@ -96,6 +88,7 @@ impl Binder<'_> {
         syntax::stack::with_room(|| match table {
             TableRef::Table(table) => self.named_table(table, place),
             TableRef::Derived(table) => self.derived_table(table, place),
+            TableRef::Json(table) => self.json_table(table, place),
             TableRef::Nested(tables) => self.from(tables, place),
             TableRef::Join(join) => self.join(join, place),
         })
@@ -146,10 +139,11 @@ impl Binder<'_> {
         }
         Ok(Get {
             first: self.new_columns(found.columns.len() + usize::from(with_key)),
-            table: found,
             // A table of information_schema is called as the statement writes it, not as it is.
             alias: alias.to_owned(),
-            hints: table.hints.clone(),
+            hints: [table.hints.clone(), self.index_hints(&found, alias)].concat(),
+            order: self.order_places(alias),
+            table: found,
             as_of,
             locking: None,
             with_key,
@@ -179,16 +173,7 @@ impl Binder<'_> {
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
         let columns = named_columns(query.relation_columns(), &table.columns)?;
-        let relation = Relation {
-            alias: table.alias.clone(),
-            source: RelationSource::Query(columns),
-            or_null: false,
-            pads: false,
-        };
-        Ok(From {
-            lateral: reaches_left,
-            ..From::of(query.root, relation)
-        })
+        Ok(From::of_columns(query.root, &table.alias, columns, reaches_left))
     }
 
     fn query_of_derived(
@@ -276,7 +261,6 @@ impl Binder<'_> {
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
         }
-        let shift = left.scope.relations.len();
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
         let scope = left
             .scope
@@ -297,26 +281,6 @@ impl Binder<'_> {
             conditions.push(self.condition(on, &context)?);
         }
         let condition = self.all(conditions)?;
-        let mut equalities = left.equalities;
-        let mut outer_equalities = left.outer_equalities;
-        let shifted = |(on, inner): (Expr, Range<usize>)| (on, inner.start + shift..inner.end + shift);
-        outer_equalities.extend(right.outer_equalities.into_iter().map(shifted));
-        match (kind, &condition) {
-            (WrittenKind::Inner | WrittenKind::Straight, on) => {
-                equalities.append(&mut right.equalities);
-                equalities.extend(on.clone());
-            }
-            (WrittenKind::Left, on) => {
-                let inner = shift..scope.relations.len();
-                let all = right.equalities.drain(..).chain(on.clone());
-                outer_equalities.extend(all.map(|on| (on, inner.clone())));
-            }
-            (WrittenKind::Right, on) => {
-                let all = equalities.drain(..).chain(on.clone());
-                outer_equalities.extend(all.map(|on| (on, 0..shift)));
-                equalities.append(&mut right.equalities);
-            }
-        }
         let rel = joined_rows(
             left.rel,
             right.rel,
@@ -325,13 +289,12 @@ impl Binder<'_> {
                 condition,
                 subqueries,
                 lateral: right.lateral,
+                straight: kind == WrittenKind::Straight || self.joins_as_written(),
             },
         )?;
         Ok(From {
             rel,
             scope,
-            equalities,
-            outer_equalities,
             lateral: left.lateral || right.lateral,
         })
     }
@@ -345,6 +308,8 @@ struct JoinOn {
     subqueries: Subqueries,
     /// The right part names columns of the left one, or of what is further left.
     lateral: bool,
+    /// The left part is read first.
+    straight: bool,
 }
 
 fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
@@ -375,7 +340,7 @@ fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
             left: Box::new(left),
             right: Box::new(right),
             condition: on.condition,
-            straight: on.kind == WrittenKind::Straight,
+            straight: on.straight,
         }));
     }
     if is_left {
@@ -416,12 +381,24 @@ pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
 }
 
 impl From {
+    /// Rows that are no table's.
+    pub fn of_columns(rel: Logical, alias: &str, columns: Vec<RelationColumn>, lateral: bool) -> Self {
+        let relation = Relation {
+            alias: alias.to_owned(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+        };
+        Self {
+            lateral,
+            ..Self::of(rel, relation)
+        }
+    }
+
     fn of(rel: Logical, relation: Relation) -> Self {
         Self {
             rel,
             scope: Scope::of(relation),
-            equalities: Vec::new(),
-            outer_equalities: Vec::new(),
             lateral: false,
         }
     }

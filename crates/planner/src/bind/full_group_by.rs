@@ -1,30 +1,29 @@
 //! ONLY_FULL_GROUP_BY and DISTINCT: whether what a query shows and orders by is one value per group or row.
 //!
-//! A column is determined by the groups if it is a GROUP BY column, equal to a constant or a determined
-//! column by WHERE, or if the determined columns hold a primary or NOT NULL unique key. An expression is, if
-//! it is a GROUP BY expression itself or all its columns are determined. Source: manual 12.20.3 and 12.20.4.
+//! A column is determined by the groups if it is a GROUP BY column or depends on them
+//! ([`crate::logical::dependence`]). An expression is, if it is a GROUP BY expression itself or all its columns
+//! are determined. Source: manual 12.20.3.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use functions::Expr;
-use schema::model::{IndexPart, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::Binder;
 use super::scope::Scope;
 use super::select::BoundBlock;
-use crate::conjuncts::conjuncts;
-use crate::logical::{ColumnId, columns_of};
+use crate::logical::{ColumnId, Logical, columns_of, dependence};
 
 impl Binder<'_> {
-    /// Fails with 1055, 1140, 3065 or 3066.
-    pub fn check_grouping(&self, block: &BoundBlock) -> Result<()> {
+    /// `rows`: FROM and WHERE. Fails with 1055, 1140, 3065 or 3066.
+    pub fn check_grouping(&self, block: &BoundBlock, rows: &Logical) -> Result<()> {
         if !self.env.sql_mode.only_full_group_by || block.scope.relations.is_empty() {
             return Ok(());
         }
         if block.grouped {
-            let determined = block.grouping().determined();
+            let keys = block.keys.iter().filter_map(dependence::column_of).collect();
+            let definitions = |id| self.common_table_with_id(id);
+            let determined = dependence::determined(rows, keys, &definitions);
             for (position, item) in block.items.iter().enumerate() {
                 check_grouping_calls(&item.expr, block)?;
                 check(&item.expr, &determined, block, "SELECT list", position)?;
@@ -186,115 +185,4 @@ fn first_column(expr: &Expr, select: &BoundBlock, wanted: &dyn Fn(ColumnId) -> b
         });
     });
     found
-}
-
-/// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
-/// list may be.)
-const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
-
-/// What decides which columns have one value per group.
-pub struct Grouping<'a> {
-    pub scope: &'a Scope,
-    pub keys: &'a [Expr],
-    /// Conditions of WHERE and of inner joins.
-    pub conditions: Vec<&'a Expr>,
-    /// Those of outer joins, which decide columns of the inner side alone: these relations.
-    pub outer_conditions: &'a [(Expr, Range<usize>)],
-}
-
-impl Grouping<'_> {
-    /// Columns that have one value per group.
-    fn determined(&self) -> HashSet<ColumnId> {
-        let mut determined: HashSet<ColumnId> = self.keys.iter().filter_map(column_of).collect();
-        let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
-        let mut not_null: HashSet<ColumnId> = HashSet::new();
-        for conjunct in self
-            .conditions
-            .iter()
-            .flat_map(|condition| conjuncts(Some(condition)))
-        {
-            let Expr::Call { function, args, .. } = conjunct else {
-                continue;
-            };
-            if NOT_TRUE_OF_NULL.contains(&function.0.name) {
-                not_null.extend(args.iter().filter_map(column_of));
-            }
-            if let ("=", [left, right]) = (function.0.name, args.as_slice()) {
-                equalities.extend([(left, right), (right, left)]);
-            }
-        }
-        let mut outer_equalities: Vec<(&Expr, &Expr, &Range<usize>)> = Vec::new();
-        for (condition, inner) in self.outer_conditions {
-            for conjunct in conjuncts(Some(condition)) {
-                if let Expr::Call { function, args, .. } = conjunct
-                    && let ("=", [left, right]) = (function.0.name, args.as_slice())
-                {
-                    outer_equalities.extend([(left, right, inner), (right, left, inner)]);
-                }
-            }
-        }
-        // A column of a query around has one value.
-        let is_given = |expr: &Expr| columns_of(expr).iter().all(|id| !self.scope.owns(*id));
-        loop {
-            let before = determined.len();
-            for (left, right) in &equalities {
-                let known = column_of(right).map_or_else(
-                    || is_given(right) && functions::is_deterministic(right),
-                    |column| !self.scope.owns(column) || determined.contains(&column),
-                );
-                if let (Some(column), true) = (column_of(left), known) {
-                    determined.insert(column);
-                }
-            }
-            for (left, right, inner) in &outer_equalities {
-                let known = column_of(right).is_some_and(|column| determined.contains(&column));
-                let is_inner = |column: &ColumnId| {
-                    self.scope
-                        .of_id(*column)
-                        .is_some_and(|of| inner.contains(&of.relation))
-                };
-                if let (Some(column), true) = (column_of(left).filter(is_inner), known) {
-                    determined.insert(column);
-                }
-            }
-            for relation in &self.scope.relations {
-                let Some(table) = relation.table() else {
-                    continue;
-                };
-                let has_value = |offset: usize| {
-                    !table.columns[offset].nullable || not_null.contains(&relation.id(offset))
-                };
-                let is_determined = |offset: &usize| determined.contains(&relation.id(*offset));
-                if unique_keys(table, &has_value).any(|key| key.iter().all(is_determined)) {
-                    determined.extend((0..table.columns.len()).map(|offset| relation.id(offset)));
-                }
-            }
-            if determined.len() == before {
-                return determined;
-            }
-        }
-    }
-}
-
-fn column_of(expr: &Expr) -> Option<ColumnId> {
-    match expr.without_padding() {
-        Expr::Column { index, .. } => Some(ColumnId(*index)),
-        _ => None,
-    }
-}
-
-/// Columns of each key that no two rows share, given which columns are not NULL.
-fn unique_keys<'t>(
-    table: &'t Table,
-    has_value: &'t dyn Fn(usize) -> bool,
-) -> impl Iterator<Item = Vec<usize>> + 't {
-    let primary: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
-    let primary = (!primary.is_empty()).then_some(primary);
-    let secondary = table.indexes.iter().filter(move |index| {
-        let whole = |part: &IndexPart| part.prefix.is_none() && has_value(part.column);
-        index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)
-    });
-    primary
-        .into_iter()
-        .chain(secondary.map(|index| index.parts.iter().map(|part| part.column).collect()))
 }

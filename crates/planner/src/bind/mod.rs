@@ -20,7 +20,9 @@ mod filter;
 mod from;
 mod full_group_by;
 pub(crate) mod grouping;
+mod hints;
 mod insert;
+mod json_table;
 mod limit;
 mod literal;
 mod name_lookup;
@@ -126,6 +128,7 @@ pub(crate) struct Binder<'a> {
     common_tables: RefCell<Vec<common_table::KnownTable>>,
     /// The named windows of the blocks that are being bound, the innermost last.
     windows: RefCell<Vec<Vec<ast::NamedWindow>>>,
+    hints: RefCell<hints::BlockHints>,
 }
 
 impl<'a> Binder<'a> {
@@ -143,6 +146,7 @@ impl<'a> Binder<'a> {
             table_expressions: Cell::new(0),
             common_tables: RefCell::default(),
             windows: RefCell::default(),
+            hints: RefCell::default(),
         }
     }
 
@@ -152,9 +156,18 @@ impl<'a> Binder<'a> {
                 return self.select_into(query).map(Bound::Command);
             }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
-            Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
-            Statement::Update(update) => self.update(update)?,
-            Statement::Delete(delete) => self.delete(delete)?,
+            Statement::Insert(insert) => {
+                self.enter_block(insert.hints.as_deref());
+                LogicalStatement::Insert(self.insert(insert)?)
+            }
+            Statement::Update(update) => {
+                self.enter_block(update.hints.as_deref());
+                self.update(update)?
+            }
+            Statement::Delete(delete) => {
+                self.enter_block(delete.hints.as_deref());
+                self.delete(delete)?
+            }
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
@@ -163,6 +176,7 @@ impl<'a> Binder<'a> {
 
     /// A statement with what it needs besides.
     fn bound_statement(&self, plan: LogicalStatement) -> Result<Bound> {
+        self.report_unknown_blocks();
         self.report_incorrect(&plan)?;
         Ok(Bound::Statement {
             statement: plan,
@@ -237,6 +251,12 @@ impl<'a> Binder<'a> {
     /// Marks the plan as good for this execution only.
     pub fn not_cacheable(&self) {
         self.cacheable.set(false);
+    }
+
+    /// A warning that each execution has to give.
+    pub fn warn_each_time(&self, warning: Warning) {
+        self.not_cacheable();
+        self.warn(warning);
     }
 
     pub fn warn(&self, warning: Warning) {

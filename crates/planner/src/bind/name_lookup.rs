@@ -3,16 +3,22 @@
 //! Source: MySQL 8.0.33's answers, and the manual's 13.2.13 "SELECT Statement" ("resolution of unqualified
 //! column or alias references").
 
+use std::cell::RefCell;
+
 use functions::Expr;
-use types::{Result, Warning, errno};
+use types::{Error, Result, Warning, errno};
 
 use super::Binder;
+use super::expr::Aggregates;
 use super::output::Item;
 use super::scope::{
-    GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Relation, ScopeNames, ambiguous_column,
+    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Relation, ScopeNames, ambiguous_column,
     ambiguous_text, full_name,
 };
-use syntax::ast::ColumnName;
+use super::window::PendingWindow;
+use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE;
+use crate::logical::columns_of;
+use syntax::ast::{ColumnName, SelectItem};
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
 pub fn find_item(
@@ -67,6 +73,98 @@ fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> 
     })
 }
 
+/// Names in the select list: columns. A subquery may also name the items before it by their aliases.
+pub struct FieldsAndItems<'a> {
+    pub fields: ScopeNames<'a>,
+    /// Those that are bound.
+    pub items: &'a RefCell<Vec<Item>>,
+    pub written: &'a [SelectItem],
+    pub aggregates: &'a Aggregates,
+    pub windows: &'a RefCell<Vec<PendingWindow>>,
+}
+
+impl FieldsAndItems<'_> {
+    /// The item that an alias in a subquery means.
+    ///
+    /// # Errors
+    /// 1247 for an aggregate and for an item further on, 3594 for a window function.
+    fn item(&self, name: &ColumnName) -> Result<Option<Expr>> {
+        if name.table.is_some() {
+            return Ok(None);
+        }
+        let items = self.items.borrow();
+        let Some(found) = find_item(&items, name, &self.fields, FIELD_LIST)? else {
+            let is_called = |item: &SelectItem| {
+                matches!(item, SelectItem::Expr { name: alias, aliased: true, .. }
+                    if alias.eq_ignore_ascii_case(&name.column))
+            };
+            return match self.written.iter().any(is_called) {
+                true => Err(illegal_reference(name, "forward reference in item list")),
+                false => Ok(None),
+            };
+        };
+        let expr = &items[found].expr;
+        let columns = columns_of(expr);
+        if self
+            .aggregates
+            .borrow()
+            .iter()
+            .any(|(id, _)| columns.contains(id))
+        {
+            return Err(illegal_reference(name, "reference to group function"));
+        }
+        check_no_window(expr, name, self.windows)?;
+        Ok(Some(expr.clone()))
+    }
+}
+
+impl Names for FieldsAndItems<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        self.fields.column(name)
+    }
+
+    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
+        if let Some(column) = self.fields.scope.find(name, FIELD_LIST)? {
+            return Ok(self.fields.scope.column(column));
+        }
+        match self.item(name)? {
+            Some(item) => Ok(item),
+            None => self.fields.around(name),
+        }
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        self.fields.defaulted(name)
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        self.fields.values(name)
+    }
+}
+
+/// Error 3594.
+fn check_no_window(item: &Expr, alias: &ColumnName, windows: &RefCell<Vec<PendingWindow>>) -> Result<()> {
+    let columns = columns_of(item);
+    if !windows.borrow().iter().any(|window| columns.contains(&window.id)) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE,
+        format!(
+            "You cannot use the alias '{}' of an expression containing a window function in this context.'",
+            alias.column
+        ),
+    ))
+}
+
+/// Error 1247.
+fn illegal_reference(name: &ColumnName, why: &str) -> Error {
+    Error::new(
+        errno::ER_ILLEGAL_REFERENCE,
+        format!("Reference '{}' not supported ({why})", name.column),
+    )
+}
+
 /// Names in expressions of ORDER BY and GROUP BY: columns, else select items.
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
@@ -100,11 +198,15 @@ pub struct ItemsAndKeys<'a, 'b> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
     pub keys: &'a [Expr],
+    pub windows: &'a RefCell<Vec<PendingWindow>>,
 }
 
 impl Names for ItemsAndKeys<'_, '_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
+        if let Some(item) = item {
+            check_no_window(item, name, self.windows)?;
+        }
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
             Err(_) => None,

@@ -1,5 +1,7 @@
 //! The select list: what it holds once `*` is spelled out.
 
+use std::cell::RefCell;
+
 use functions::Expr;
 use functions::bind::implicit_cast;
 use syntax::ast::{self, ObjectName, SelectItem};
@@ -19,14 +21,23 @@ pub struct Item {
 }
 
 impl Binder<'_> {
-    pub fn items(&self, items: &[SelectItem], scope: &Scope, context: &Context<'_>) -> Result<Vec<Item>> {
-        let mut out = Vec::with_capacity(items.len());
+    /// The items, one after the other, so that the subqueries of one can name those before it.
+    pub fn items(
+        &self,
+        items: &[SelectItem],
+        scope: &Scope,
+        context: &Context<'_>,
+        out: &RefCell<Vec<Item>>,
+    ) -> Result<()> {
         for item in items {
             match item {
                 SelectItem::All if scope.relations.is_empty() => {
                     return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
                 }
-                SelectItem::All => out.extend(scope.all().into_iter().map(|column| scope.item(column))),
+                SelectItem::All => {
+                    let all = scope.all().into_iter();
+                    out.borrow_mut().extend(all.map(|column| scope.item(column)));
+                }
                 SelectItem::AllOf(name) => {
                     let found = scope
                         .relations
@@ -34,7 +45,8 @@ impl Binder<'_> {
                         .position(|relation| relation.is_named(name));
                     let relation = found.ok_or_else(|| unknown_table(name))?;
                     let positions = scope.relations[relation].positions().into_iter();
-                    out.extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
+                    out.borrow_mut()
+                        .extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
                 }
                 SelectItem::Expr { expr, name, aliased } => {
                     let mut item = self.item(expr, name, scope, context)?;
@@ -46,11 +58,11 @@ impl Binder<'_> {
                             item.name = relation.name(column.position).to_owned();
                         }
                     }
-                    out.push(item);
+                    out.borrow_mut().push(item);
                 }
             }
         }
-        Ok(out)
+        Ok(())
     }
 
     fn item(&self, expr: &ast::Expr, name: &str, scope: &Scope, context: &Context<'_>) -> Result<Item> {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use functions::Expr;
-use syntax::ast::{self, ColumnName, Limit, NumberText, OrderItem, Query, QueryBody, SetOperand};
+use syntax::ast::{
+    self, ColumnName, LockingClause, NumberText, OrderItem, Query, QueryBody, Select, SetOperand,
+};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
@@ -74,6 +76,8 @@ pub struct QueryPlace<'a> {
     pub outer: Option<&'a Context<'a>>,
     /// Its rows are sent to a client.
     pub is_statement: bool,
+    /// The locking clauses of the query expression around a block that has none.
+    pub locking: &'a [LockingClause],
 }
 
 impl Binder<'_> {
@@ -82,6 +86,7 @@ impl Binder<'_> {
         let place = QueryPlace {
             outer,
             is_statement: false,
+            locking: &[],
         };
         self.query_at(query, place)
     }
@@ -91,6 +96,7 @@ impl Binder<'_> {
         let place = QueryPlace {
             outer: None,
             is_statement: true,
+            locking: &[],
         };
         Ok(self.query_at(query, place)?.into_logical())
     }
@@ -140,21 +146,42 @@ impl Binder<'_> {
         if let Some(block) = Block::of(query) {
             return self.block(block, place);
         }
-        let inner = self.body(&query.body, place)?;
-        if !query.locking.is_empty() {
+        let locking = match query.locking.is_empty() {
+            true => place.locking,
+            false => &query.locking,
+        };
+        if locking.iter().any(|clause| !clause.of.is_empty()) {
             return Err(Error::not_supported(
-                "locking clauses of several queries at once",
+                "locking clauses of several queries that name tables",
                 "write the clause inside each query",
             ));
         }
-        self.ordered(inner, &query.order_by, query.limit.as_ref(), place)
+        let inner = self.body(&query.body, QueryPlace { locking, ..place })?;
+        let mut bound = self.ordered(inner, &query.order_by, place)?;
+        let limit = self.limit(query.limit.as_ref())?;
+        let counts =
+            place.is_statement && first_block(&query.body).is_some_and(|first| first.counts_all_rows);
+        match limit.count {
+            Some(count) if counts => {
+                bound.limit_of_output = Some(OutputLimit {
+                    offset: limit.offset,
+                    count,
+                });
+            }
+            _ => bound.root = limited(bound.root, limit),
+        }
+        Ok(bound)
     }
 
     /// The body of a query expression without its ORDER BY and LIMIT.
     pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
         syntax::stack::with_room(|| match body {
             QueryBody::Select(select) if !select.into.is_empty() => Err(misplaced_into()),
-            QueryBody::Select(select) => self.block(Block::bare(select), place),
+            QueryBody::Select(select) => {
+                let mut block = Block::bare(select);
+                block.locking = place.locking;
+                self.block(block, place)
+            }
             QueryBody::Values(rows) => self.block(Block::of_values(rows), place),
             QueryBody::Nested(query) => self.query_at(query, place),
             QueryBody::SetOperation { first, rest } => self.set_operation(first, rest, place),
@@ -176,6 +203,12 @@ impl Binder<'_> {
         }
         let mut operands = vec![self.body(first, place)?];
         for operand in rest {
+            if first_block(&operand.operand).is_some_and(|block| block.counts_all_rows) {
+                return Err(Error::new(
+                    errno::ER_CANT_USE_OPTION_HERE,
+                    "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'",
+                ));
+            }
             operands.push(self.body(&operand.operand, place)?);
         }
         let operators = rest
@@ -282,7 +315,6 @@ impl Binder<'_> {
         &self,
         mut query: BoundQuery,
         order_by: &[OrderItem],
-        limit: Option<&Limit>,
         place: QueryPlace<'_>,
     ) -> Result<BoundQuery> {
         let subqueries = Subqueries::default();
@@ -325,7 +357,6 @@ impl Binder<'_> {
                 keys,
             };
         }
-        query.root = limited(query.root, self.limit(limit)?);
         query.block = None;
         query.is_merged = false;
         Ok(query)
@@ -349,6 +380,16 @@ impl Binder<'_> {
             ));
         }
         self.common_table_definition(table, with.recursive, place)
+    }
+}
+
+/// The first block of a body.
+fn first_block(body: &QueryBody) -> Option<&Select> {
+    match body {
+        QueryBody::Select(select) => Some(select),
+        QueryBody::Values(_) => None,
+        QueryBody::Nested(query) => first_block(&query.body),
+        QueryBody::SetOperation { first, .. } => first_block(first),
     }
 }
 

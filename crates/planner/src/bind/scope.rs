@@ -53,6 +53,11 @@ pub struct ColumnRef {
 pub trait Names {
     fn column(&self, name: &ColumnName) -> Result<Expr>;
 
+    /// A name in a subquery, of which no query between that and this place knows the meaning.
+    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
+        self.column(name)
+    }
+
     /// The column that `DEFAULT(column)` is about.
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         Err(unknown_column(name, FIELD_LIST))
@@ -88,6 +93,12 @@ pub struct ScopeNames<'a> {
     pub outer: Option<&'a Context<'a>>,
     /// They stand in the argument of an aggregate, which may be one of the query around.
     pub in_aggregate: bool,
+}
+
+/// The same names in another clause, which error 1054 tells.
+pub struct InClause<'a> {
+    pub names: &'a dyn Names,
+    pub clause: &'static str,
 }
 
 /// The columns of a SHOW statement's output.
@@ -323,7 +334,7 @@ impl ScopeNames<'_> {
             true => outer.argument_names,
             false => outer.names,
         };
-        match names.column(name) {
+        match names.from_within(name) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),
@@ -353,6 +364,27 @@ impl Names for ScopeNames<'_> {
     }
 }
 
+impl Names for InClause<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        self.names.column(name).map_err(|error| match error.code {
+            errno::ER_BAD_FIELD_ERROR => unknown_column(name, self.clause),
+            _ => error,
+        })
+    }
+
+    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
+        self.names.from_within(name)
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        self.names.defaulted(name)
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        self.names.values(name)
+    }
+}
+
 impl Names for ListNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         let found = self
@@ -373,7 +405,7 @@ impl Names for ListNames<'_> {
 impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.outer {
-            Some(outer) => outer.names.column(name),
+            Some(outer) => outer.names.from_within(name),
             None => Err(unknown_column(name, FIELD_LIST)),
         }
     }

@@ -4,22 +4,20 @@
 //! the groups, the subqueries above them, HAVING, windows, the order, the select list, LIMIT. DISTINCT comes
 //! between the select list and the order.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::ops::Range;
-use std::time::Duration;
 
 use functions::Expr;
 use functions::aggregate;
-use syntax::ast::{self, NumberText, Select};
+use syntax::ast::{self, Hint, Hints, NumberText, Select};
 use types::{Error, Result, errno};
 
 use super::Binder;
 use super::block::Block;
 use super::expr::{Aggregates, Context, invalid_group_function};
 use super::from::{From, FromPlace, filtered};
-use super::full_group_by::Grouping;
 use super::grouping::{Groups, rollup_order};
-use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
+use super::name_lookup::{ColumnsThenItems, FieldsAndItems, ItemsAndKeys};
 use super::output::Item;
 use super::query::{BoundQuery, QueryColumn, QueryPlace, as_it_stands, limited};
 use super::scope::{
@@ -36,10 +34,6 @@ use crate::plan::{OutputLimit, SortKey};
 pub struct BoundBlock {
     pub scope: Scope,
     pub items: Vec<Item>,
-    pub filter: Option<Expr>,
-    /// See [`From::equalities`] and [`From::outer_equalities`].
-    pub equalities: Vec<Expr>,
-    pub outer_equalities: Vec<(Expr, Range<usize>)>,
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
     pub keys: Vec<Expr>,
@@ -59,7 +53,22 @@ pub struct BoundBlock {
 impl Binder<'_> {
     pub fn block(&self, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
         self.windows.borrow_mut().push(block.windows.clone());
+        let straight = Hints {
+            list: vec![Hint::JoinFixedOrder { block: None }],
+            error: None,
+        };
+        // SELECT STRAIGHT_JOIN says the same as a hint.
+        let hints = match (block.straight_join, &block.hints) {
+            (false, hints) => hints.as_deref().map(Cow::Borrowed),
+            (true, None) => Some(Cow::Owned(straight)),
+            (true, Some(hints)) => Some(Cow::Owned(Hints {
+                list: [straight.list, hints.list.clone()].concat(),
+                error: hints.error.clone(),
+            })),
+        };
+        self.enter_block(hints.as_deref());
         let bound = self.block_with_windows(block, place);
+        self.leave_block();
         self.windows.borrow_mut().pop();
         bound
     }
@@ -70,13 +79,7 @@ impl Binder<'_> {
         }
         self.check_windows(&block.windows)?;
         let first_own = self.next_column();
-        let From {
-            rel,
-            scope,
-            equalities,
-            outer_equalities,
-            ..
-        } = self.from(
+        let From { rel, scope, .. } = self.from(
             &block.from,
             FromPlace {
                 outer: place.outer,
@@ -86,6 +89,7 @@ impl Binder<'_> {
             },
         )?;
         check_locks(&block, &scope)?;
+        self.check_hinted_names(&scope);
         let in_where = Subqueries::default();
         let filter = {
             let names = names_of(&scope, WHERE_CLAUSE, place);
@@ -102,11 +106,9 @@ impl Binder<'_> {
             };
             self.filter(block.filter.as_ref(), &context)?
         };
-        let mut bound = self.clauses(&block, place, scope, filter, first_own)?;
-        bound.equalities = equalities;
-        bound.outer_equalities = outer_equalities;
-        self.check_grouping(&bound)?;
-        let rel = filtered(in_where.applied_to(rel), bound.filter.clone());
+        let bound = self.clauses(&block, place, scope, first_own)?;
+        let rel = filtered(in_where.applied_to(rel), filter);
+        self.check_grouping(&bound, &rel)?;
         self.operators(bound, rel, &block, place)
     }
 
@@ -116,7 +118,6 @@ impl Binder<'_> {
         block: &Block<'_>,
         place: QueryPlace<'_>,
         scope: Scope,
-        filter: Option<Expr>,
         first_own: ColumnId,
     ) -> Result<BoundBlock> {
         let aggregates = Aggregates::default();
@@ -128,6 +129,14 @@ impl Binder<'_> {
             in_aggregate: true,
             ..names_of(&scope, FIELD_LIST, place)
         };
+        let bound_items = RefCell::default();
+        let names = FieldsAndItems {
+            fields,
+            items: &bound_items,
+            written: &block.items,
+            aggregates: &aggregates,
+            windows: &windows,
+        };
         let context = Context {
             aggregates: Some(&aggregates),
             grouped,
@@ -137,9 +146,11 @@ impl Binder<'_> {
             outer: place.outer,
             first_own,
             argument_names: &in_arguments,
-            ..Context::of(&fields)
+            ..Context::of(&names)
         };
-        let items = self.items(&block.items, &scope, &context)?;
+        self.items(&block.items, &scope, &context, &bound_items)?;
+        let items = bound_items.borrow().clone();
+        self.check_named_windows(&block.windows, &context)?;
         let keys = {
             let names = ColumnsThenItems {
                 items: &items,
@@ -175,6 +186,7 @@ impl Binder<'_> {
                     items: &items,
                     tables: names_of(&scope, HAVING_CLAUSE, place),
                     keys: &keys,
+                    windows: &windows,
                 };
                 let context = Context {
                     names: &inner,
@@ -204,9 +216,6 @@ impl Binder<'_> {
         let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
         Ok(BoundBlock {
             items,
-            filter,
-            equalities: Vec::new(),
-            outer_equalities: Vec::new(),
             grouped,
             keys,
             rollup: block.rollup,
@@ -307,7 +316,7 @@ impl Binder<'_> {
                     count: limit.count?,
                 })
             }),
-            max_execution: block.max_execution_ms.map(Duration::from_millis),
+            max_execution: self.time_limit(place.is_statement),
             in_order,
             is_merged,
             block: block_read,
@@ -562,16 +571,6 @@ impl BoundBlock {
         columns_of(expr)
             .iter()
             .any(|id| aggregates.iter().any(|(own, _)| own == id))
-    }
-
-    /// What decides whether an expression has one value per group.
-    pub fn grouping(&self) -> Grouping<'_> {
-        Grouping {
-            scope: &self.scope,
-            keys: &self.keys,
-            conditions: self.filter.iter().chain(&self.equalities).collect(),
-            outer_conditions: &self.outer_equalities,
-        }
     }
 }
 

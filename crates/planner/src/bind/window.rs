@@ -8,7 +8,10 @@ use syntax::ast::{self, NamedWindow, WindowSpec};
 use types::{Error, Result, SqlType, Value};
 
 use super::Binder;
-use super::expr::{Context, invalid_group_function};
+use super::expr::{Aggregates, Context, invalid_group_function};
+use super::scope::InClause;
+use super::subquery::Subqueries;
+use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_USE;
 use crate::logical::{ColumnId, Logical, Window};
 use crate::plan::SortKey;
 
@@ -18,6 +21,16 @@ pub struct PendingWindow {
     pub id: ColumnId,
     pub window: Window,
     pub call: WindowCall,
+}
+
+/// What MySQL calls the window of an OVER clause with a specification of its own.
+const UNNAMED: &str = "<unnamed window>";
+
+/// The window of a frame.
+struct FramePlace<'a> {
+    name: &'a str,
+    unit: FrameUnit,
+    order_by: &'a [SortKey],
 }
 
 impl Binder<'_> {
@@ -41,8 +54,12 @@ impl Binder<'_> {
             ast::Window::Spec(spec) => (**spec).clone(),
         };
         let named = matches!(over, ast::Window::Named(_));
-        let spec = self.refined(&spec, named, 0)?;
-        let window = self.window(&spec, &inside)?;
+        let spec = self.refined(&spec, UNNAMED, named, 0)?;
+        let name = match over {
+            ast::Window::Named(name) => name,
+            ast::Window::Spec(_) => UNNAMED,
+        };
+        let window = self.window(&spec, name, &inside)?;
         let call = self.window_call(function, &inside)?;
         let column = |id: ColumnId| Expr::column(id.0, call.ty, call.nullable);
         let same = {
@@ -85,8 +102,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The specification with what it takes from the windows it refines.
-    fn refined(&self, spec: &WindowSpec, is_name: bool, depth: usize) -> Result<WindowSpec> {
+    /// The specification of the window `of` with what it takes from the windows it refines.
+    fn refined(&self, spec: &WindowSpec, of: &str, is_name: bool, depth: usize) -> Result<WindowSpec> {
         let Some(name) = &spec.base else {
             return Ok(spec.clone());
         };
@@ -100,7 +117,7 @@ impl Binder<'_> {
                 "There is a circularity in the window dependency graph.",
             ));
         }
-        let base = self.refined(&base.spec, false, depth + 1)?;
+        let base = self.refined(&base.spec, &base.name, false, depth + 1)?;
         if is_name {
             return Ok(base);
         }
@@ -113,15 +130,13 @@ impl Binder<'_> {
         if base.frame.is_some() {
             return Err(Error::new(
                 3582,
-                "Window '<unnamed window>' has a frame definition, so cannot be referenced by another window.",
+                format!("Window '{name}' has a frame definition, so cannot be referenced by another window."),
             ));
         }
         if !base.order_by.is_empty() && !spec.order_by.is_empty() {
             return Err(Error::new(
                 3583,
-                format!(
-                    "Window '<unnamed window>' cannot inherit '{name}' since both contain an ORDER BY clause."
-                ),
+                format!("Window '{of}' cannot inherit '{name}' since both contain an ORDER BY clause."),
             ));
         }
         Ok(WindowSpec {
@@ -145,12 +160,29 @@ impl Binder<'_> {
                     format!("Window '{}' is defined twice.", window.name),
                 ));
             }
-            self.refined(&window.spec, false, 0)?;
+            self.refined(&window.spec, &window.name, false, 0)?;
         }
         Ok(())
     }
 
-    fn window(&self, spec: &WindowSpec, context: &Context<'_>) -> Result<Window> {
+    /// Binds the named windows, used or not, for their errors.
+    pub fn check_named_windows(&self, windows: &[NamedWindow], context: &Context<'_>) -> Result<()> {
+        let (aggregates, subqueries) = (Aggregates::default(), Subqueries::default());
+        let context = Context {
+            aggregates: Some(&aggregates),
+            windows: None,
+            subqueries: Some(&subqueries),
+            argument_subqueries: Some(&subqueries),
+            ..*context
+        };
+        for window in windows {
+            let spec = self.refined(&window.spec, &window.name, false, 0)?;
+            self.window(&spec, &window.name, &context)?;
+        }
+        Ok(())
+    }
+
+    fn window(&self, spec: &WindowSpec, name: &str, context: &Context<'_>) -> Result<Window> {
         let mut partition_by = Vec::with_capacity(spec.partition_by.len());
         let written = spec
             .partition_by
@@ -162,22 +194,24 @@ impl Binder<'_> {
         {
             return Err(Error::new(
                 3592,
-                "Window '<unnamed window>': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
-                 use expression.",
+                format!(
+                    "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
+                     use expression."
+                ),
             ));
         }
         for expr in &spec.partition_by {
-            partition_by.push(self.scalar(expr, context)?);
+            partition_by.push(self.window_part(expr, name, "window partition by", context)?);
         }
         let mut order_by = Vec::with_capacity(spec.order_by.len());
         for item in &spec.order_by {
             order_by.push(SortKey {
-                expr: self.scalar(&item.expr, context)?,
+                expr: self.window_part(&item.expr, name, "window order by", context)?,
                 descending: item.descending,
             });
         }
         let frame = match &spec.frame {
-            Some(frame) => self.frame(frame, &order_by, context)?,
+            Some(frame) => self.frame(frame, name, &order_by, context)?,
             None if order_by.is_empty() => Frame::WHOLE,
             None => Frame::TO_CURRENT,
         };
@@ -188,7 +222,38 @@ impl Binder<'_> {
         })
     }
 
-    fn frame(&self, frame: &ast::Frame, order_by: &[SortKey], context: &Context<'_>) -> Result<Frame> {
+    /// An expression of PARTITION BY or ORDER BY.
+    fn window_part(
+        &self,
+        expr: &ast::Expr,
+        window: &str,
+        clause: &'static str,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let names = InClause {
+            names: context.names,
+            clause,
+        };
+        let context = Context {
+            names: &names,
+            ..*context
+        };
+        self.scalar(expr, &context).map_err(|error| match error.code {
+            ER_WINDOW_INVALID_WINDOW_FUNC_USE => Error::new(
+                3595,
+                format!("You cannot nest a window function in the specification of window '{window}'."),
+            ),
+            _ => error,
+        })
+    }
+
+    fn frame(
+        &self,
+        frame: &ast::Frame,
+        name: &str,
+        order_by: &[SortKey],
+        context: &Context<'_>,
+    ) -> Result<Frame> {
         let unit = match frame.unit {
             ast::FrameUnit::Rows => FrameUnit::Rows,
             ast::FrameUnit::Range => FrameUnit::Range,
@@ -201,19 +266,19 @@ impl Binder<'_> {
         };
         let current = ast::FrameBound::CurrentRow;
         let end = frame.end.as_ref().unwrap_or(&current);
-        check_bounds(&frame.start, end)?;
+        check_bounds(&frame.start, end, name)?;
+        let place = FramePlace { name, unit, order_by };
         Ok(Frame {
             unit,
-            start: self.frame_bound(unit, &frame.start, order_by, context)?,
-            end: self.frame_bound(unit, end, order_by, context)?,
+            start: self.frame_bound(&frame.start, &place, context)?,
+            end: self.frame_bound(end, &place, context)?,
         })
     }
 
     fn frame_bound(
         &self,
-        unit: FrameUnit,
         bound: &ast::FrameBound,
-        order_by: &[SortKey],
+        place: &FramePlace<'_>,
         context: &Context<'_>,
     ) -> Result<FrameBound> {
         Ok(match bound {
@@ -221,10 +286,10 @@ impl Binder<'_> {
             ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
             ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
             ast::FrameBound::Preceding(offset) => {
-                FrameBound::Preceding(self.frame_offset(unit, offset, true, order_by, context)?)
+                FrameBound::Preceding(self.frame_offset(offset, true, place, context)?)
             }
             ast::FrameBound::Following(offset) => {
-                FrameBound::Following(self.frame_offset(unit, offset, false, order_by, context)?)
+                FrameBound::Following(self.frame_offset(offset, false, place, context)?)
             }
         })
     }
@@ -232,33 +297,35 @@ impl Binder<'_> {
     /// A number of rows, or the value of the sort key at the frame's edge.
     fn frame_offset(
         &self,
-        unit: FrameUnit,
         offset: &ast::FrameOffset,
         preceding: bool,
-        order_by: &[SortKey],
+        place: &FramePlace<'_>,
         context: &Context<'_>,
     ) -> Result<Expr> {
+        let FramePlace { name, unit, order_by } = *place;
         let amount = self.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
         if !amount.is_constant() || is_negative(&amount) {
-            return Err(wrong_frame());
+            return Err(wrong_frame(name));
         }
         if unit == FrameUnit::Rows {
             if offset.unit.is_some() {
                 return Err(Error::new(
                     3596,
-                    "Window '<unnamed window>': INTERVAL can only be used with RANGE frames.",
+                    format!("Window '{name}': INTERVAL can only be used with RANGE frames."),
                 ));
             }
             if !amount.ty().is_integer() {
-                return Err(wrong_frame());
+                return Err(wrong_frame(name));
             }
             return Ok(amount);
         }
         let [key] = order_by else {
             return Err(Error::new(
                 3587,
-                "Window '<unnamed window>' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-                 of numeric or temporal type",
+                format!(
+                    "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
+                 of numeric or temporal type"
+                ),
             ));
         };
         let ty = key.expr.ty();
@@ -272,15 +339,19 @@ impl Binder<'_> {
             Some(_) => {
                 return Err(Error::new(
                     3589,
-                    "Window '<unnamed window>' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
-                     allowed.",
+                    format!(
+                        "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
+                     allowed."
+                    ),
                 ));
             }
             None if ty.is_temporal() => {
                 return Err(Error::new(
                     3588,
-                    "Window '<unnamed window>' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
-                     value allowed.",
+                    format!(
+                        "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
+                     value allowed."
+                    ),
                 ));
             }
             None if ty.is_numeric() => {
@@ -295,8 +366,10 @@ impl Binder<'_> {
             None => {
                 return Err(Error::new(
                     3587,
-                    "Window '<unnamed window>' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-                     of numeric or temporal type",
+                    format!(
+                        "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
+                     of numeric or temporal type"
+                    ),
                 ));
             }
         };
@@ -324,27 +397,27 @@ pub fn windowed(mut input: Logical, pending: Vec<PendingWindow>) -> Logical {
 }
 
 /// The start may not come behind the end.
-fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound) -> Result<()> {
+fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound, name: &str) -> Result<()> {
     use ast::FrameBound::*;
     match (start, end) {
         (UnboundedFollowing, _) => Err(Error::new(
             3584,
-            "Window '<unnamed window>': frame start cannot be UNBOUNDED FOLLOWING.",
+            format!("Window '{name}': frame start cannot be UNBOUNDED FOLLOWING."),
         )),
         (_, UnboundedPreceding) => Err(Error::new(
             3585,
-            "Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
+            format!("Window '{name}': frame end cannot be UNBOUNDED PRECEDING."),
         )),
-        (CurrentRow, Preceding(_)) | (Following(_), CurrentRow | Preceding(_)) => Err(wrong_frame()),
+        (CurrentRow, Preceding(_)) | (Following(_), CurrentRow | Preceding(_)) => Err(wrong_frame(name)),
         _ => Ok(()),
     }
 }
 
 /// Error 3586.
-fn wrong_frame() -> Error {
+fn wrong_frame(name: &str) -> Error {
     Error::new(
         3586,
-        "Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
+        format!("Window '{name}': frame start or end is negative, NULL or of non-integral type"),
     )
 }
 
@@ -369,7 +442,7 @@ fn not_here(function: &ast::Expr) -> Error {
         _ => "group_concat".to_owned(),
     };
     Error::new(
-        3593,
+        ER_WINDOW_INVALID_WINDOW_FUNC_USE,
         format!("You cannot use the window function '{name}' in this context.'"),
     )
 }

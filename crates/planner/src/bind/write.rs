@@ -22,6 +22,7 @@ use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
 /// The place of a WITH before UPDATE or DELETE.
 const STATEMENT: QueryPlace<'static> = QueryPlace {
+    locking: &[],
     outer: None,
     is_statement: false,
 };

@@ -10,7 +10,9 @@
 //!   [`Logical::Apply`] it may also name those of the Apply's input, at any depth: such a column is an *outer*
 //!   column there.
 //! - [`visit`]: one walk over operators, one over expressions.
+//! - [`dependence`]: which columns decide which.
 
+pub mod dependence;
 mod statement;
 mod visit;
 
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
+use functions::json_table::JsonTable;
 use functions::window::WindowCall;
 use schema::model::Table;
 use syntax::ast::IndexHint;
@@ -60,6 +63,8 @@ pub enum Logical {
         columns: Vec<Column>,
         rows: Vec<Vec<Expr>>,
     },
+    /// A function in FROM.
+    TableFunction(TableFunction),
     /// Output: the input's columns.
     Filter {
         input: Box<Logical>,
@@ -125,11 +130,42 @@ pub struct Get {
     /// The id of the table's first column. That of the column at offset `n` is `first + n`.
     pub first: ColumnId,
     pub hints: Vec<IndexHint>,
+    /// What JOIN_ORDER and its like say.
+    pub order: Vec<OrderPlace>,
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,
     pub locking: Option<Locking>,
     /// Rows will be changed: behind the table's columns comes the key of the row, a VARBINARY.
     pub with_key: bool,
+}
+
+/// `JSON_TABLE(document, ...)`. The document may name outer columns.
+#[derive(Debug, Clone)]
+pub struct TableFunction {
+    pub table: Arc<JsonTable>,
+    pub document: Expr,
+    pub alias: String,
+    pub columns: Vec<Column>,
+}
+
+/// A table's place in an optimizer hint about the order of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderPlace {
+    /// The block of the statement, and which of its hints.
+    pub hint: (usize, usize),
+    pub rule: OrderRule,
+    /// Among the tables of the hint.
+    pub position: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderRule {
+    /// The tables of the hint come in its order; others may come between.
+    InOrder,
+    /// They come before all others.
+    First,
+    /// They come behind all others.
+    Last,
 }
 
 #[derive(Debug, Clone)]

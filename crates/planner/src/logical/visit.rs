@@ -12,7 +12,11 @@ impl Logical {
     /// Apply's subquery after its input.
     pub fn inputs(&self) -> Vec<&Self> {
         match self {
-            Self::OneRow | Self::Get(_) | Self::Values { .. } | Self::CommonTable(_) => Vec::new(),
+            Self::OneRow
+            | Self::Get(_)
+            | Self::Values { .. }
+            | Self::TableFunction(_)
+            | Self::CommonTable(_) => Vec::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -30,7 +34,11 @@ impl Logical {
 
     pub fn inputs_mut(&mut self) -> Vec<&mut Self> {
         match self {
-            Self::OneRow | Self::Get(_) | Self::Values { .. } | Self::CommonTable(_) => Vec::new(),
+            Self::OneRow
+            | Self::Get(_)
+            | Self::Values { .. }
+            | Self::TableFunction(_)
+            | Self::CommonTable(_) => Vec::new(),
             Self::Filter { input, .. }
             | Self::Project { input, .. }
             | Self::Aggregate { input, .. }
@@ -57,6 +65,7 @@ impl Logical {
             | Self::CommonTable(_) => {}
             Self::Get(get) => get.as_of.iter().for_each(visit),
             Self::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Self::TableFunction(function) => visit(&function.document),
             Self::Filter { predicate, .. } => visit(predicate),
             Self::Project { columns, .. } => columns.iter().for_each(|(_, expr)| visit(expr)),
             Self::Join(join) => join.condition.iter().for_each(visit),
@@ -90,6 +99,7 @@ impl Logical {
             | Self::CommonTable(_) => {}
             Self::Get(get) => get.as_of.iter_mut().for_each(visit),
             Self::Values { rows, .. } => rows.iter_mut().flatten().for_each(visit),
+            Self::TableFunction(function) => visit(&mut function.document),
             Self::Filter { predicate, .. } => visit(predicate),
             Self::Project { columns, .. } => columns.iter_mut().for_each(|(_, expr)| visit(expr)),
             Self::Join(join) => join.condition.iter_mut().for_each(visit),
@@ -165,6 +175,7 @@ impl Logical {
                 column.chain(key).collect()
             }
             Self::Values { columns, .. } => columns.clone(),
+            Self::TableFunction(function) => function.columns.clone(),
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }

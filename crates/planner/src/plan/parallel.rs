@@ -25,6 +25,7 @@ impl Rel {
             | Self::Virtual(_)
             | Self::Repeat { .. }
             | Self::Values { .. }
+            | Self::JsonTable(_)
             | Self::LookupJoin(_)
             | Self::Window { .. }
             | Self::With { .. }

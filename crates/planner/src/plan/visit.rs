@@ -25,6 +25,7 @@ impl Rel {
             | Self::Scan(_)
             | Self::Virtual(_)
             | Self::Values { .. }
+            | Self::JsonTable(_)
             | Self::CommonTable { .. }
             | Self::Join(_)
             | Self::LookupJoin(_)
@@ -80,6 +81,7 @@ impl Rel {
             }
             Self::Limit { offset, count, .. } => offset.iter().chain(count).for_each(visit),
             Self::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Self::JsonTable(scan) => visit(&scan.document),
             Self::Join(join) => {
                 for key in &join.keys {
                     visit(&key.left);
@@ -165,6 +167,7 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input } => input.output_types(),
+            Self::JsonTable(scan) => scan.table.types().to_vec(),
             Self::Values { columns, .. }
             | Self::Recursive { columns, .. }
             | Self::CommonTable { columns, .. } => columns.iter().map(|column| column.ty).collect(),

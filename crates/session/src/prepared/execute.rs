@@ -9,6 +9,7 @@ use memory::Account;
 use planner::command::Command;
 use planner::plan::Plan;
 use runner::{Collected, Evaluation};
+use syntax::Parsed;
 use syntax::ast::TransactionStatement;
 use types::{Error, Result, SqlType, Value};
 use wire::capability;
@@ -40,6 +41,8 @@ struct Execution {
     /// that all connections share.
     plan: Option<Compiled>,
     cursor: bool,
+    /// The statement, if its hints set variables.
+    hinted: Option<Arc<Parsed>>,
     /// Of parameters that were sent ahead.
     _memory: Option<Account>,
 }
@@ -70,7 +73,12 @@ impl Session {
             .begin("Execute", Some(execution.text.clone()), started);
         let database = execution.database.clone();
         let current = std::mem::replace(&mut self.database, database.clone());
-        let result = self.run_execution(execute.statement_id, execution, out);
+        let result = match execution.hinted.clone() {
+            None => self.run_execution(execute.statement_id, execution, out),
+            Some(parsed) => self.with_hinted_variables(&parsed.set_vars, |session| {
+                session.run_execution(execute.statement_id, execution, out)
+            }),
+        };
         self.restore_database(current, &database);
         let (kind, result) = result?;
         self.count(kind, started, result.is_err());
@@ -182,11 +190,17 @@ impl Session {
         let environment = self.settings.plan_environment;
         let cursor = execute.wants_cursor()?;
         let plan = prepared.plan.take();
-        let plan = plan.filter(|last| last.environment == environment && last.types == bound.types);
+        // Hints may change the environment.
+        let is_same = |last: &LastPlan| last.environment == environment && last.types == bound.types;
+        let plan = plan.filter(|last| is_same(last) && prepared.statement.parsed.set_vars.is_empty());
         Ok(Execution {
             plan: plan.map(|last| last.compiled),
             text: prepared.statement.text.clone(),
             database: prepared.statement.database.clone(),
+            hinted: match prepared.statement.parsed.set_vars.is_empty() {
+                true => None,
+                false => Some(prepared.statement.parsed.clone()),
+            },
             values: bound.values,
             types: bound.types,
             cursor,

@@ -60,14 +60,16 @@ pub fn execute(
     session.convert_parameters(&statement.parameter_types, &mut values, &mut types);
     let current = std::mem::replace(&mut session.database, statement.database.clone());
     let replan = |session: &mut Session| session.compile_prepared(&statement.parsed, &statement.text, &types);
-    let compiled = match session.enter_statement(&statement.parsed.statement) {
-        Ok(()) => replan(session),
-        Err(error) => Err(error),
-    };
-    let result = match compiled {
-        Ok(mut compiled) => session.run_compiled(&mut compiled, values, Format::Text, &replan, out),
-        Err(error) => Ok((Kind::Other, Err(error))),
-    };
+    let result = session.with_hinted_variables(&statement.parsed.set_vars, |session| {
+        let compiled = match session.enter_statement(&statement.parsed.statement) {
+            Ok(()) => replan(session),
+            Err(error) => Err(error),
+        };
+        match compiled {
+            Ok(mut compiled) => session.run_compiled(&mut compiled, values, Format::Text, &replan, out),
+            Err(error) => Ok((Kind::Other, Err(error))),
+        }
+    });
     session.restore_database(current, &statement.database);
     result
 }

@@ -105,6 +105,11 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Resu
     }
 }
 
+/// `SET SESSION name = value`
+pub fn set_session_variable(session: &mut Session, name: &str, value: Value) -> Result<()> {
+    set_variable(session, VariableScope::Session, name, Some(value))
+}
+
 fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: Option<Value>) -> Result<()> {
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
     match scope {

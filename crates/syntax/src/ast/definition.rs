@@ -56,7 +56,7 @@ pub enum DefaultClause {
 }
 
 /// A column's type: MySQL's name for it, and everything that may follow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
     pub name: TypeName,
     pub length: Option<u64>,

@@ -76,7 +76,7 @@ fn reads_table(query: &Query) -> bool {
 fn names_table(table: &TableRef) -> bool {
     match table {
         TableRef::Table(_) => true,
-        TableRef::Derived(_) => false,
+        TableRef::Derived(_) | TableRef::Json(_) => false,
         TableRef::Join(join) => names_table(&join.left) || names_table(&join.right),
         TableRef::Nested(tables) => tables.iter().any(names_table),
     }

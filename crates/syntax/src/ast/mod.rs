@@ -7,6 +7,7 @@ mod account;
 mod definition;
 mod effects;
 mod expr;
+mod hint;
 mod query;
 mod session;
 mod show;
@@ -23,10 +24,11 @@ pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
     UnaryOp,
 };
+pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
 pub use query::{
-    CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, Limit, LockWait,
-    LockingClause, NamedExpr, NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperand,
-    SetOperator, TableRef, With,
+    CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
+    JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
+    NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,

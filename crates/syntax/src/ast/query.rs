@@ -1,7 +1,7 @@
 //! Queries as written: query expressions, query blocks, the tables of FROM.
 
 use super::window::NamedWindow;
-use super::{Expr, ObjectName};
+use super::{DataType, Expr, Hints, ObjectName};
 
 /// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query
 /// Expressions".
@@ -66,8 +66,9 @@ pub struct CommonTable {
 /// A query block: one SELECT.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Select {
-    /// The hint MAX_EXECUTION_TIME, in milliseconds.
-    pub max_execution_ms: Option<u64>,
+    pub hints: Option<Box<Hints>>,
+    /// STRAIGHT_JOIN behind SELECT: the tables are joined as they are written.
+    pub straight_join: bool,
     pub distinct: bool,
     /// SQL_CALC_FOUND_ROWS.
     pub counts_all_rows: bool,
@@ -103,6 +104,7 @@ pub enum SelectItem {
 pub enum TableRef {
     Table(NamedTable),
     Derived(DerivedTable),
+    Json(JsonTable),
     Join(Box<Join>),
     /// A list in parentheses.
     Nested(Vec<TableRef>),
@@ -126,6 +128,52 @@ pub struct DerivedTable {
     pub alias: String,
     /// Empty: as the query names them.
     pub columns: Vec<String>,
+}
+
+/// `JSON_TABLE(document, path COLUMNS (...)) AS alias`. Source: manual 12.18.6 "JSON Table Functions".
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonTable {
+    pub document: Expr,
+    pub root: JsonTableLevel,
+    pub alias: String,
+}
+
+/// A path, and the columns of each value that it leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonTableLevel {
+    pub path: String,
+    pub columns: Vec<JsonTableColumn>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonTableColumn {
+    /// `name FOR ORDINALITY`
+    Ordinality(String),
+    /// `name type EXISTS PATH path`
+    Exists {
+        name: String,
+        ty: DataType,
+        path: String,
+    },
+    /// `name type PATH path [... ON EMPTY] [... ON ERROR]`
+    Value {
+        name: String,
+        ty: DataType,
+        path: String,
+        on_empty: JsonTableCondition,
+        on_error: JsonTableCondition,
+    },
+    /// `NESTED [PATH] path COLUMNS (...)`
+    Nested(JsonTableLevel),
+}
+
+/// What ON EMPTY and ON ERROR ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonTableCondition {
+    Null,
+    Error,
+    /// The text of a JSON value.
+    Default(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]

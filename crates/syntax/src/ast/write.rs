@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE as written.
 
-use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Query, TableRef, With};
+use super::{ColumnName, Expr, Hints, Limit, ObjectName, OrderItem, Query, TableRef, With};
 
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -14,6 +14,7 @@ pub struct Insert {
     pub rows: InsertRows,
     pub alias: Option<RowAlias>,
     pub on_duplicate: Vec<Assignment>,
+    pub hints: Option<Box<Hints>>,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +47,7 @@ pub struct Update {
     pub filter: Option<Expr>,
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
+    pub hints: Option<Box<Hints>>,
 }
 
 #[derive(Debug, Clone)]
@@ -58,4 +60,5 @@ pub struct Delete {
     pub filter: Option<Expr>,
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
+    pub hints: Option<Box<Hints>>,
 }

@@ -30,7 +30,7 @@ pub struct Normalized {
 /// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain
 /// nothing. `collation`: `@@collation_connection`, of its string literals.
 pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Normalized> {
-    if text.len() > TEXT_BYTES_MAX {
+    if text.len() > TEXT_BYTES_MAX || may_set_variables(text) {
         return None;
     }
     let mut walk = Walk::new(text, mode, collation)?;
@@ -49,6 +49,11 @@ pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Nor
         }
     }
     walk.finish()
+}
+
+/// Whether a text may have the hint SET_VAR, which is to be read whenever the statement runs.
+fn may_set_variables(text: &str) -> bool {
+    text.contains("/*+") && text.to_ascii_lowercase().contains("set_var")
 }
 
 /// The part of the statement the walk is in.

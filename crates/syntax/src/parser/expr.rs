@@ -122,6 +122,9 @@ impl Parser<'_> {
             };
             self.advance();
             if self.is_any(&[Kw::ALL, Kw::ANY, Kw::SOME]) && self.peek().kind == Kind::LeftParen {
+                if op == BinaryOp::NullSafeEqual {
+                    return self.fail();
+                }
                 left = self.quantified(op, left)?;
                 continue;
             }

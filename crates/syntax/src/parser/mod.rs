@@ -10,6 +10,8 @@ mod data_type;
 mod database;
 mod expr;
 mod function;
+mod hints;
+mod json_table;
 pub(crate) mod literal;
 mod primary;
 mod query;
@@ -27,7 +29,7 @@ mod write;
 
 use types::{Error, Result, SqlMode, errno};
 
-use crate::ast::ObjectName;
+use crate::ast::{Expr, ObjectName};
 use crate::lexer::Lexer;
 use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
@@ -63,6 +65,8 @@ pub struct Parser<'a> {
     pub row_counts: Vec<usize>,
     /// `@a := x` was met in an expression.
     pub assigns: bool,
+    /// The hints SET_VAR.
+    pub set_vars: Vec<(String, Expr)>,
     depth: u32,
     /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
     height: u32,
@@ -82,6 +86,7 @@ impl<'a> Parser<'a> {
             parameters: 0,
             row_counts: Vec::new(),
             assigns: false,
+            set_vars: Vec::new(),
             depth: 0,
             height: 0,
         }
@@ -114,6 +119,7 @@ impl<'a> Parser<'a> {
     pub fn fork(&self) -> Self {
         Self {
             row_counts: self.row_counts.clone(),
+            set_vars: self.set_vars.clone(),
             ..*self
         }
     }

@@ -12,27 +12,24 @@ impl Parser<'_> {
     /// One SELECT, up to what may follow any query.
     pub fn select(&mut self) -> Result<Select> {
         self.expect(Kw::SELECT)?;
-        let max_execution_ms = max_execution_time(self.source(self.previous_end(), self.start()));
-        let (distinct, counts_all_rows) = self.select_options()?;
+        let hints = self.hints();
+        let options = self.select_options()?;
         let items = self.select_items()?;
         let into = self.variables_of_into()?;
         let mut select = Select {
-            max_execution_ms,
-            distinct,
-            counts_all_rows,
+            hints,
             items,
             into,
-            ..Select::default()
+            ..options
         };
         self.clauses_of_tables(&mut select)?;
         Ok(select)
     }
 
-    /// Words between SELECT and its list: whether DISTINCT and SQL_CALC_FOUND_ROWS are among them. Those
-    /// about caches and optimisation mean nothing here.
-    fn select_options(&mut self) -> Result<(bool, bool)> {
+    /// Words between SELECT and its list. Those about caches mean nothing here.
+    fn select_options(&mut self) -> Result<Select> {
         let mut distinct = None;
-        let mut counts_all_rows = false;
+        let mut select = Select::default();
         loop {
             let start = self.start();
             match self.eat_any(&[
@@ -47,8 +44,12 @@ impl Parser<'_> {
                 Kw::SQL_NO_CACHE,
                 Kw::SQL_CALC_FOUND_ROWS,
             ]) {
-                None => return Ok((distinct.unwrap_or(false), counts_all_rows)),
-                Some(Kw::SQL_CALC_FOUND_ROWS) => counts_all_rows = true,
+                None => {
+                    select.distinct = distinct.unwrap_or(false);
+                    return Ok(select);
+                }
+                Some(Kw::SQL_CALC_FOUND_ROWS) => select.counts_all_rows = true,
+                Some(Kw::STRAIGHT_JOIN) => select.straight_join = true,
                 Some(word @ (Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW)) => {
                     let wanted = word != Kw::ALL;
                     if distinct.is_some_and(|d| d != wanted) {
@@ -168,38 +169,5 @@ impl Parser<'_> {
         let expr = self.expression()?;
         let text = self.source(start, self.previous_end()).to_string();
         Ok(NamedExpr { expr, text })
-    }
-}
-
-/// The number of MAX_EXECUTION_TIME(n) in an optimizer hint, which is a comment right behind SELECT. The
-/// other hints are about how MySQL finds the rows, and make no difference here. Zero is no limit of the
-/// statement's own.
-fn max_execution_time(skipped: &str) -> Option<u64> {
-    const NAME: &str = "max_execution_time";
-    let hints = skipped.trim_start().strip_prefix("/*+")?;
-    let hints = hints.get(..hints.find("*/")?)?.to_ascii_lowercase();
-    let rest = hints.get(hints.find(NAME)? + NAME.len()..)?.trim_start();
-    let number = rest.strip_prefix('(')?.split_once(')')?.0.trim();
-    number.parse().ok().filter(|ms| *ms > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_limit_is_read_from_hints_alone() {
-        assert_eq!(
-            max_execution_time(" /*+ MAX_EXECUTION_TIME(1000) */ "),
-            Some(1000)
-        );
-        assert_eq!(
-            max_execution_time("/*+ NO_ICP(t) max_execution_time ( 5 )*/"),
-            Some(5)
-        );
-        assert_eq!(max_execution_time("/* MAX_EXECUTION_TIME(1000) */"), None);
-        assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(0) */"), None);
-        assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(x) */"), None);
-        assert_eq!(max_execution_time(" "), None);
     }
 }

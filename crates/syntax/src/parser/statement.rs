@@ -19,6 +19,7 @@ impl Parser<'_> {
                 parameters: 0,
                 row_counts: Vec::new(),
                 assigns: false,
+                set_vars: Vec::new(),
             });
         }
         if self.at_statement_end() && self.is_nothing() {
@@ -34,6 +35,7 @@ impl Parser<'_> {
             parameters: self.parameters,
             row_counts: std::mem::take(&mut self.row_counts),
             assigns: self.assigns,
+            set_vars: std::mem::take(&mut self.set_vars),
         })
     }
 

@@ -147,10 +147,23 @@ impl Parser<'_> {
                 Parenthesised::Tables(tables) => Ok(TableRef::Nested(tables)),
             };
         }
+        if self.kind() == Kind::LeftBrace {
+            return self.odbc_join();
+        }
         if self.is(Kw::JSON_TABLE) {
-            return Err(Error::not_supported("JSON_TABLE()", ""));
+            return self.json_table();
         }
         self.named_table().map(TableRef::Table)
+    }
+
+    /// `{ OJ joined tables }`, ODBC's way to write an outer join.
+    fn odbc_join(&mut self) -> Result<TableRef> {
+        self.advance();
+        self.name()?;
+        let joined = self.nested(Self::joined_tables)?;
+        self.expect_kind(Kind::RightBrace)?;
+        self.grow()?;
+        Ok(TableRef::Nested(vec![joined]))
     }
 
     /// A query or table references in parentheses. Which of them shows behind the innermost parenthesis:

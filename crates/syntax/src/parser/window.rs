@@ -71,6 +71,14 @@ impl Parser<'_> {
     fn row_count(&mut self) -> Result<Expr> {
         match self.kind() {
             Kind::Integer | Kind::Parameter | Kind::At => self.primary(),
+            // A name would be that of a stored program's variable.
+            Kind::Word | Kind::QuotedWord if !self.is_reserved() => {
+                let name = self.name()?;
+                Err(Error::new(
+                    errno::ER_SP_UNDECLARED_VAR,
+                    format!("Undeclared variable: {name}"),
+                ))
+            }
             _ => self.fail(),
         }
     }
@@ -120,6 +128,11 @@ impl Parser<'_> {
         };
         if !self.eat(Kw::BETWEEN) {
             let start = self.frame_bound()?;
+            // Without an end, the frame ends at the current row and cannot start behind it.
+            if matches!(start, FrameBound::Following(_) | FrameBound::UnboundedFollowing) {
+                return self.fail();
+            }
+            self.refuse_exclusion()?;
             return Ok(Some(Frame {
                 unit,
                 start,
@@ -129,7 +142,15 @@ impl Parser<'_> {
         let start = self.frame_bound()?;
         self.expect(Kw::AND)?;
         let end = Some(self.frame_bound()?);
+        self.refuse_exclusion()?;
         Ok(Some(Frame { unit, start, end }))
+    }
+
+    fn refuse_exclusion(&self) -> Result<()> {
+        match self.is(Kw::EXCLUDE) {
+            true => Err(not_yet("EXCLUDE")),
+            false => Ok(()),
+        }
     }
 
     fn frame_bound(&mut self) -> Result<FrameBound> {
@@ -157,8 +178,15 @@ impl Parser<'_> {
                 unit: Some(unit),
             });
         }
+        let is_number = matches!(
+            self.kind(),
+            Kind::Integer | Kind::Decimal | Kind::Float | Kind::Hex | Kind::Bits | Kind::Parameter
+        );
+        if !is_number {
+            return self.fail();
+        }
         Ok(FrameOffset {
-            amount: self.arithmetic(0)?,
+            amount: self.primary()?,
             unit: None,
         })
     }

@@ -14,6 +14,7 @@ impl Parser<'_> {
     pub fn insert(&mut self) -> Result<Insert> {
         let replace = self.is(Kw::REPLACE);
         self.advance();
+        let hints = self.hints();
         // Priorities mean nothing here, as with InnoDB.
         if self.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
             self.eat(Kw::HIGH_PRIORITY);
@@ -33,6 +34,7 @@ impl Parser<'_> {
             rows: InsertRows::Values(Vec::new()),
             alias: None,
             on_duplicate: Vec::new(),
+            hints,
         };
         self.insert_rows(&mut insert)?;
         if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat(Kw::AS) {
@@ -143,6 +145,7 @@ impl Parser<'_> {
 
     pub fn update(&mut self) -> Result<Update> {
         self.advance();
+        let hints = self.hints();
         self.eat(Kw::LOW_PRIORITY);
         let ignore = self.eat(Kw::IGNORE);
         let tables = self.table_refs()?;
@@ -161,11 +164,13 @@ impl Parser<'_> {
             filter,
             order_by: self.order_by()?,
             limit: self.row_limit()?,
+            hints,
         })
     }
 
     pub fn delete(&mut self) -> Result<Delete> {
         self.advance();
+        let hints = self.hints();
         let mut ignore = false;
         // Each of them is a name too: `DELETE quick FROM ...` is about a table only with a comma or a star.
         while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
@@ -202,6 +207,7 @@ impl Parser<'_> {
             filter,
             order_by: if is_plain { self.order_by()? } else { Vec::new() },
             limit: if is_plain { self.row_limit()? } else { None },
+            hints,
         })
     }
 

@@ -6,8 +6,10 @@
 //! The text is SQL with the meaning of the AST under the default sql_mode. It is not the text that was parsed.
 
 mod condition;
+mod data_type;
 mod expr;
 mod function;
+mod json_table;
 mod query;
 mod window;
 

@@ -166,6 +166,7 @@ impl Printer<'_> {
         match table {
             TableRef::Table(table) => self.named_table(table),
             TableRef::Derived(derived) => self.derived_table(derived),
+            TableRef::Json(table) => self.json_table(table),
             TableRef::Join(join) => self.join(join),
             TableRef::Nested(tables) => self.tables(tables),
         }

@@ -414,7 +414,7 @@ fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
 fn locks_at_once(rel: &Rel, is_limited: bool, locks_all: bool) -> bool {
     let at_once = |input, is_limited| locks_at_once(input, is_limited, locks_all);
     match rel {
-        Rel::OneRow | Rel::Virtual(_) | Rel::Values { .. } => true,
+        Rel::OneRow | Rel::Virtual(_) | Rel::Values { .. } | Rel::JsonTable(_) => true,
         Rel::Scan(scan) => locks_all || scan.locking.is_some(),
         Rel::Limit { input, .. } => at_once(input, true),
         Rel::Sort { input, .. } | Rel::Aggregate { input, .. } => at_once(input, false),

@@ -1,0 +1,306 @@
+//! JSON_TABLE: the rows of a document. Source: manual 12.18.6 "JSON Table Functions".
+
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::convert::parse_argument;
+use super::parse;
+use super::path::{self, Path};
+use super::value::Json;
+use crate::assign;
+use crate::bind::literal_type;
+use crate::context::{EvalContext, Strictness};
+
+/// How many NESTED PATHs a JSON_TABLE may have.
+const NESTED_MAX: usize = 16;
+
+/// What the rows of a JSON_TABLE are.
+#[derive(Debug, Clone)]
+pub struct JsonTable {
+    alias: String,
+    root: Level,
+    /// Of each column of the output: its type.
+    types: Vec<SqlType>,
+}
+
+/// A path, the columns of each value it leads to, and the paths below.
+#[derive(Debug, Clone)]
+pub struct Level {
+    path: Path,
+    columns: Vec<Column>,
+    nested: Vec<Level>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    /// Its place in the output.
+    position: usize,
+    name: String,
+    ty: SqlType,
+    kind: ColumnKind,
+}
+
+#[derive(Debug, Clone)]
+enum ColumnKind {
+    Ordinality,
+    Exists(Path),
+    Value {
+        path: Path,
+        on_empty: Fallback,
+        on_error: Fallback,
+    },
+}
+
+#[derive(Debug, Clone)]
+enum Fallback {
+    Error,
+    Value(Value),
+}
+
+/// What a column has where there is no value, or none of its type.
+#[derive(Debug, Clone)]
+pub enum OnCondition {
+    Null,
+    Error,
+    /// The text of a JSON value.
+    Default(String),
+}
+
+impl Level {
+    /// # Errors
+    /// 3143 for a path that is none.
+    pub fn new(path: &str) -> Result<Self> {
+        Ok(Self {
+            path: path::parse(path)?,
+            columns: Vec::new(),
+            nested: Vec::new(),
+        })
+    }
+
+    pub fn add_nested(&mut self, nested: Self) {
+        self.nested.push(nested);
+    }
+
+    /// `name FOR ORDINALITY`
+    pub fn add_ordinality(&mut self, position: usize, name: &str) {
+        self.add(position, name, SqlType::BIGINT_UNSIGNED, ColumnKind::Ordinality);
+    }
+
+    /// `name type EXISTS PATH path`
+    pub fn add_exists(&mut self, position: usize, name: &str, ty: SqlType, path: &str) -> Result<()> {
+        let path = path::parse(path)?;
+        self.add(position, name, ty, ColumnKind::Exists(path));
+        Ok(())
+    }
+
+    /// `name type PATH path on_empty on_error`
+    ///
+    /// # Errors
+    /// 3143 for a path that is none, 1067 for a default that is no value of the type.
+    pub fn add_value(
+        &mut self,
+        position: usize,
+        name: &str,
+        ty: SqlType,
+        path: &str,
+        [on_empty, on_error]: [OnCondition; 2],
+    ) -> Result<()> {
+        let fallback = |condition| match condition {
+            OnCondition::Null => Ok(Fallback::Value(Value::Null)),
+            OnCondition::Error => Ok(Fallback::Error),
+            OnCondition::Default(text) => default_value(&text, name, &ty).map(Fallback::Value),
+        };
+        let kind = ColumnKind::Value {
+            path: path::parse(path)?,
+            on_empty: fallback(on_empty)?,
+            on_error: fallback(on_error)?,
+        };
+        self.add(position, name, ty, kind);
+        Ok(())
+    }
+
+    fn add(&mut self, position: usize, name: &str, ty: SqlType, kind: ColumnKind) {
+        self.columns.push(Column {
+            position,
+            name: name.to_owned(),
+            ty,
+            kind,
+        });
+    }
+
+    fn count_nested(&self) -> usize {
+        self.nested.iter().map(|level| 1 + level.count_nested()).sum()
+    }
+}
+
+impl JsonTable {
+    /// `types`: of the columns by position.
+    ///
+    /// # Errors
+    /// 3669 for too many NESTED PATHs.
+    pub fn new(alias: &str, root: Level, types: Vec<SqlType>) -> Result<Self> {
+        if root.count_nested() > NESTED_MAX {
+            return Err(Error::new(
+                3669,
+                format!("More than supported {NESTED_MAX} NESTED PATHs were found in JSON_TABLE '{alias}'"),
+            ));
+        }
+        Ok(Self {
+            alias: alias.to_owned(),
+            root,
+            types,
+        })
+    }
+
+    /// Of the columns by position.
+    pub fn types(&self) -> &[SqlType] {
+        &self.types
+    }
+
+    /// The rows of a document: JSON, or its text. NULL has none.
+    ///
+    /// # Errors
+    /// 3141 for a text that is no JSON, and those of ERROR ON EMPTY and ERROR ON ERROR.
+    pub fn rows(&self, document: &Value, ctx: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        let text: &[u8] = match document {
+            Value::Null => return Ok(Vec::new()),
+            Value::String(text) => text.as_bytes(),
+            Value::Bytes(bytes) => bytes,
+            _ => return Err(Error::internal("a JSON_TABLE of what is no text")),
+        };
+        let json = parse_argument(text, 1, "json_table")?;
+        let strict = strict(ctx);
+        let mut row = vec![Value::Null; self.types.len()];
+        let mut rows = Vec::new();
+        self.level(&self.root, &json, &mut row, &mut rows, &strict)?;
+        Ok(rows)
+    }
+
+    /// Adds the rows of one level. Those of paths beside each other come one after the other, with NULL in the
+    /// columns of the others. A value below which there is nothing has one row.
+    fn level(
+        &self,
+        level: &Level,
+        json: &Json,
+        row: &mut Vec<Value>,
+        rows: &mut Vec<Vec<Value>>,
+        ctx: &EvalContext,
+    ) -> Result<()> {
+        for (number, value) in (1..).zip(level.path.find(json)) {
+            for column in &level.columns {
+                row[column.position] = self.value(column, value, number, ctx)?;
+            }
+            let before = rows.len();
+            for nested in &level.nested {
+                self.level(nested, value, row, rows, ctx)?;
+            }
+            if rows.len() == before {
+                rows.push(row.clone());
+            }
+        }
+        clear(level, row);
+        Ok(())
+    }
+
+    fn value(&self, column: &Column, json: &Json, number: u64, ctx: &EvalContext) -> Result<Value> {
+        let (path, on_empty, on_error) = match &column.kind {
+            ColumnKind::Ordinality => return Ok(Value::UInt(number)),
+            ColumnKind::Exists(path) => {
+                let exists = Json::Int(i64::from(!path.find(json).is_empty()));
+                return stored(&exists, &column.ty, &column.name, ctx);
+            }
+            ColumnKind::Value {
+                path,
+                on_empty,
+                on_error,
+            } => (path, on_empty, on_error),
+        };
+        let found = path.find(json);
+        let array;
+        let json = match found.as_slice() {
+            [] => {
+                return match on_empty {
+                    Fallback::Value(value) => Ok(value.clone()),
+                    Fallback::Error => Err(Error::new(
+                        3665,
+                        format!("Missing value for JSON_TABLE column '{}'", column.name),
+                    )),
+                };
+            }
+            [one] => *one,
+            // Several values are an array.
+            several => {
+                array = Json::Array(several.iter().copied().cloned().collect());
+                &array
+            }
+        };
+        let is_scalar = !matches!(json, Json::Array(_) | Json::Object(_));
+        let value = match is_scalar || column.ty.kind == TypeKind::Json {
+            true => stored(json, &column.ty, &column.name, ctx),
+            false => Err(Error::new(
+                3666,
+                format!(
+                    "Can't store an array or an object in the scalar column '{}' of JSON_TABLE '{}'",
+                    column.name, self.alias
+                ),
+            )),
+        };
+        match (value, on_error) {
+            (Err(_), Fallback::Value(value)) => Ok(value.clone()),
+            (value, _) => value,
+        }
+    }
+}
+
+/// A default in the type of its column.
+///
+/// # Errors
+/// 1067
+fn default_value(text: &str, name: &str, ty: &SqlType) -> Result<Value> {
+    let json = parse::parse(text.as_bytes()).ok();
+    let value = json.and_then(|json| stored(&json, ty, name, &strict(&EvalContext::default())).ok());
+    value.ok_or_else(|| {
+        Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{name}'"),
+        )
+    })
+}
+
+/// Where a value that a column cannot take is an error, which ON ERROR decides about.
+fn strict(ctx: &EvalContext) -> EvalContext {
+    EvalContext {
+        strictness: Strictness::Error,
+        sql_mode: ctx.sql_mode,
+        time_zone: ctx.time_zone,
+        now_us: ctx.now_us,
+        ..EvalContext::default()
+    }
+}
+
+/// A JSON value as a column takes it.
+fn stored(json: &Json, ty: &SqlType, name: &str, ctx: &EvalContext) -> Result<Value> {
+    if ty.kind == TypeKind::Json {
+        return Ok(Value::String(json.to_text()));
+    }
+    let (text, from) = match json {
+        Json::Null => return Ok(Value::Null),
+        Json::String(text) if ty.is_string() => (text.clone(), literal_type(text.len(), Collation::DEFAULT)),
+        other if ty.is_string() => {
+            let text = other.to_text();
+            let from = literal_type(text.len(), Collation::DEFAULT);
+            (text, from)
+        }
+        other => (other.to_text(), SqlType::JSON),
+    };
+    assign::value(Value::String(text), &from, ty, name, 1, ctx)
+}
+
+/// Sets the columns of a level and of those below to NULL.
+fn clear(level: &Level, row: &mut [Value]) {
+    for column in &level.columns {
+        row[column.position] = Value::Null;
+    }
+    for nested in &level.nested {
+        clear(nested, row);
+    }
+}

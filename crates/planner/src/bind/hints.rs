@@ -1,0 +1,300 @@
+//! Optimizer hints: which of them a query block takes, and what they say of its tables.
+//!
+//! Source: manual 8.9.3 "Optimizer Hints". A hint that names a way to run a query that this server does not have
+//! (BKA, MRR, index merge ...) is read and has no effect, as one that MySQL cannot follow.
+
+use std::time::Duration;
+
+use schema::model::Table;
+use syntax::ast::{Hint, HintTable, Hints, IndexHint, IndexHintKind, IndexUse, JoinOrderKind};
+use types::{Warning, errno};
+
+use super::Binder;
+use super::scope::Scope;
+use crate::errno::{ER_CONFLICT_IN_HINT, ER_UNRESOLVED_HINT_NAME, ER_UNSUPPORTED_MAX_EXECUTION_TIME};
+use crate::logical::{OrderPlace, OrderRule};
+
+/// The hints of the blocks that are being bound.
+#[derive(Default)]
+pub struct BlockHints {
+    blocks: Vec<BlockOfHints>,
+    /// How many blocks the statement has had so far.
+    count: usize,
+    /// Names of blocks.
+    names: Vec<String>,
+    /// Hints for blocks that have not come yet, by the block's name.
+    addressed: Vec<(String, Hint)>,
+}
+
+/// A block and the hints for it.
+struct BlockOfHints {
+    number: usize,
+    hints: Vec<Hint>,
+}
+
+impl Binder<'_> {
+    /// Begins a block. [`Binder::leave_block`] ends it.
+    pub fn enter_block(&self, hints: Option<&Hints>) {
+        let mut state = self.hints.borrow_mut();
+        state.count += 1;
+        let number = state.count;
+        let mut names = vec![format!("select#{number}")];
+        let mut own = Vec::new();
+        let list = hints.map_or(&[][..], |hints| &hints.list);
+        for hint in list {
+            let Hint::QueryBlockName(name) = hint else {
+                continue;
+            };
+            let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+            if names.len() > 1 || is_known {
+                self.warn_each_time(conflict(&format!("QB_NAME(`{name}`)")));
+                continue;
+            }
+            names.push(name.clone());
+            state.names.push(name.clone());
+        }
+        let is_here = |block: &str| names.iter().any(|name| name.eq_ignore_ascii_case(block));
+        for hint in list {
+            match block_of(hint) {
+                Some(block) if !is_here(block) => {
+                    let block = block.to_owned();
+                    state.addressed.push((block, hint.clone()));
+                }
+                _ => own.push(hint.clone()),
+            }
+        }
+        let (here, others): (Vec<_>, Vec<_>) = std::mem::take(&mut state.addressed)
+            .into_iter()
+            .partition(|(block, _)| is_here(block));
+        state.addressed = others;
+        own.extend(here.into_iter().map(|(_, hint)| hint));
+        state.blocks.push(BlockOfHints { number, hints: own });
+        if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
+            self.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
+        }
+    }
+
+    pub fn leave_block(&self) {
+        self.hints.borrow_mut().blocks.pop();
+    }
+
+    /// Hints for blocks that the statement does not have.
+    pub fn report_unknown_blocks(&self) {
+        for (block, hint) in std::mem::take(&mut self.hints.borrow_mut().addressed) {
+            self.warn_each_time(Warning::warning(
+                3127,
+                format!(
+                    "Query block name `{block}` is not found for {} hint",
+                    name_of(&hint)
+                ),
+            ));
+        }
+    }
+
+    /// The block's limit of time, which only a statement's own block may have.
+    pub fn time_limit(&self, is_statement: bool) -> Option<Duration> {
+        let state = self.hints.borrow();
+        let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
+        let mut limit = None;
+        for hint in hints {
+            let Hint::MaxExecutionTime(ms) = hint else {
+                continue;
+            };
+            if !is_statement {
+                self.warn_each_time(Warning::warning(
+                    ER_UNSUPPORTED_MAX_EXECUTION_TIME,
+                    "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
+                ));
+            } else if limit.is_some() {
+                self.warn_each_time(conflict(&format!("MAX_EXECUTION_TIME({ms})")));
+            } else {
+                limit = Some(*ms);
+            }
+        }
+        // Zero is no limit of the statement's own.
+        limit.filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+
+    /// Whether the block's tables are joined in the order in which they are written.
+    pub fn joins_as_written(&self) -> bool {
+        let state = self.hints.borrow();
+        let block = state.blocks.last();
+        block.is_some_and(|block| {
+            let fixes = |hint: &Hint| matches!(hint, Hint::JoinFixedOrder { .. });
+            block.hints.iter().any(fixes)
+        })
+    }
+
+    /// What the block's hints say of the indexes of a table, besides what stands behind its name.
+    pub fn index_hints(&self, table: &Table, alias: &str) -> Vec<IndexHint> {
+        let state = self.hints.borrow();
+        let Some(block) = state.blocks.last() else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for hint in &block.hints {
+            let Hint::Index {
+                use_of,
+                negated,
+                table: named,
+                indexes,
+                ..
+            } = hint
+            else {
+                continue;
+            };
+            if named.name != alias || *use_of == IndexUse::Way {
+                continue;
+            }
+            let is_there = |name: &&String| has_index(table, name);
+            let mut known: Vec<String> = indexes.iter().filter(is_there).cloned().collect();
+            let kind = match negated {
+                true => IndexHintKind::Ignore,
+                false => IndexHintKind::Force,
+            };
+            match (indexes.is_empty(), negated) {
+                // Without names NO_INDEX is about all indexes, and INDEX says nothing.
+                (true, true) => known = index_names(table),
+                (true, false) => continue,
+                (false, _) if known.is_empty() => continue,
+                (false, _) => {}
+            }
+            all.push(IndexHint {
+                kind,
+                indexes: known,
+                for_rows: matches!(use_of, IndexUse::All | IndexUse::Rows),
+            });
+        }
+        all
+    }
+
+    /// Where the block's hints place a table among those it is joined with.
+    pub fn order_places(&self, alias: &str) -> Vec<OrderPlace> {
+        let state = self.hints.borrow();
+        let Some(block) = state.blocks.last() else {
+            return Vec::new();
+        };
+        let mut places = Vec::new();
+        for (number, hint) in block.hints.iter().enumerate() {
+            let Hint::JoinOrder { kind, tables, .. } = hint else {
+                continue;
+            };
+            if let Some(position) = tables.iter().position(|table| table.name == alias) {
+                places.push(OrderPlace {
+                    hint: (block.number, number),
+                    rule: match kind {
+                        JoinOrderKind::Order => OrderRule::InOrder,
+                        JoinOrderKind::Prefix => OrderRule::First,
+                        JoinOrderKind::Suffix => OrderRule::Last,
+                    },
+                    position,
+                });
+            }
+        }
+        places
+    }
+
+    /// Warns of names in the block's hints that its FROM does not have.
+    pub fn check_hinted_names(&self, scope: &Scope) {
+        let state = self.hints.borrow();
+        let Some(block) = state.blocks.last() else {
+            return;
+        };
+        let relation = |table: &HintTable| {
+            scope
+                .relations
+                .iter()
+                .find(|relation| relation.alias == table.name)
+        };
+        for hint in &block.hints {
+            let name = name_of(hint);
+            let unresolved = |what: String| {
+                self.warn_each_time(Warning::warning(
+                    ER_UNRESOLVED_HINT_NAME,
+                    format!("Unresolved name {what} for {name} hint"),
+                ));
+            };
+            match hint {
+                Hint::JoinOrder { tables, .. } => {
+                    for table in tables.iter().filter(|table| relation(table).is_none()) {
+                        unresolved(format!("`{}`", table.name));
+                    }
+                }
+                Hint::Strategy { name, tables, .. } if !name.ends_with("SEMIJOIN") && *name != "SUBQUERY" => {
+                    for table in tables.iter().filter(|table| relation(table).is_none()) {
+                        unresolved(format!("`{}`@`select#{}`", table.name, block.number));
+                    }
+                }
+                Hint::Index { table, indexes, .. } => {
+                    let of = format!("`{}`@`select#{}`", table.name, block.number);
+                    let found = relation(table);
+                    if found.is_none() {
+                        unresolved(of.clone());
+                    }
+                    for index in indexes {
+                        let known = found.and_then(|relation| relation.table());
+                        if !known.is_some_and(|table| has_index(table, index)) {
+                            unresolved(format!("{of} `{index}`"));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The block that a hint is for, where it names one.
+fn block_of(hint: &Hint) -> Option<&str> {
+    let of_tables =
+        |tables: &'_ [HintTable]| -> Option<usize> { tables.iter().position(|table| table.block.is_some()) };
+    match hint {
+        Hint::JoinFixedOrder { block } => block.as_deref(),
+        Hint::JoinOrder { block, .. } => block.as_deref(),
+        Hint::Strategy { block, tables, .. } => match block {
+            Some(block) => Some(block),
+            None => of_tables(tables).and_then(|at| tables[at].block.as_deref()),
+        },
+        Hint::Index { table, .. } => table.block.as_deref(),
+        Hint::MaxExecutionTime(_) | Hint::SetVar | Hint::QueryBlockName(_) | Hint::ResourceGroup(_) => None,
+    }
+}
+
+fn name_of(hint: &Hint) -> &'static str {
+    match hint {
+        Hint::MaxExecutionTime(_) => "MAX_EXECUTION_TIME",
+        Hint::SetVar => "SET_VAR",
+        Hint::QueryBlockName(_) => "QB_NAME",
+        Hint::ResourceGroup(_) => "RESOURCE_GROUP",
+        Hint::JoinFixedOrder { .. } => "JOIN_FIXED_ORDER",
+        Hint::JoinOrder { kind, .. } => match kind {
+            JoinOrderKind::Order => "JOIN_ORDER",
+            JoinOrderKind::Prefix => "JOIN_PREFIX",
+            JoinOrderKind::Suffix => "JOIN_SUFFIX",
+        },
+        Hint::Index { name, .. } | Hint::Strategy { name, .. } => name,
+    }
+}
+
+fn has_index(table: &Table, name: &str) -> bool {
+    index_names(table)
+        .iter()
+        .any(|index| index.eq_ignore_ascii_case(name))
+}
+
+fn index_names(table: &Table) -> Vec<String> {
+    let primary = (!table.primary_parts().is_empty()).then(|| "PRIMARY".to_owned());
+    let others = table.public_indexes().filter(|index| !index.primary);
+    primary
+        .into_iter()
+        .chain(others.map(|index| index.name.clone()))
+        .collect()
+}
+
+/// Warning 3126.
+fn conflict(hint: &str) -> Warning {
+    Warning::warning(
+        ER_CONFLICT_IN_HINT,
+        format!("Hint {hint} is ignored as conflicting/duplicated"),
+    )
+}

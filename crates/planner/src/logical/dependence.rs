@@ -1,0 +1,262 @@
+//! Functional dependence: which columns have one value wherever others have one.
+//!
+//! A column is determined if it is equal to a constant or a determined column, if a key of its table is
+//! determined, or if all it is computed of is determined. Source: manual 12.20.4 "Detection of Functional
+//! Dependence"; SQL:1999, 4.18.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use functions::Expr;
+use schema::model::{IndexPart, SchemaState, Table};
+
+use super::{Apply, ApplyKind, ColumnId, CommonTableId, Get, JoinKind, Logical, columns_of};
+use crate::conjuncts::conjuncts;
+
+/// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
+/// list may be.)
+const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
+
+/// The definition of a common table expression that a query uses and does not hold itself.
+pub type Definitions<'a> = &'a dyn Fn(CommonTableId) -> Option<Arc<Logical>>;
+
+/// The columns of a query's operators that have one value if the columns `given` and all outer columns have.
+pub fn determined(
+    rel: &Logical,
+    given: HashSet<ColumnId>,
+    definitions: Definitions<'_>,
+) -> HashSet<ColumnId> {
+    let mut made = HashSet::new();
+    let mut not_null = HashSet::new();
+    rel.walk(&mut |operator| {
+        made.extend(operator.output().iter().map(|column| column.id));
+        if let Logical::Filter { predicate, .. } = operator {
+            not_null.extend(not_null_columns(predicate));
+        }
+        if let Logical::Join(join) = operator {
+            not_null.extend(join.condition.iter().flat_map(not_null_columns));
+        }
+    });
+    let mut dependence = Dependence {
+        determined: given,
+        made,
+        not_null,
+        definitions,
+    };
+    loop {
+        let before = dependence.determined.len();
+        dependence.rows(rel, true);
+        if dependence.determined.len() == before {
+            return dependence.determined;
+        }
+    }
+}
+
+struct Dependence<'a> {
+    determined: HashSet<ColumnId>,
+    /// Columns that some operator of the query makes. Any other is an outer column.
+    made: HashSet<ColumnId>,
+    /// Columns that conditions keep from being NULL.
+    not_null: HashSet<ColumnId>,
+    definitions: Definitions<'a>,
+}
+
+impl Dependence<'_> {
+    /// Adds what follows from one operator and all below it. `always`: its rows are never replaced by NULLs, as
+    /// those of the inner side of an outer join are. Where they may be, no constant decides a column alone.
+    fn rows(&mut self, rel: &Logical, always: bool) {
+        match rel {
+            Logical::OneRow
+            | Logical::Values { .. }
+            | Logical::TableFunction(_)
+            | Logical::SetOperation(_)
+            | Logical::Recursive(_) => {}
+            Logical::Get(get) => self.keys(get),
+            Logical::Filter { input, predicate } => {
+                self.rows(input, always);
+                self.equalities(predicate, always, &|_| true);
+            }
+            Logical::Project { input, columns } => {
+                self.rows(input, always);
+                for (id, expr) in columns {
+                    self.computed(*id, expr, always);
+                }
+            }
+            Logical::Join(join) => {
+                self.rows(&join.left, always);
+                if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                    return;
+                }
+                self.joined(
+                    &join.right,
+                    join.kind == JoinKind::Left,
+                    join.condition.as_ref(),
+                    always,
+                );
+            }
+            Logical::Apply(apply) => {
+                self.rows(&apply.input, always);
+                self.applied(apply, always);
+            }
+            Logical::Aggregate {
+                input,
+                keys,
+                aggregates,
+                rollup,
+            } => {
+                self.rows(input, always);
+                if rollup.is_some() {
+                    return;
+                }
+                for (id, expr) in keys {
+                    self.computed(*id, expr, always);
+                }
+                let of_groups = keys.iter().all(|(id, _)| self.determined.contains(id));
+                if of_groups && (always || !keys.is_empty()) {
+                    self.determined.extend(aggregates.iter().map(|(id, _)| *id));
+                }
+            }
+            Logical::Window { input, .. }
+            | Logical::Sort { input, .. }
+            | Logical::Limit { input, .. }
+            | Logical::Distinct { input } => self.rows(input, always),
+            Logical::With { body, .. } => self.rows(body, always),
+            Logical::CommonTable(table) => {
+                let Some(definition) = (self.definitions)(table.id).filter(|_| !table.recursive) else {
+                    return;
+                };
+                let output = definition.output();
+                let pairs = || table.columns.iter().zip(&output);
+                let given = pairs().filter(|(used, _)| self.determined.contains(&used.id));
+                let given = given.map(|(_, defined)| defined.id).collect();
+                let within = determined(&definition, given, self.definitions);
+                let found = pairs().filter(|(_, defined)| within.contains(&defined.id));
+                let found: Vec<ColumnId> = found.map(|(used, _)| used.id).collect();
+                self.determined.extend(found);
+            }
+        }
+    }
+
+    fn applied(&mut self, apply: &Apply, always: bool) {
+        match &apply.kind {
+            ApplyKind::Lateral { left, condition } => {
+                self.joined(&apply.subquery, *left, condition.as_ref(), always);
+            }
+            ApplyKind::Scalar { .. } | ApplyKind::Exists { .. } | ApplyKind::Any { .. } => {
+                let mut named = apply.subquery.outer_columns();
+                if let ApplyKind::Any { condition, .. } = &apply.kind {
+                    let of_subquery: HashSet<ColumnId> =
+                        apply.subquery.output().iter().map(|c| c.id).collect();
+                    named.extend(
+                        columns_of(condition)
+                            .into_iter()
+                            .filter(|id| !of_subquery.contains(id)),
+                    );
+                }
+                if named.iter().all(|id| self.has_one_value(*id)) && (always || !named.is_empty()) {
+                    self.determined.extend(apply.kind.columns());
+                }
+            }
+        }
+    }
+
+    /// The right side of a join. In an outer join, the condition decides columns of that side alone.
+    fn joined(&mut self, right: &Logical, outer: bool, condition: Option<&Expr>, always: bool) {
+        self.rows(right, always && !outer);
+        let Some(condition) = condition else { return };
+        if !outer {
+            return self.equalities(condition, always, &|_| true);
+        }
+        let inner: HashSet<ColumnId> = right.output().iter().map(|column| column.id).collect();
+        self.equalities(condition, false, &|id| inner.contains(&id));
+    }
+
+    /// The keys of a table decide its other columns.
+    fn keys(&mut self, get: &Get) {
+        let has_value =
+            |offset: usize| !get.table.columns[offset].nullable || self.not_null.contains(&get.id(offset));
+        let is_determined = |offset: &usize| self.determined.contains(&get.id(*offset));
+        if unique_keys(&get.table, &has_value).any(|key| key.iter().all(is_determined)) {
+            self.determined
+                .extend((0..get.table.columns.len()).map(|offset| get.id(offset)));
+        }
+    }
+
+    /// `id` is the value of an expression; a column under another id is decided by it as well.
+    fn computed(&mut self, id: ColumnId, expr: &Expr, always: bool) {
+        if let Some(column) = column_of(expr)
+            && self.determined.contains(&id)
+        {
+            self.determined.insert(column);
+        }
+        let columns = columns_of(expr);
+        let decided = columns.iter().all(|column| self.has_one_value(*column));
+        if decided && (always || !columns.is_empty()) && functions::is_deterministic(expr) {
+            self.determined.insert(id);
+        }
+    }
+
+    /// The columns among `targets` that the equalities of a condition decide.
+    fn equalities(&mut self, condition: &Expr, constants: bool, targets: &dyn Fn(ColumnId) -> bool) {
+        for conjunct in conjuncts(Some(condition)) {
+            let Expr::Call { function, args, .. } = conjunct else {
+                continue;
+            };
+            let ("=", [left, right]) = (function.0.name, args.as_slice()) else {
+                continue;
+            };
+            for (left, right) in [(left, right), (right, left)] {
+                let decided = match column_of(right) {
+                    Some(column) if self.made.contains(&column) => self.determined.contains(&column),
+                    Some(_) => true,
+                    // A constant, or made of outer columns.
+                    None => {
+                        constants
+                            && columns_of(right).iter().all(|id| !self.made.contains(id))
+                            && functions::is_deterministic(right)
+                    }
+                };
+                if let (Some(column), true) = (column_of(left).filter(|id| targets(*id)), decided) {
+                    self.determined.insert(column);
+                }
+            }
+        }
+    }
+
+    fn has_one_value(&self, id: ColumnId) -> bool {
+        self.determined.contains(&id) || !self.made.contains(&id)
+    }
+}
+
+fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
+    let conjuncts = conjuncts(Some(condition)).into_iter();
+    let rejecting = conjuncts.filter_map(|conjunct| match conjunct {
+        Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => Some(args),
+        _ => None,
+    });
+    rejecting.flatten().filter_map(column_of).collect()
+}
+
+/// The column that an expression is.
+pub fn column_of(expr: &Expr) -> Option<ColumnId> {
+    match expr.without_padding() {
+        Expr::Column { index, .. } => Some(ColumnId(*index)),
+        _ => None,
+    }
+}
+
+/// Columns of each key that no two rows share, given which columns are not NULL.
+fn unique_keys<'t>(
+    table: &'t Table,
+    has_value: &'t dyn Fn(usize) -> bool,
+) -> impl Iterator<Item = Vec<usize>> + 't {
+    let primary: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
+    let primary = (!primary.is_empty()).then_some(primary);
+    let secondary = table.indexes.iter().filter(move |index| {
+        let whole = |part: &IndexPart| part.prefix.is_none() && has_value(part.column);
+        index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)
+    });
+    primary
+        .into_iter()
+        .chain(secondary.map(|index| index.parts.iter().map(|part| part.column).collect()))
+}

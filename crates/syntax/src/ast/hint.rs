@@ -1,0 +1,71 @@
+//! Optimizer hints: the comment `/*+ ... */` behind the first word of a query block or a write. Source: manual
+//! 8.9.3 "Optimizer Hints".
+
+/// The hints of one query block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Hints {
+    pub list: Vec<Hint>,
+    /// Where the comment is no list of hints from: the text of warning 1064. What comes before counts.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Hint {
+    /// Milliseconds.
+    MaxExecutionTime(u64),
+    /// `SET_VAR(name = value)` is in [`crate::Parsed::set_vars`].
+    SetVar,
+    QueryBlockName(String),
+    ResourceGroup(String),
+    /// `JOIN_FIXED_ORDER([@block])`
+    JoinFixedOrder {
+        block: Option<String>,
+    },
+    JoinOrder {
+        kind: JoinOrderKind,
+        block: Option<String>,
+        tables: Vec<HintTable>,
+    },
+    /// `INDEX([@block] table[@block] [index, ...])` and its like.
+    Index {
+        name: &'static str,
+        use_of: IndexUse,
+        negated: bool,
+        table: HintTable,
+        indexes: Vec<String>,
+    },
+    /// About a way to run a query: `BKA(t)`, `NO_MERGE(d)`, `HASH_JOIN(a, b)`.
+    Strategy {
+        name: &'static str,
+        block: Option<String>,
+        tables: Vec<HintTable>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinOrderKind {
+    /// These tables in this order; others may come between.
+    Order,
+    /// The first tables.
+    Prefix,
+    /// The last tables.
+    Suffix,
+}
+
+/// What an index hint is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexUse {
+    All,
+    Rows,
+    Group,
+    Order,
+    /// INDEX_MERGE, MRR, NO_ICP, NO_RANGE_OPTIMIZATION, SKIP_SCAN: ways to read an index.
+    Way,
+}
+
+/// `table[@block]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HintTable {
+    pub name: String,
+    pub block: Option<String>,
+}
