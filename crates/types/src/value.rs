@@ -1,10 +1,10 @@
 //! One value in memory, and its text.
 
 use crate::temporal::{DateTime, Time};
-use crate::{Decimal, SqlType, TypeKind, number_text};
+use crate::{Decimal, Members, SqlType, TypeKind, number_text};
 
 /// One value. The table of [`crate::SqlType`] says which variant holds values of which type: integers are
-/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP and YEAR are `UInt`, TIME is `Int`, text is `String`, binary
+/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP, YEAR, ENUM, SET and BIT are `UInt`, TIME is `Int`, text is `String`, binary
 /// data is `Bytes`.
 ///
 /// Equality is that of the variants: strings byte for byte; numbers of different variants are never equal.
@@ -124,13 +124,29 @@ pub fn shown_bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// Appends an unsigned integer, a YEAR or a packed point in time.
+/// Appends an unsigned integer, a YEAR, a packed point in time, the text of an ENUM or SET, or the bytes of a
+/// BIT.
 pub(crate) fn write_uint(value: u64, ty: &SqlType, out: &mut Vec<u8>) {
     match ty.kind {
         TypeKind::Date => DateTime::unpack(value).write_date(out),
         TypeKind::DateTime | TypeKind::Timestamp => DateTime::unpack(value).write_datetime(ty.decimals, out),
         TypeKind::Year => number_text::write_padded(value, 4, out),
+        TypeKind::Enum(members) => out.extend_from_slice(members.enum_text(value).as_bytes()),
+        TypeKind::Set(members) => write_set(members, value, out),
+        TypeKind::Bit => {
+            let bytes = value.to_be_bytes();
+            out.extend_from_slice(bytes.get(8 - ty.bit_bytes()..).unwrap_or_default());
+        }
         _ => number_text::write_u64(value, out),
+    }
+}
+
+fn write_set(members: Members, bits: u64, out: &mut Vec<u8>) {
+    for (position, text) in members.set_texts(bits).enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(text.as_bytes());
     }
 }
 

@@ -93,11 +93,15 @@ pub fn case(
     otherwise: Option<Expr>,
     env: &TypeEnv,
 ) -> Result<Expr> {
+    let operand = operand.map(arguments::read_members);
     let mut conditions = Vec::with_capacity(branches.len());
     let mut values = Vec::with_capacity(branches.len() + 1);
     for (when, then) in branches {
         conditions.push(match &operand {
-            Some(operand) => call("=", case_operands(operand.clone(), when), env)?,
+            Some(operand) => {
+                let when = arguments::read_members(when);
+                call("=", case_operands(operand.clone(), when), env)?
+            }
             None => arguments::condition(when),
         });
         values.push(then);

@@ -105,6 +105,8 @@ impl Binder<'_> {
             Timestamp => plain(SqlType::timestamp(fraction_digits(name, ty)?)),
             Year => plain(self.year(ty)?),
             Json => plain(SqlType::JSON),
+            Bit => plain(super::members::bit(name, ty.length)?),
+            Enum | Set => self.with_members(name, ty, written?, inherited),
         }
     }
 
@@ -184,7 +186,7 @@ impl Binder<'_> {
 }
 
 fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<()> {
-    if !(ty.is_integer() || ty.is_float()) || ty.kind == TypeKind::Year {
+    if !(ty.is_integer() || ty.is_float()) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit) {
         return Err(wrong_specifier(&definition.name));
     }
     if definition.default.is_some() {
@@ -288,6 +290,20 @@ fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
     Ok(digits as u8)
 }
 
+/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
+pub(super) fn own_collation(
+    ty: &DataType,
+    written: Option<Collation>,
+    inherited: Collation,
+) -> (Collation, bool) {
+    let mut collation = written.unwrap_or(inherited);
+    if ty.binary && ty.collation.is_none() {
+        collation = collation.charset().bytewise_collation();
+    }
+    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    (collation, explicit)
+}
+
 /// A character type with the collation it names or inherits.
 fn characters(
     name: &str,
@@ -295,11 +311,7 @@ fn characters(
     written: Option<Collation>,
     inherited: Collation,
 ) -> Result<(SqlType, bool)> {
-    let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
-        collation = collation.charset().bytewise_collation();
-    }
-    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    let (collation, explicit) = own_collation(ty, written, inherited);
     Ok((text_type(name, ty, collation)?, explicit))
 }
 

@@ -68,6 +68,8 @@ pub struct DataType {
     pub collation: Option<String>,
     /// `BINARY` behind a character type: the character set's binary collation.
     pub binary: bool,
+    /// Of ENUM and SET.
+    pub members: Vec<String>,
 }
 
 /// Types by what they are, their synonyms resolved.
@@ -104,6 +106,9 @@ pub enum TypeName {
     Timestamp,
     Year,
     Json,
+    Bit,
+    Enum,
+    Set,
 }
 
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Column types and their synonyms.
 
-use types::{Error, Result};
+use types::{Charset, Error, Result, errno};
 
 use super::Parser;
+use super::literal::{bit_bytes, hex_bytes};
 use crate::ast::{DataType, TypeName};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -18,6 +19,7 @@ impl DataType {
             national: false,
             collation: None,
             binary: false,
+            members: Vec::new(),
         }
     }
 }
@@ -70,11 +72,16 @@ impl Parser<'_> {
                 Ok(ty)
             }
             Some(Kw::JSON) => self.word_type(simple(Json)),
+            Some(Kw::BIT) => {
+                self.advance();
+                let mut ty = simple(Bit);
+                ty.length = self.type_length()?;
+                Ok(ty)
+            }
+            Some(Kw::ENUM) => self.with_members(Enum),
+            Some(Kw::SET) => self.with_members(Set),
             Some(
-                Kw::ENUM
-                | Kw::SET
-                | Kw::BIT
-                | Kw::GEOMETRY
+                Kw::GEOMETRY
                 | Kw::POINT
                 | Kw::LINESTRING
                 | Kw::POLYGON
@@ -212,6 +219,38 @@ impl Parser<'_> {
         ty.national = true;
         ty.binary = self.eat(Kw::BINARY);
         Ok(ty)
+    }
+
+    /// `ENUM('a', 'b')` and SET.
+    fn with_members(&mut self, name: TypeName) -> Result<DataType> {
+        self.advance();
+        let mut ty = DataType::new(name);
+        self.expect_kind(Kind::LeftParen)?;
+        loop {
+            ty.members.push(self.member()?);
+            if !self.eat_kind(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect_kind(Kind::RightParen)?;
+        self.character_attributes(&mut ty)?;
+        Ok(ty)
+    }
+
+    /// A text, or a hexadecimal or bit literal that is one.
+    fn member(&mut self) -> Result<String> {
+        let bytes = match self.kind() {
+            Kind::Hex => hex_bytes(self.word()),
+            Kind::Bits => bit_bytes(self.word()),
+            _ => return self.text_literal(),
+        };
+        self.advance();
+        String::from_utf8(bytes).map_err(|error| {
+            Error::new(
+                errno::ER_INVALID_CHARACTER_STRING,
+                Charset::Utf8mb4.invalid_message(error.as_bytes()),
+            )
+        })
     }
 
     fn bytes(&mut self, name: TypeName, length_needed: bool) -> Result<DataType> {

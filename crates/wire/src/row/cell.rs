@@ -19,7 +19,9 @@ pub(super) enum Cell {
     Text,
     /// Bytes without conversion.
     Bytes,
-    /// A number sent as text in both forms: DECIMAL.
+    /// The text of an ENUM or SET, whose value is a number.
+    Members,
+    /// A number sent as text, or as bytes, in both forms: DECIMAL, BIT.
     Printed,
 }
 
@@ -40,8 +42,10 @@ impl Cell {
             TypeKind::Double => Self::Double,
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Self::DateTime,
             TypeKind::Time => Self::Time,
-            TypeKind::Decimal | TypeKind::Null => Self::Printed,
+            TypeKind::Decimal | TypeKind::Null | TypeKind::Bit => Self::Printed,
             TypeKind::Json => Self::Text,
+            TypeKind::Enum(_) | TypeKind::Set(_) if !ty.is_text() => Self::Printed,
+            TypeKind::Enum(_) | TypeKind::Set(_) => Self::Members,
             _ if ty.is_binary() => Self::Bytes,
             _ => Self::Text,
         }
