@@ -68,6 +68,9 @@ pub struct SqlType {
     pub decimals: u8,
     /// Strings, ENUM and SET: their collation. Every other type: [`Collation::Binary`].
     pub collation: Collation,
+    /// Of a column of numbers: shown with zeros in front, up to the display width.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zerofill: bool,
 }
 
 impl SqlType {
@@ -136,6 +139,7 @@ impl SqlType {
             length,
             decimals: 0,
             collation: Collation::Binary,
+            zerofill: false,
         }
     }
 
@@ -215,6 +219,14 @@ impl SqlType {
             self.kind,
             Char | VarChar | TinyText | Text | MediumText | LongText
         )
+    }
+
+    /// The type of a value that is computed of such values: ZEROFILL is for columns.
+    pub fn computed(self) -> Self {
+        Self {
+            zerofill: false,
+            ..self
+        }
     }
 
     /// ENUM or SET.

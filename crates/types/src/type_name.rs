@@ -13,8 +13,9 @@ impl SqlType {
         let mut text = self.data_type().to_owned();
         // Writing to a String cannot fail.
         let _ = match self.kind {
-            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN.
+            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN, but for ZEROFILL's.
             TypeKind::TinyInt if self.length == 1 && !self.unsigned => write!(text, "(1)"),
+            _ if self.zerofill && self.is_integer() => write!(text, "({})", self.length),
             TypeKind::Decimal => write!(text, "({},{})", self.length, self.decimals),
             TypeKind::Float | TypeKind::Double if self.decimals < Self::NOT_FIXED => {
                 write!(text, "({},{})", self.length, self.decimals)
@@ -28,6 +29,9 @@ impl SqlType {
         };
         if self.unsigned && !matches!(self.kind, TypeKind::Year | TypeKind::Bit) {
             text.push_str(" unsigned");
+        }
+        if self.zerofill {
+            text.push_str(" zerofill");
         }
         text
     }

@@ -137,13 +137,15 @@ pub(crate) fn write_uint(value: u64, ty: &SqlType, out: &mut Vec<u8>) {
             let bytes = value.to_be_bytes();
             out.extend_from_slice(bytes.get(8 - ty.bit_bytes()..).unwrap_or_default());
         }
+        _ if ty.zerofill => number_text::write_padded(value, ty.length as usize, out),
         _ => number_text::write_u64(value, out),
     }
 }
 
 fn write_set(members: Members, bits: u64, out: &mut Vec<u8>) {
-    for (position, text) in members.set_texts(bits).enumerate() {
-        if position > 0 {
+    let start = out.len();
+    for text in members.set_texts(bits) {
+        if out.len() > start {
             out.push(b',');
         }
         out.extend_from_slice(text.as_bytes());
@@ -151,6 +153,7 @@ fn write_set(members: Members, bits: u64, out: &mut Vec<u8>) {
 }
 
 pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
+    let start = out.len();
     if ty.is_float() && ty.decimals != SqlType::NOT_FIXED {
         number_text::write_fixed(value, ty.decimals, out);
     } else if ty.kind == TypeKind::Float {
@@ -158,14 +161,25 @@ pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
     } else {
         number_text::write_f64(value, out);
     }
+    fill(start, ty.length, ty, out);
 }
 
 pub(crate) fn write_decimal(value: &Decimal, ty: &SqlType, out: &mut Vec<u8>) {
+    let start = out.len();
     if ty.is_decimal() && ty.decimals != value.scale {
         // A value too wide for its type's scale is printed as it is rather than not at all.
         value.rescale(ty.decimals).unwrap_or(*value).write_text(out);
     } else {
         value.write_text(out);
+    }
+    fill(start, ty.length + u32::from(ty.decimals > 0), ty, out);
+}
+
+/// Puts zeros in front of the text that begins at `start`, if the type shows them.
+fn fill(start: usize, width: u32, ty: &SqlType, out: &mut Vec<u8>) {
+    let missing = (width as usize).saturating_sub(out.len() - start);
+    if ty.zerofill && missing > 0 {
+        out.splice(start..start, std::iter::repeat_n(b'0', missing));
     }
 }
 

@@ -140,6 +140,9 @@ pub fn type_flags(ty: &SqlType) -> u16 {
     if ty.unsigned {
         flags |= flag::UNSIGNED;
     }
+    if ty.zerofill {
+        flags |= flag::ZEROFILL;
+    }
     if ty.kind == TypeKind::Year {
         flags |= flag::UNSIGNED | flag::ZEROFILL;
     }

@@ -98,6 +98,14 @@ pub(super) fn implicit(ty: &SqlType) -> Value {
     }
 }
 
+/// What a NOT NULL column takes for NULL, where that is no error: of an ENUM the number 0, which is no member.
+pub(super) fn for_null(ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Enum(_) => Value::UInt(0),
+        _ => implicit(ty),
+    }
+}
+
 /// CURRENT_TIMESTAMP in the precision of a column.
 pub(super) fn now(ty: &SqlType, eval: &EvalContext) -> Value {
     let now: DateTime = eval.time_zone.from_unix_us(eval.now_us).truncate(ty.decimals);

@@ -151,7 +151,7 @@ impl AggregateCall {
                 (ty, ty)
             }
             AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
-                let ty = args.first().map_or(SqlType::NULL, Expr::ty);
+                let ty = args.first().map_or(SqlType::NULL, Expr::ty).computed();
                 (ty, ty)
             }
             AggregateFunction::Sum | AggregateFunction::Avg => {

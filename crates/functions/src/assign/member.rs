@@ -45,7 +45,7 @@ pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -
                 None => number_in(text).filter(|number| *number > 0),
             }
         }
-        None => number_of(value).filter(|number| *number > 0),
+        None => whole_of(value).filter(|number| *number > 0),
     };
     match number.filter(|number| *number <= members.enum_max()) {
         Some(number) => Ok(Value::UInt(number)),
@@ -62,14 +62,14 @@ pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) ->
     let all = members.set_max();
     let (bits, complete) = match text_of(target, value) {
         Some(text) => match members.find_set(text.trim_end_matches(' '), target.to.collation) {
-            (bits, true) => (bits, true),
-            (bits, false) => match number_in(&text) {
-                Some(number) => (number & all, number <= all),
-                None => (bits, false),
+            (0, false) => match number_in(&text).filter(|number| *number <= all) {
+                Some(number) => (number, true),
+                None => (0, false),
             },
+            found => found,
         },
         None => {
-            let number = number_of(value);
+            let number = whole_of(value);
             let bits = number.unwrap_or(u64::MAX);
             (bits & all, number.is_some() && bits <= all)
         }
@@ -98,14 +98,13 @@ pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
             bits_of(&charset::encode(text, charset))
         }
         Datum::Bytes(bytes) => bits_of(bytes),
-        _ if target.from.is_temporal() => {
-            let digits = Target {
-                to: &SqlType::BIGINT,
-                ..*target
-            };
-            number_of(Datum::of(&digits.convert(value)?))
+        _ if target.from.is_temporal() => bits_of(target.shown(&value).as_bytes()),
+        Datum::Decimal(d) if d.is_negative() && !d.is_zero() => {
+            target.out_of_range()?;
+            return Ok(Value::UInt(0));
         }
-        _ => number_of(value),
+        Datum::Decimal(d) => d.to_u64(),
+        _ => whole_of(value),
     };
     let (_, max) = super::integer_range(target.to);
     match bits.filter(|bits| i128::from(*bits) <= max) {
@@ -114,6 +113,11 @@ pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
             errno::ER_DATA_TOO_LONG,
             target.at_row("Data too long"),
         )),
+        None if target.ctx.sql_mode.strict => {
+            let message = target.at_row("Data too long");
+            target.ctx.warn(errno::ER_DATA_TOO_LONG, message)?;
+            Ok(Value::UInt(max as u64))
+        }
         None => {
             target.out_of_range()?;
             Ok(Value::UInt(max as u64))
@@ -134,13 +138,16 @@ fn text_of(target: &Target<'_>, value: Datum<'_>) -> Option<String> {
     }
 }
 
-/// The 64 bits of a number, rounded as `val_int` rounds; `None` for one that is out of their range.
-fn number_of(value: Datum<'_>) -> Option<u64> {
+/// The 64 bits of a number without its fraction; `None` for one that is out of their range.
+fn whole_of(value: Datum<'_>) -> Option<u64> {
     match value {
         Datum::Int(v) => Some(v as u64),
         Datum::UInt(v) => Some(v),
-        Datum::Double(v) => Some(crate::cast::number::round_even(v) as u64),
-        Datum::Decimal(d) => d.to_u64().or_else(|| d.to_i64().map(|v| v as u64)),
+        Datum::Double(v) => Some(v as i64 as u64),
+        Datum::Decimal(d) => {
+            let whole = if d.is_negative() { d.ceil() } else { d.floor() }?;
+            whole.to_u64().or_else(|| whole.to_i64().map(|v| v as u64))
+        }
         _ => None,
     }
 }

@@ -215,7 +215,9 @@ fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr 
 pub fn output_text(expr: &Expr) -> Option<Expr> {
     let is_nullif = matches!(expr, Expr::Call { function, .. } if function.0.name == NULLIF);
     let ty = text_type(&expr.ty(), Collation::DEFAULT);
-    (expr.ty().is_decimal() && !is_nullif && reads_branches(expr, &ty))
+    let mut reads_bits = false;
+    expr.walk(&mut |part| reads_bits |= part.ty().kind == TypeKind::Bit);
+    (expr.ty().is_decimal() && !is_nullif && !reads_bits && reads_branches(expr, &ty))
         .then(|| implicit_cast(expr.clone(), ty))
 }
 

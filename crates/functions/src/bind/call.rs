@@ -49,7 +49,7 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(rewritten) = rewrite(&mut binding)? {
         return Ok(rewritten);
     }
-    let ty = (def.resolve)(&mut binding)?;
+    let ty = (def.resolve)(&mut binding)?.computed();
     Ok(Expr::Call {
         function,
         args: binding.args,

@@ -33,15 +33,11 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     }
 }
 
-/// What takes part in a result instead of a column's type: text for ENUM and SET, an integer for BIT.
+/// What takes part in a result instead of a column's type: the text of ENUM and SET.
 fn as_result(ty: &SqlType) -> SqlType {
     match ty.kind {
         TypeKind::Enum(_) | TypeKind::Set(_) => text_type(ty, ty.collation),
-        TypeKind::Bit => SqlType {
-            kind: TypeKind::BigInt,
-            ..*ty
-        },
-        _ => *ty,
+        _ => ty.computed(),
     }
 }
 
@@ -108,6 +104,9 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.kind == TypeKind::Year && b.kind == TypeKind::Year {
         return *a;
     }
+    if a.kind == TypeKind::Bit && b.kind == TypeKind::Bit {
+        return SqlType::bit(a.length.max(b.length));
+    }
     let larger = if integer_rank(a.kind) >= integer_rank(b.kind) {
         a
     } else {
@@ -115,6 +114,8 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     };
     let kind = if larger.kind == TypeKind::Year {
         TypeKind::SmallInt
+    } else if larger.kind == TypeKind::Bit {
+        TypeKind::BigInt
     } else {
         larger.kind
     };

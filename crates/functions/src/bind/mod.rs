@@ -79,6 +79,22 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
+/// A value that is no column's any more: of an ENUM or SET only the text is left, even where a number is wanted.
+pub fn without_members(expr: Expr) -> Expr {
+    let ty = expr.ty();
+    if !ty.has_members() {
+        return expr;
+    }
+    Expr::Cast {
+        input: Box::new(expr),
+        ty: SqlType {
+            kind: TypeKind::Char,
+            ..arguments::text_type(&ty, ty.collation)
+        },
+        implicit: false,
+    }
+}
+
 /// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 where
 /// their collations do not go together.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {

@@ -177,7 +177,7 @@ pub(crate) fn array(
         return Ok(array.clone());
     }
     if to.kind == TypeKind::Double
-        && (from.is_integer() || from.has_members())
+        && (from.is_integer() || matches!(from.kind, TypeKind::Enum(_)))
         && let Some(doubles) = to_doubles(array)
     {
         return Ok(doubles);

@@ -171,5 +171,5 @@ fn stored(ty: SqlType) -> SqlType {
         }
         kind => kind,
     };
-    SqlType { kind, ..ty }
+    SqlType { kind, ..ty }.computed()
 }

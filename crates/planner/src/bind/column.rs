@@ -70,6 +70,12 @@ impl Binder<'_> {
         // A collation means nothing to a number, but has to be one.
         of_clauses(None, ty.collation.as_deref())?;
         let written = self.collation_of_type(ty);
+        if ty.zerofill {
+            self.deprecated(
+                "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad \
+                 numbers, or store the formatted numbers in a CHAR column.",
+            );
+        }
         use TypeName::*;
         let plain = |ty| Ok((ty, false));
         match ty.name {
@@ -88,7 +94,8 @@ impl Binder<'_> {
                 let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
                 let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
                 plain(SqlType {
-                    unsigned: ty.unsigned,
+                    unsigned: ty.unsigned || ty.zerofill,
+                    zerofill: ty.zerofill,
                     ..exact
                 })
             }
@@ -115,16 +122,13 @@ impl Binder<'_> {
             self.deprecated("Integer display width is deprecated and will be removed in a future release.");
             check_display_width(name, width)?;
         }
-        // Of the display widths MySQL 8 still shows only the one that means BOOLEAN.
-        let is_boolean = kind == TypeKind::TinyInt && ty.length == Some(1) && !ty.unsigned;
+        let unsigned = ty.unsigned || ty.zerofill;
+        let width = ty.length.filter(|&width| width > 0).map(clamped);
         Ok(SqlType {
             kind,
-            unsigned: ty.unsigned,
-            length: if is_boolean {
-                1
-            } else {
-                widths[usize::from(ty.unsigned)]
-            },
+            unsigned,
+            length: width.unwrap_or(widths[usize::from(unsigned)]),
+            zerofill: ty.zerofill,
             ..SqlType::BIGINT
         })
     }
@@ -135,7 +139,8 @@ impl Binder<'_> {
         } else {
             SqlType::FLOAT
         };
-        exact.unsigned = ty.unsigned;
+        exact.unsigned = ty.unsigned || ty.zerofill;
+        exact.zerofill = ty.zerofill;
         match (ty.length, ty.decimals) {
             (Some(digits), Some(decimals)) => {
                 self.deprecated(
@@ -151,7 +156,8 @@ impl Binder<'_> {
             (Some(bits), None) if bits > 53 => return Err(wrong_specifier(name)),
             (Some(bits), None) if bits > 24 => {
                 exact = SqlType {
-                    unsigned: ty.unsigned,
+                    unsigned: exact.unsigned,
+                    zerofill: exact.zerofill,
                     ..SqlType::DOUBLE
                 };
             }

@@ -62,6 +62,7 @@ pub struct DataType {
     pub length: Option<u64>,
     pub decimals: Option<u64>,
     pub unsigned: bool,
+    pub zerofill: bool,
     pub charset: Option<String>,
     /// The character set is there because the type is NCHAR or one of its like.
     pub national: bool,

@@ -15,6 +15,7 @@ impl DataType {
             length: None,
             decimals: None,
             unsigned: false,
+            zerofill: false,
             charset: None,
             national: false,
             collation: None,
@@ -67,8 +68,7 @@ impl Parser<'_> {
                 self.advance();
                 let mut ty = simple(Year);
                 ty.length = self.type_length()?;
-                while self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]).is_some() {}
-                self.refuse_zerofill()?;
+                self.numeric_attributes(&mut ty);
                 Ok(ty)
             }
             Some(Kw::JSON) => self.word_type(simple(Json)),
@@ -118,22 +118,15 @@ impl Parser<'_> {
         self.advance();
         let mut ty = DataType::new(name);
         ty.length = self.type_length()?;
-        self.numeric_attributes(&mut ty)?;
+        self.numeric_attributes(&mut ty);
         Ok(ty)
     }
 
-    fn numeric_attributes(&mut self, ty: &mut DataType) -> Result<()> {
-        while let Some(word) = self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]) {
+    fn numeric_attributes(&mut self, ty: &mut DataType) {
+        while let Some(word) = self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED, Kw::ZEROFILL]) {
             ty.unsigned |= word == Kw::UNSIGNED;
+            ty.zerofill |= word == Kw::ZEROFILL;
         }
-        self.refuse_zerofill()
-    }
-
-    fn refuse_zerofill(&self) -> Result<()> {
-        if self.is(Kw::ZEROFILL) {
-            return Err(Error::not_supported("ZEROFILL", "use LPAD() when reading"));
-        }
-        Ok(())
     }
 
     /// `(m)` or `(m, d)`.
@@ -147,7 +140,8 @@ impl Parser<'_> {
             }
             self.expect_kind(Kind::RightParen)?;
         }
-        self.numeric_attributes(ty)
+        self.numeric_attributes(ty);
+        Ok(())
     }
 
     fn fixed_point(&mut self) -> Result<DataType> {

@@ -9,6 +9,10 @@ pub(super) enum Cell {
         bytes: u8,
         unsigned: bool,
     },
+    /// The same of a column with ZEROFILL, whose text has zeros in front.
+    Filled {
+        bytes: u8,
+    },
     Year,
     Float,
     Double,
@@ -27,9 +31,12 @@ pub(super) enum Cell {
 
 impl Cell {
     pub(super) fn of(ty: &SqlType) -> Self {
-        let integer = |bytes| Self::Integer {
-            bytes,
-            unsigned: ty.unsigned,
+        let integer = |bytes| match ty.zerofill {
+            true => Self::Filled { bytes },
+            false => Self::Integer {
+                bytes,
+                unsigned: ty.unsigned,
+            },
         };
         match ty.kind {
             TypeKind::TinyInt => integer(1),

@@ -60,7 +60,7 @@ fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
     let column = &table.columns[at];
     let ty = &column.ty;
     let (precision, scale) = numeric(ty);
-    let is_text = ty.is_text() || ty.has_members();
+    let is_text = ty.is_text();
     vec![
         text(CATALOG),
         text(&table.database),
