@@ -117,6 +117,11 @@ impl Target<'_> {
         if let Some(converted) = member::from_stored(self, value) {
             return converted;
         }
+        if self.from.zerofill {
+            // The zeros in front are how the column is shown.
+            let from = &self.from.computed();
+            return Self { from, ..*self }.convert(value);
+        }
         match self.to.kind {
             Null => Ok(value.to_value()),
             TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_integer(self, value),
