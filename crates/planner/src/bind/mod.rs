@@ -25,6 +25,7 @@ mod insert;
 mod json_table;
 mod limit;
 mod literal;
+mod members;
 mod name_lookup;
 mod output;
 mod parameter;

@@ -239,7 +239,7 @@ fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
 
 /// The column that an expression is.
 pub fn column_of(expr: &Expr) -> Option<ColumnId> {
-    match expr.without_padding() {
+    match expr.as_stored() {
         Expr::Column { index, .. } => Some(ColumnId(*index)),
         _ => None,
     }

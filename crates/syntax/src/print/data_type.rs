@@ -11,8 +11,16 @@ impl Printer<'_> {
             (Some(length), None) => self.put(&format!("({length})")),
             (None, _) => {}
         }
+        if !ty.members.is_empty() {
+            self.put("(");
+            self.separated(&ty.members, ",", |printer, member| printer.quoted(member));
+            self.put(")");
+        }
         if ty.unsigned {
             self.put(" unsigned");
+        }
+        if ty.zerofill {
+            self.put(" zerofill");
         }
         if let Some(charset) = &ty.charset {
             self.put(" character set ");
@@ -58,5 +66,8 @@ fn name(name: TypeName) -> &'static str {
         TypeName::Timestamp => "timestamp",
         TypeName::Year => "year",
         TypeName::Json => "json",
+        TypeName::Bit => "bit",
+        TypeName::Enum => "enum",
+        TypeName::Set => "set",
     }
 }
