@@ -82,7 +82,7 @@ impl Level {
 
     /// `name FOR ORDINALITY`
     pub fn add_ordinality(&mut self, position: usize, name: &str) {
-        self.add(position, name, SqlType::BIGINT_UNSIGNED, ColumnKind::Ordinality);
+        self.add(position, name, SqlType::BIGINT, ColumnKind::Ordinality);
     }
 
     /// `name type EXISTS PATH path`
@@ -140,7 +140,7 @@ impl JsonTable {
     pub fn new(alias: &str, root: Level, types: Vec<SqlType>) -> Result<Self> {
         if root.count_nested() > NESTED_MAX {
             return Err(Error::new(
-                3669,
+                errno::ER_TF_MAX_NESTED_PATH,
                 format!("More than supported {NESTED_MAX} NESTED PATHs were found in JSON_TABLE '{alias}'"),
             ));
         }
@@ -201,9 +201,9 @@ impl JsonTable {
         Ok(())
     }
 
-    fn value(&self, column: &Column, json: &Json, number: u64, ctx: &EvalContext) -> Result<Value> {
+    fn value(&self, column: &Column, json: &Json, number: i64, ctx: &EvalContext) -> Result<Value> {
         let (path, on_empty, on_error) = match &column.kind {
-            ColumnKind::Ordinality => return Ok(Value::UInt(number)),
+            ColumnKind::Ordinality => return Ok(Value::Int(number)),
             ColumnKind::Exists(path) => {
                 let exists = Json::Int(i64::from(!path.find(json).is_empty()));
                 return stored(&exists, &column.ty, &column.name, ctx);
@@ -221,7 +221,7 @@ impl JsonTable {
                 return match on_empty {
                     Fallback::Value(value) => Ok(value.clone()),
                     Fallback::Error => Err(Error::new(
-                        3665,
+                        errno::ER_MISSING_JSON_TABLE_VALUE,
                         format!("Missing value for JSON_TABLE column '{}'", column.name),
                     )),
                 };
@@ -237,7 +237,7 @@ impl JsonTable {
         let value = match is_scalar || column.ty.kind == TypeKind::Json {
             true => stored(json, &column.ty, &column.name, ctx),
             false => Err(Error::new(
-                3666,
+                errno::ER_WRONG_JSON_TABLE_VALUE,
                 format!(
                     "Can't store an array or an object in the scalar column '{}' of JSON_TABLE '{}'",
                     column.name, self.alias

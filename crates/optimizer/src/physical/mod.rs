@@ -255,7 +255,7 @@ fn output_column(column: &planner::logical::Column) -> OutputColumn {
 
 fn table_function(function: TableFunction) -> Built {
     Built {
-        ordered: true,
+        ordered: false,
         rows: cost::TABLE_FUNCTION_ROWS,
         cost: cost::TABLE_FUNCTION_ROWS * cost::NEXT_ROW,
         layout: function.columns.iter().map(|column| column.id).collect(),

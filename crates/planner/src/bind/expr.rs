@@ -11,6 +11,7 @@ use super::Binder;
 use super::block::value_of_subquery;
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
+use super::scope::FromWithin;
 use super::scope::Names;
 use super::subquery::Subqueries;
 use super::window::PendingWindow;
@@ -175,7 +176,14 @@ impl Binder<'_> {
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
             ast::Expr::Subquery(query) => match value_of_subquery(query) {
-                Some(value) => self.hinted(value, hint, context),
+                Some(value) => {
+                    let names = FromWithin(context.names);
+                    let context = Context {
+                        names: &names,
+                        ..*context
+                    };
+                    self.hinted(value, hint, &context)
+                }
                 None => self.scalar_subquery(query, context),
             },
             ast::Expr::Exists(query) => self.exists(query, context),

@@ -506,7 +506,7 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     if clauses.iter().filter(about).count() > 1 {
         return Err(Error::new(
             3569,
-            format!("Table {} appears in multiple locking clauses.", get.alias),
+            format!("Table `{}` appears in multiple locking clauses.", get.alias),
         ));
     }
     let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
@@ -546,11 +546,11 @@ pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Resu
         }
     }
     for (position, column) in columns.iter().enumerate() {
-        let before = &columns[..position];
-        if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
+        let same = |other: &&RelationColumn| other.name.eq_ignore_ascii_case(&column.name);
+        if let Some(first) = columns[..position].iter().find(same) {
             return Err(Error::new(
                 errno::ER_DUP_FIELDNAME,
-                format!("Duplicate column name '{}'", column.name),
+                format!("Duplicate column name '{}'", first.name),
             ));
         }
     }

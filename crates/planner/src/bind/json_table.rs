@@ -62,7 +62,7 @@ impl Binder<'_> {
             match column {
                 JsonTableColumn::Ordinality(name) => {
                     level.add_ordinality(position, name);
-                    columns.push(self.json_column(name, SqlType::BIGINT_UNSIGNED));
+                    columns.push(self.json_column(name, SqlType::BIGINT));
                 }
                 JsonTableColumn::Exists { name, ty, path } => {
                     let ty = self.json_column_type(name, ty)?;

@@ -95,6 +95,9 @@ pub struct ScopeNames<'a> {
     pub in_aggregate: bool,
 }
 
+/// The names of a place for a subquery there that has none of its own.
+pub struct FromWithin<'a>(pub &'a dyn Names);
+
 /// The same names in another clause, which error 1054 tells.
 pub struct InClause<'a> {
     pub names: &'a dyn Names,
@@ -361,6 +364,20 @@ impl Names for ScopeNames<'_> {
     fn values(&self, name: &ColumnName) -> Result<Expr> {
         let column = self.column(name)?;
         Ok(functions::bind::implicit_cast(Expr::null(), column.ty()))
+    }
+}
+
+impl Names for FromWithin<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        self.0.from_within(name)
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        self.0.defaulted(name)
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        self.0.values(name)
     }
 }
 

@@ -197,6 +197,8 @@ impl Parser<'_> {
         self.expect_kind(Kind::Equal)?;
         let is_negative = self.eat_kind(Kind::Minus);
         let value = match self.kind() {
+            // As MySQL's grammar has it.
+            Kind::Text if self.word().len() == 2 => return self.fail(),
             Kind::Word if !self.is_any(&[Kw::NULL, Kw::TRUE, Kw::FALSE]) => Expr::Text(self.hint_name()?),
             _ => self.primary()?,
         };

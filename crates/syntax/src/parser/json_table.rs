@@ -1,6 +1,6 @@
 //! JSON_TABLE.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{JsonTable, JsonTableColumn, JsonTableCondition, JsonTableLevel, TableRef};
@@ -17,7 +17,10 @@ impl Parser<'_> {
         let root = self.json_table_level()?;
         self.expect_kind(Kind::RightParen)?;
         let Some(alias) = self.table_alias()? else {
-            return Err(Error::new(3667, "Every table function must have an alias"));
+            return Err(Error::new(
+                errno::ER_TF_MUST_HAVE_ALIAS,
+                "Every table function must have an alias",
+            ));
         };
         self.grow()?;
         Ok(TableRef::Json(JsonTable {
