@@ -154,6 +154,7 @@ impl Session {
         };
         let surroundings = Surroundings {
             route: self.settings.route,
+            switches: self.settings.switches,
             estimates: &estimates,
         };
         let planned = optimizer::plan(bound, &surroundings)?;

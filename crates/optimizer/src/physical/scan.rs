@@ -154,6 +154,7 @@ impl<'a> Builder<'a> {
             as_of: get.as_of.clone(),
             locking: get.locking,
             expected,
+            read: None,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

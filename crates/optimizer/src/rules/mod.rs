@@ -27,7 +27,7 @@ pub fn apply_all(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()>
         sorts::remove(&mut query.root, true);
         push_filters::apply(query, env)?;
         // Tables that were in queries of their own are now beside those around them.
-        if derived_tables::merge(&mut query.root) {
+        if env.switches.derived_merge && derived_tables::merge(&mut query.root) {
             push_filters::apply(query, env)?;
         }
     }

@@ -18,6 +18,7 @@ impl Rel {
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => Some(input),
@@ -48,6 +49,30 @@ impl Rel {
         }
     }
 
+    /// The same, to be changed.
+    pub fn inputs_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Join(join) => vec![&mut join.left, &mut join.right],
+            Self::LookupJoin(join) => vec![&mut join.left],
+            Self::Apply(apply) => vec![&mut apply.input, &mut apply.subquery],
+            Self::SetOperation { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { seed, step, .. } => vec![seed, step],
+            Self::Filter { input, .. }
+            | Self::Project { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
+            | Self::Repeat { input, .. }
+            | Self::Window { input, .. }
+            | Self::Distinct { input } => vec![input],
+            Self::OneRow | Self::Scan(_) | Self::Virtual(_) | Self::Values { .. } | Self::CommonTable { .. } => {
+                Vec::new()
+            }
+        }
+    }
+
     /// Calls `visit` with this operator and all below it, outermost first.
     pub fn walk<'r>(&'r self, visit: &mut dyn FnMut(&'r Self)) {
         visit(self);
@@ -61,6 +86,7 @@ impl Rel {
         match self {
             Self::OneRow
             | Self::Distinct { .. }
+            | Self::Measured { .. }
             | Self::Repeat { .. }
             | Self::SetOperation { .. }
             | Self::With { .. }
@@ -164,6 +190,7 @@ impl Rel {
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
             | Self::Distinct { input } => input.output_types(),
             Self::Values { columns, .. }
             | Self::Recursive { columns, .. }
