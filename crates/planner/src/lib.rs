@@ -20,6 +20,6 @@ pub mod object_access;
 pub mod plan;
 
 pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
-pub use cache::{CachedPlan, PlanCache, PlanKey};
+pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};
