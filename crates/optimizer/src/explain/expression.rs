@@ -50,7 +50,10 @@ impl Scope<'_> {
             [only] if name == "unary -" => format!("-({})", self.expr(only)),
             [only] if name.starts_with("is ") => format!("({} {name})", self.expr(only)),
             // They only bring a value into a form that is compared or sent.
-            [only, ..] if name.starts_with("key ") || name == "aggregate result" || name == "char padding" => {
+            [only, ..]
+                if name.starts_with("key ")
+                    || matches!(name, "aggregate result" | "char padding" | "datetime list item") =>
+            {
                 self.expr(only)
             }
             [value, low, high] if name == "between" => format!(

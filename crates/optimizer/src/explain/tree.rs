@@ -314,7 +314,10 @@ impl Tree {
 
     fn lookup_join(&mut self, join: &LookupJoin) -> Named {
         let (left, left_names) = self.rel(&join.left);
-        let (right, right_names) = self.scan(&join.right, &left_names, join.residual.as_ref());
+        let (mut right, right_names) = self.scan(&join.right, &left_names, join.residual.as_ref());
+        // What a lookup finds is counted after its filters.
+        right.innermost().measure = None;
+        right.measure.clone_from(&join.right.read);
         let both: Vec<String> = left_names.iter().chain(&right_names).cloned().collect();
         let cost = left.cost() + left.rows() * join.right.expected.cost + join.rows * cost::OUTPUT;
         let node = Node::new(nested_loop(join.kind), cost, join.rows, vec![left, right]);

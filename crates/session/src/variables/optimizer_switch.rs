@@ -47,7 +47,8 @@ pub fn default_text() -> String {
 
 /// The flags that the bits of a number stand for.
 pub fn of_bits(bits: u64) -> Option<String> {
-    (bits >> FLAGS.len() == 0).then(|| printed(|at| bits >> at & 1 == 1))
+    // The bit behind the last flag is that of `default`.
+    (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 
 /// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that the
