@@ -18,6 +18,7 @@ use functions::window::{Frame, WindowCall};
 use schema::model::Table;
 use types::{Collation, Error, Result, SqlType};
 
+use crate::foreign_key::ForeignKeyPlan;
 use crate::logical::{CommonTableId, SetOperator};
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
@@ -309,6 +310,8 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -344,6 +347,8 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -351,6 +356,8 @@ pub struct UpdatePlan {
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -376,6 +383,8 @@ pub struct FoundTable {
     /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// The type of a row's key as a column.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::Collation;
 
+use crate::foreign_key::ReferenceAction;
 use crate::model::{Column, Default, Handle, Index};
 
 /// A qualified table name, the database filled in from the session's where the text gives none.
@@ -95,6 +96,19 @@ pub struct TableDefinition {
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
+    /// Their indexes are among the others.
+    pub foreign_keys: Vec<NewForeignKey>,
+}
+
+/// `[CONSTRAINT name] FOREIGN KEY ...`
+#[derive(Debug, Clone)]
+pub struct NewForeignKey {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: TableName,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
 }
 
 #[derive(Debug, Clone)]
@@ -112,8 +126,19 @@ pub enum AlterChange {
         columns: Vec<IndexColumn>,
         unique: bool,
         comment: String,
+        /// See [`Index::generated`].
+        generated: bool,
     },
     DropIndex {
+        name: String,
+    },
+    /// Its index is added besides.
+    AddForeignKey(NewForeignKey),
+    DropForeignKey {
+        name: String,
+    },
+    /// A foreign key or an index.
+    DropConstraint {
         name: String,
     },
     RenameIndex {

@@ -6,6 +6,7 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -15,6 +16,7 @@
 pub mod default_value;
 pub mod definition;
 pub mod duplicate;
+pub mod foreign_key;
 pub mod indexes;
 pub mod layout;
 pub mod limits;
@@ -25,4 +27,4 @@ pub mod show_create;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 
-pub use new_table::{new_table, table_like};
+pub use new_table::{new_table, sort_keys, table_like};

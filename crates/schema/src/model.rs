@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
+use crate::foreign_key::{ForeignKey, ReferenceIndex};
 use crate::sharded_id::{AutoRandom, IdLayout};
 
 /// Every database at one schema version.
@@ -15,6 +16,7 @@ pub struct Schema {
     pub version: u64,
     /// By name; names of databases and tables are case-sensitive, as MySQL has them on Linux.
     pub databases: BTreeMap<String, Arc<Database>>,
+    pub(crate) references: ReferenceIndex,
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +71,9 @@ pub struct Table {
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
     #[serde(skip)]
     pub system: SystemTraits,
+    /// Those in which this table refers to another, in the order of their names.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -103,6 +108,7 @@ impl Table {
             revision: 0,
             readable_from_ts: 0,
             system: SystemTraits::default(),
+            foreign_keys: Vec::new(),
         }
     }
 }
@@ -199,6 +205,9 @@ pub struct Index {
     pub primary: bool,
     pub comment: String,
     pub state: SchemaState,
+    /// It was made for a foreign key only: a later index that begins with the same columns replaces it.
+    #[serde(default)]
+    pub generated: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +236,14 @@ impl IndexPart {
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
 impl Schema {
+    pub fn new(version: u64, databases: BTreeMap<String, Arc<Database>>) -> Self {
+        Self {
+            version,
+            databases,
+            references: ReferenceIndex::default(),
+        }
+    }
+
     /// A database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(name).or_else(|| {
@@ -389,6 +406,10 @@ impl Table {
             if self.indexes[..at].iter().any(|i| i.id == index.id) {
                 return Err(format!("two indexes have id {}", index.id));
             }
+        }
+        let out_of_table = |key: &ForeignKey| key.columns.iter().any(|&column| column >= columns);
+        if let Some(key) = self.foreign_keys.iter().find(|key| out_of_table(key)) {
+            return Err(format!("foreign key {} has parts that are no columns", key.name));
         }
         match self.handle {
             Handle::Integer { column } if self.columns.get(column).is_none_or(|c| !c.ty.is_integer()) => {
