@@ -317,6 +317,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         revision: 1,
         readable_from_ts: 0,
         system: Default::default(),
+        foreign_keys: Vec::new(),
     }
 }
 
