@@ -7,18 +7,18 @@
 
 use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position, TableName};
-use schema::foreign_key::{ForeignKey, is_superfluous, new_keys};
+use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
-use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
 use crate::context::DdlContext;
-use crate::foreign_key::own_column_needed;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
+const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
 
 /// The result of an ALTER TABLE.
@@ -150,6 +150,17 @@ fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Res
     altered.table.foreign_keys.extend(altered.new_keys.iter().cloned());
     schema::sort_keys(&mut altered.table);
     Ok(())
+}
+
+/// Error 1828: the key's own column.
+fn own_column_needed(column: &str, key: &ForeignKey) -> Error {
+    Error::new(
+        ER_FK_COLUMN_CANNOT_DROP,
+        format!(
+            "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
+            key.name
+        ),
+    )
 }
 
 fn cannot_drop(name: &str) -> Error {

@@ -7,10 +7,9 @@
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
-    ForeignKey, Reference, backticked, check_child, check_names, check_parent, has_child_index, rename_child,
-    unknown_parent,
+    backticked, check_child, check_names, check_parent, has_child_index, rename_child, unknown_parent,
 };
-use schema::model::{Schema, Table};
+use schema::model::{ForeignKey, Reference, Schema, Table};
 use types::{Error, Result, errno};
 
 use crate::alter_plan::Altered;
@@ -19,7 +18,6 @@ use crate::context::DdlContext;
 
 const ER_CANNOT_ADD_FOREIGN: u16 = 1215;
 const ER_DROP_INDEX_FK: u16 = 1553;
-const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_FK_COLUMN_CANNOT_DROP_CHILD: u16 = 1829;
 const ER_FK_CANNOT_DROP_PARENT: u16 = 3730;
 
@@ -349,17 +347,6 @@ fn column_needed(column: &str, child: &Table, key: &ForeignKey) -> Error {
         format!(
             "Cannot drop column '{column}': needed in a foreign key constraint '{}' of table '{}'",
             key.name, child.name
-        ),
-    )
-}
-
-/// Error 1828: the key's own column.
-pub(crate) fn own_column_needed(column: &str, key: &ForeignKey) -> Error {
-    Error::new(
-        ER_FK_COLUMN_CANNOT_DROP,
-        format!(
-            "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
-            key.name
         ),
     )
 }

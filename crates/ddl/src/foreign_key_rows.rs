@@ -3,9 +3,9 @@
 
 use functions::TimeZone;
 use kv::{KeyRange, Reader, Snapshot};
-use schema::foreign_key::{ForeignKey, KeyIndex, no_referenced_row};
+use schema::foreign_key::{KeyIndex, no_referenced_row};
 use schema::layout::{KeyParts, TableLayout, ValueRange, table_range};
-use schema::model::{Schema, Table};
+use schema::model::{ForeignKey, Schema, Table};
 use types::{Error, Result, Value};
 
 const PAGE_ROWS: usize = 1024;

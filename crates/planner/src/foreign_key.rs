@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use schema::foreign_key::{ForeignKey, KeyIndex, ReferenceAction};
-use schema::model::{Schema, Table};
+use schema::foreign_key::KeyIndex;
+use schema::model::{ForeignKey, Reference, ReferenceAction, Schema, Table};
 
-use crate::plan::ExecutionCache;
+use crate::execution_cache::ExecutionCache;
 
 /// What a statement does to the rows of a table.
 #[derive(Debug, Clone, Default)]
@@ -190,7 +190,7 @@ fn reached(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Vec<(Ar
 /// The key of a reference, with the columns of the parent, if the changes of the parent's rows concern it.
 fn acted_on<'s>(
     parent: &Table,
-    reference: &'s schema::foreign_key::Reference,
+    reference: &'s Reference,
     changes: &RowChanges,
 ) -> Option<(&'s ForeignKey, Vec<usize>)> {
     let key = reference.key()?;

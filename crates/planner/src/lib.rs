@@ -16,6 +16,7 @@ pub mod command;
 mod conjuncts;
 mod env;
 pub mod errno;
+mod execution_cache;
 pub mod foreign_key;
 pub mod logical;
 pub mod object_access;

@@ -1,17 +1,10 @@
 //! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
 
-use serde::{Deserialize, Serialize};
 use types::Collation;
 
-use crate::foreign_key::ReferenceAction;
-use crate::model::{Column, Default, Handle, Index};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 
-/// A qualified table name, the database filled in from the session's where the text gives none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct TableName {
-    pub database: String,
-    pub name: String,
-}
+pub use crate::model::TableName;
 
 /// A data definition statement.
 #[derive(Debug, Clone)]

@@ -5,13 +5,14 @@
 //! not exist: with `foreign_key_checks = 0` the child may be created first.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use types::{Error, Result, TypeKind, errno};
 
-use crate::definition::{NewForeignKey, TableName};
-use crate::model::{Column, Handle, Index, IndexPart, Schema, SchemaState, Table};
+use crate::definition::NewForeignKey;
+use crate::model::{
+    Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table, TableName,
+};
 
 const ER_FK_NO_INDEX_PARENT: u16 = 1822;
 const ER_FK_CANNOT_OPEN_PARENT: u16 = 1824;
@@ -19,74 +20,6 @@ const ER_FK_DUP_NAME: u16 = 1826;
 const ER_FK_COLUMN_NOT_NULL: u16 = 1830;
 const ER_FK_NO_COLUMN_PARENT: u16 = 3734;
 const ER_FK_INCOMPATIBLE_COLUMNS: u16 = 3780;
-
-/// A foreign key, as part of the child table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ForeignKey {
-    pub name: String,
-    /// Offsets in the child's columns.
-    pub columns: Vec<usize>,
-    pub parent: TableName,
-    /// Names, since the parent need not exist.
-    pub parent_columns: Vec<String>,
-    pub on_delete: ReferenceAction,
-    pub on_update: ReferenceAction,
-}
-
-/// What happens to the rows of the child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum ReferenceAction {
-    /// What is not written. InnoDB treats it as RESTRICT.
-    #[default]
-    NoAction,
-    Restrict,
-    Cascade,
-    SetNull,
-    /// InnoDB treats it as RESTRICT.
-    SetDefault,
-}
-
-impl ReferenceAction {
-    pub fn sql(self) -> &'static str {
-        match self {
-            Self::NoAction => "NO ACTION",
-            Self::Restrict => "RESTRICT",
-            Self::Cascade => "CASCADE",
-            Self::SetNull => "SET NULL",
-            Self::SetDefault => "SET DEFAULT",
-        }
-    }
-
-    /// Whether it changes rows of the child.
-    pub fn writes(self) -> bool {
-        matches!(self, Self::Cascade | Self::SetNull)
-    }
-}
-
-/// A key of one of a table's children.
-#[derive(Debug, Clone)]
-pub struct Reference {
-    pub child: Arc<Table>,
-    /// Position in the child's foreign keys.
-    pub key: usize,
-}
-
-impl Reference {
-    pub fn key(&self) -> Option<&ForeignKey> {
-        self.child.foreign_keys.get(self.key)
-    }
-}
-
-/// The children of all tables of a schema, found at the first question.
-#[derive(Debug, Default)]
-pub(crate) struct ReferenceIndex(OnceLock<HashMap<TableName, Vec<Reference>>>);
-
-impl Clone for ReferenceIndex {
-    /// The copy of a schema is made to be changed.
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
 
 impl Schema {
     /// The keys that refer to a table, in the order of their names. The schema must not be changed any more.

@@ -2,12 +2,11 @@
 //! never sees it change.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
-use crate::foreign_key::{ForeignKey, ReferenceIndex};
 use crate::sharded_id::{AutoRandom, IdLayout};
 
 /// Every database at one schema version.
@@ -229,6 +228,81 @@ impl IndexPart {
             prefix: None,
             descending: false,
         }
+    }
+}
+
+/// A qualified table name, the database filled in from the session's where the text gives none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+/// A foreign key, as part of the child table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    pub name: String,
+    /// Offsets in the child's columns.
+    pub columns: Vec<usize>,
+    pub parent: TableName,
+    /// Names, since the parent need not exist.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+/// What happens to the rows of the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default, Serialize, Deserialize)]
+pub enum ReferenceAction {
+    /// What is not written. InnoDB treats it as RESTRICT.
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    /// InnoDB treats it as RESTRICT.
+    SetDefault,
+}
+
+impl ReferenceAction {
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::NoAction => "NO ACTION",
+            Self::Restrict => "RESTRICT",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// Whether it changes rows of the child.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Cascade | Self::SetNull)
+    }
+}
+
+/// A key of one of a table's children.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    pub child: Arc<Table>,
+    /// Position in the child's foreign keys.
+    pub key: usize,
+}
+
+impl Reference {
+    pub fn key(&self) -> Option<&ForeignKey> {
+        self.child.foreign_keys.get(self.key)
+    }
+}
+
+/// The children of all tables of a schema, found at the first question.
+#[derive(Debug, std::default::Default)]
+pub(crate) struct ReferenceIndex(pub(crate) OnceLock<HashMap<TableName, Vec<Reference>>>);
+
+impl Clone for ReferenceIndex {
+    /// The copy of a schema is made to be changed.
+    fn clone(&self) -> Self {
+        Self::default()
     }
 }
 

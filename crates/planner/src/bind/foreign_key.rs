@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use schema::definition::NewForeignKey;
-use schema::foreign_key::ReferenceAction;
-use schema::model::Table;
+use schema::model::{ReferenceAction, Table};
 use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
 use types::{Error, Result, errno};
 

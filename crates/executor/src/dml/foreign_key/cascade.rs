@@ -2,12 +2,13 @@
 
 use kv::Transaction;
 use planner::foreign_key::ChildKey;
-use schema::foreign_key::{ReferenceAction, row_is_referenced};
+use schema::foreign_key::row_is_referenced;
+use schema::model::ReferenceAction;
 use types::{Error, Result, Value, errno};
 
-use super::ForeignKeys;
 use super::children::{Purpose, Referring};
 use super::layout::{no_such_table, picked};
+use super::state::ForeignKeys;
 use crate::dml::image::{ImageMaker, Row};
 use crate::dml::writer::{Writer, unique_keys};
 

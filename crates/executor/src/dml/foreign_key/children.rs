@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use kv::{KeyRange, LockMode, Reader, Transaction};
 use types::{Result, Value};
 
-use super::ForeignKeys;
 use super::layout::Finder;
+use super::state::ForeignKeys;
 use crate::dml::image::Row;
 use crate::env::check_interrupted;
 

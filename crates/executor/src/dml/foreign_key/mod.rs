@@ -13,18 +13,21 @@ mod cascade;
 mod children;
 mod layout;
 mod parents;
+mod state;
 
 use std::collections::HashMap;
 
-use functions::TimeZone;
-use kv::{LockMode, LockOptions, LockWait, Savepoint, Transaction};
+use kv::{LockMode, Savepoint, Transaction};
 use planner::foreign_key::ForeignKeyPlan;
 use types::{Error, Result, errno};
 
+use self::cascade::Chain;
 use self::layout::ForeignKeyLayout;
 use super::image::Row;
 use super::writer::{Writer, unique_keys};
 use crate::context::ExecContext;
+
+pub(super) use self::state::ForeignKeys;
 
 /// Position of a statement's own table in [`ForeignKeyPlan::tables`].
 const TARGET: usize = 0;
@@ -35,15 +38,6 @@ fn is_violation(error: &Error) -> bool {
         error.code,
         errno::ER_ROW_IS_REFERENCED_2 | errno::ER_NO_REFERENCED_ROW_2
     )
-}
-
-/// The foreign keys of one statement's table.
-pub(super) struct ForeignKeys<'p> {
-    plan: &'p ForeignKeyPlan,
-    layout: &'p ForeignKeyLayout,
-    ctx: &'p ExecContext<'p>,
-    /// The keys of parents that this statement has locked, and whether they existed.
-    locked: HashMap<Vec<u8>, bool>,
 }
 
 impl<'p> ForeignKeys<'p> {
@@ -91,7 +85,7 @@ impl<'p> ForeignKeys<'p> {
     /// # Errors
     /// 1451 if that must not be; 3008; those of the writes.
     pub fn removed(&mut self, rows: &[Row], txn: &mut Transaction) -> Result<()> {
-        self.act_on_removed(TARGET, rows, &mut cascade::Chain::default(), txn)
+        self.act_on_removed(TARGET, rows, &mut Chain::default(), txn)
     }
 
     /// Acts on what refers to a row that has been changed.
@@ -99,7 +93,7 @@ impl<'p> ForeignKeys<'p> {
     /// # Errors
     /// As [`ForeignKeys::removed`].
     pub fn changed(&mut self, old: &Row, new: &Row, txn: &mut Transaction) -> Result<()> {
-        let mut chain = cascade::Chain::of_update(TARGET);
+        let mut chain = Chain::of_update(TARGET);
         self.act_on_changed(TARGET, &[(old.clone(), new.clone())], &mut chain, txn)
     }
 
@@ -145,18 +139,6 @@ impl<'p> ForeignKeys<'p> {
                 txn.release(savepoint);
                 done.map(|()| true)
             }
-        }
-    }
-
-    fn zone(&self) -> TimeZone {
-        self.ctx.eval.time_zone
-    }
-
-    fn options(&self, mode: LockMode) -> LockOptions {
-        LockOptions {
-            mode,
-            wait: LockWait::Timeout(self.ctx.lock_wait),
-            interrupt: self.ctx.interrupt.clone(),
         }
     }
 }

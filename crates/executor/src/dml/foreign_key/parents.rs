@@ -7,8 +7,8 @@ use planner::foreign_key::ParentKey;
 use schema::foreign_key::no_referenced_row;
 use types::{Error, Result, Value};
 
-use super::ForeignKeys;
 use super::layout::{Finder, no_such_table, picked};
+use super::state::ForeignKeys;
 use crate::dml::image::Row;
 
 /// The values by which a new row refers to its parent; `None` if it does not, or as it did before.

@@ -1,7 +1,6 @@
 //! The foreign keys, as InnoDB names them.
 
-use schema::foreign_key::{ForeignKey, ReferenceAction};
-use schema::model::Table;
+use schema::model::{ForeignKey, ReferenceAction, Table};
 use types::Result;
 
 use crate::table::{Context, NO_COLUMN, Row, SystemTable};
