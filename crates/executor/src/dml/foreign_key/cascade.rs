@@ -3,7 +3,7 @@
 use kv::Transaction;
 use planner::foreign_key::ChildKey;
 use schema::foreign_key::row_is_referenced;
-use schema::model::ReferenceAction;
+use schema::model::{ReferenceAction, Table};
 use types::{Error, Result, Value, errno};
 
 use super::children::{Purpose, Referring};
@@ -132,8 +132,13 @@ impl<'p> ForeignKeys<'p> {
                 let parent = parent.filter(|_| action == ReferenceAction::Cascade);
                 changed(key, referring, parent)
             });
+            let changes: Vec<Change> = changes.collect();
+            let child = plan.tables.get(key.child).ok_or_else(no_such_table)?;
+            if changes.iter().any(|change| !fits(&child.table, &key.columns, &change.new)) {
+                return Err(self.is_referenced(key));
+            }
             let parents: Vec<Row> = rows.iter().map(|(_, new)| new.clone()).collect();
-            self.change(key, (table, &parents), changes.collect(), &mut chain.next()?, txn)?;
+            self.change(key, (table, &parents), changes, &mut chain.next()?, txn)?;
         }
         Ok(())
     }
@@ -275,6 +280,21 @@ impl<'p> ForeignKeys<'p> {
         });
         texts.collect::<Vec<_>>().join("-")
     }
+}
+
+/// Whether the child's columns can hold what the parent's do.
+fn fits(child: &Table, columns: &[usize], row: &Row) -> bool {
+    columns.iter().all(|&at| {
+        let (Some(column), Some(value)) = (child.columns.get(at), row.get(at)) else {
+            return false;
+        };
+        match value {
+            Value::Null => column.nullable,
+            Value::String(text) => text.chars().count() <= column.ty.length as usize,
+            Value::Bytes(bytes) => bytes.len() <= column.ty.length as usize,
+            _ => true,
+        }
+    })
 }
 
 fn purpose_of(action: ReferenceAction) -> Purpose {
