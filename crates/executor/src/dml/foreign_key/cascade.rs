@@ -194,7 +194,9 @@ impl<'p> ForeignKeys<'p> {
         });
         let images = images.collect::<Result<Vec<_>>>()?;
         let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));
-        writer.lock(entries.map(<[u8]>::to_vec))?;
+        let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
+        self.lock_if_optimistic(&entries, writer.txn)?;
+        writer.lock(entries.into_iter())?;
         for image in images {
             writer.delete(image)?;
         }
@@ -230,7 +232,9 @@ impl<'p> ForeignKeys<'p> {
             let mut writer = Writer::new(txn, &maker, self.ctx);
             if before.entries != after.entries || moves {
                 let keys = unique_keys(&before).chain(unique_keys(&after));
-                writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
+                let keys: Vec<Vec<u8>> = keys.map(<[u8]>::to_vec).collect();
+                self.lock_if_optimistic(&keys, writer.txn)?;
+                writer.lock(keys.into_iter())?;
             }
             if let Some(conflict) = writer.conflict(&after, Some(&before))? {
                 let index = crate::dml::duplicate::name(&keyed.table, conflict.key);

@@ -17,7 +17,7 @@ mod state;
 
 use std::collections::HashMap;
 
-use kv::{LockMode, Savepoint, Transaction};
+use kv::{Savepoint, Transaction};
 use planner::foreign_key::ForeignKeyPlan;
 use types::{Error, Result, errno};
 
@@ -113,8 +113,7 @@ impl<'p> ForeignKeys<'p> {
             let image = maker.image(row, Some(&maker.handle(key)?), maker.secondary())?;
             keys.extend(unique_keys(&image).map(<[u8]>::to_vec));
         }
-        writer.txn.lock_only(&keys, &self.options(LockMode::Exclusive))?;
-        Ok(())
+        self.lock_if_optimistic(&keys, writer.txn)
     }
 
     /// What writing a row has come to. With a savepoint (IGNORE), a violation is undone and becomes a warning:

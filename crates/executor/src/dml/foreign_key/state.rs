@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use functions::TimeZone;
-use kv::{LockMode, LockOptions, LockWait};
+use kv::{LockMode, LockOptions, LockWait, Transaction};
 use planner::foreign_key::ForeignKeyPlan;
+use types::Result;
 
 use super::layout::ForeignKeyLayout;
 use crate::context::ExecContext;
@@ -21,6 +22,15 @@ pub(in crate::dml) struct ForeignKeys<'p> {
 impl ForeignKeys<'_> {
     pub(super) fn zone(&self) -> TimeZone {
         self.ctx.eval.time_zone
+    }
+
+    /// Locks keys that rows of other tables may refer to, and that are about to be removed or changed. Other
+    /// transactions lock what they write anyway.
+    pub(super) fn lock_if_optimistic(&self, keys: &[Vec<u8>], txn: &mut Transaction) -> Result<()> {
+        if txn.is_optimistic() {
+            txn.lock_only(keys, &self.options(LockMode::Exclusive))?;
+        }
+        Ok(())
     }
 
     pub(super) fn options(&self, mode: LockMode) -> LockOptions {
