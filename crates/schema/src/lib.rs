@@ -7,6 +7,7 @@
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
+//! - [`statistics`]: what is known of the values in a table.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -24,6 +25,7 @@ pub mod model;
 mod new_table;
 pub mod sharded_id;
 pub mod show_create;
+pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 

@@ -4,6 +4,7 @@ pub(super) mod character_sets;
 pub(super) mod cluster_processlist;
 pub(super) mod collation_character_set_applicability;
 pub(super) mod collations;
+pub(super) mod column_statistics;
 pub(super) mod columns;
 pub(super) mod engines;
 pub(super) mod innodb_foreign;
