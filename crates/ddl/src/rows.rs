@@ -3,17 +3,25 @@
 use std::ops::ControlFlow;
 
 use functions::TimeZone;
-use kv::{Reader, Snapshot, Store};
+use cluster::Cluster;
+use kv::{Reader, Snapshot};
 use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
 use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use crate::alter_plan::Altered;
+use crate::context::DdlContext;
+use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::modify::{INSTEAD, RowCheck};
 
 /// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
-pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<Option<u64>> {
-    let snapshot = store.snapshot_now()?;
+pub(crate) fn inspect(
+    cluster: &Cluster,
+    base: &Table,
+    altered: &Altered,
+    ctx: &DdlContext,
+) -> Result<Option<u64>> {
+    let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
         && !snapshot
             .scan_page(&table_range(base).into(), 1, false)?
@@ -23,6 +31,11 @@ pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<
     }
     if !altered.row_checks.is_empty() {
         check_rows(&snapshot, base, &altered.row_checks)?;
+    }
+    if ctx.foreign_key_checks {
+        for key in &altered.new_keys {
+            check_foreign_key(&snapshot, &cluster.schema(), &altered.table, key, &ctx.interrupt)?;
+        }
     }
     let Some(at) = altered.table.auto_increment_column() else {
         return Ok(None);

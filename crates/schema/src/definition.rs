@@ -1,16 +1,10 @@
 //! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
 
-use serde::{Deserialize, Serialize};
 use types::Collation;
 
-use crate::model::{Column, Default, Handle, Index};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 
-/// A qualified table name, the database filled in from the session's where the text gives none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct TableName {
-    pub database: String,
-    pub name: String,
-}
+pub use crate::model::TableName;
 
 /// A data definition statement.
 #[derive(Debug, Clone)]
@@ -95,6 +89,19 @@ pub struct TableDefinition {
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
+    /// Their indexes are among the others.
+    pub foreign_keys: Vec<NewForeignKey>,
+}
+
+/// `[CONSTRAINT name] FOREIGN KEY ...`
+#[derive(Debug, Clone)]
+pub struct NewForeignKey {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: TableName,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
 }
 
 #[derive(Debug, Clone)]
@@ -112,8 +119,19 @@ pub enum AlterChange {
         columns: Vec<IndexColumn>,
         unique: bool,
         comment: String,
+        /// See [`Index::generated`].
+        generated: bool,
     },
     DropIndex {
+        name: String,
+    },
+    /// Its index is added besides.
+    AddForeignKey(NewForeignKey),
+    DropForeignKey {
+        name: String,
+    },
+    /// A foreign key or an index.
+    DropConstraint {
         name: String,
     },
     RenameIndex {

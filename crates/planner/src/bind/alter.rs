@@ -8,6 +8,7 @@ use types::{Collation, Error, Result, errno};
 use super::Binder;
 use super::collation::of_clauses;
 use super::definition::{inline_indexes, is_whole};
+use super::foreign_key::index_of;
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
     IndexDefinition, IndexKind, ObjectName, TableOptions,
@@ -72,9 +73,20 @@ impl Binder<'_> {
             }
             AlterItem::AddIndex(index) => {
                 self.note_hash(index);
-                changes.push(add_index(index, Some(table))?);
+                changes.push(add_index(index, Some(table), false)?);
             }
             AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
+            AlterItem::AddForeignKey(definition) => {
+                let key = self.foreign_key(definition, &table.database)?;
+                changes.push(add_index(&index_of(definition), Some(table), true)?);
+                changes.push(AlterChange::AddForeignKey(key));
+            }
+            AlterItem::DropForeignKey(name) => {
+                changes.push(AlterChange::DropForeignKey { name: name.clone() });
+            }
+            AlterItem::DropConstraint(name) => {
+                changes.push(AlterChange::DropConstraint { name: name.clone() });
+            }
             AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
             AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
                 from: from.clone(),
@@ -183,12 +195,13 @@ fn position(place: &ColumnPosition) -> Position {
 
 fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) -> Result<()> {
     for index in inline_indexes(definition) {
-        changes.push(add_index(&index, None)?);
+        changes.push(add_index(&index, None, false)?);
     }
     Ok(())
 }
 
-fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChange> {
+/// `generated`: for a foreign key only.
+fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
     if index.kind == IndexKind::Primary {
         return Err(no_primary_key_change("ADD PRIMARY KEY"));
     }
@@ -210,6 +223,7 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
             .collect(),
         unique: index.kind == IndexKind::Unique,
         comment: index.comment.clone(),
+        generated,
     })
 }
 

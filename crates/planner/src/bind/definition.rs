@@ -5,6 +5,7 @@ use schema::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
+use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
@@ -89,16 +90,26 @@ impl Binder<'_> {
             columns: Vec::new(),
             indexes: Vec::new(),
         };
-        let (columns, indexes) = split(&create.elements);
+        let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }
-        for definition in indexes {
-            self.note_hash(definition);
-            builder.index(definition)?;
+        let mut foreign_keys = Vec::new();
+        for element in &create.elements {
+            match element {
+                TableElement::Column(_) => {}
+                TableElement::Index(definition) => {
+                    self.note_hash(definition);
+                    builder.index(definition, false)?;
+                }
+                TableElement::ForeignKey(definition) => {
+                    foreign_keys.push(self.foreign_key(definition, &name.database)?);
+                    builder.index(&index_of(definition), true)?;
+                }
+            }
         }
         let (builder, handle) = builder.finish()?;
         let options = &create.options;
@@ -119,6 +130,7 @@ impl Binder<'_> {
                 auto_increment_start: start.unwrap_or(1).max(1),
                 shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
                 pre_split_regions: options.pre_split_regions.unwrap_or(0),
+                foreign_keys,
             },
             if_not_exists: create.if_not_exists,
         })
@@ -170,15 +182,11 @@ impl Binder<'_> {
     }
 }
 
-fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {
-    let (mut columns, mut indexes) = (Vec::new(), Vec::new());
-    for element in elements {
-        match element {
-            TableElement::Column(column) => columns.push(column),
-            TableElement::Index(index) => indexes.push(index),
-        }
+fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        TableElement::Index(_) | TableElement::ForeignKey(_) => None,
     }
-    (columns, indexes)
 }
 
 struct TableBuilder {
@@ -190,12 +198,13 @@ impl TableBuilder {
     /// PRIMARY KEY and UNIQUE behind a column.
     fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
         for definition in inline_indexes(column) {
-            self.index(&definition)?;
+            self.index(&definition, false)?;
         }
         Ok(())
     }
 
-    fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
+    /// `generated`: for a foreign key only.
+    fn index(&mut self, definition: &IndexDefinition, generated: bool) -> Result<()> {
         let primary = definition.kind == IndexKind::Primary;
         if primary && self.indexes.iter().any(|index| index.primary) {
             return Err(Error::new(
@@ -230,6 +239,7 @@ impl TableBuilder {
             primary,
             comment: definition.comment.clone(),
             state: SchemaState::Public,
+            generated,
         });
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! INSERT and REPLACE.
 
+use std::collections::BTreeSet;
+
 use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
@@ -11,7 +13,8 @@ use super::scope::{
     ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
 use super::subquery::Subqueries;
-use super::write::assigned_column;
+use super::write::{assigned_column, updated};
+use crate::foreign_key::RowChanges;
 use crate::logical::{
     Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
@@ -62,7 +65,16 @@ impl Binder<'_> {
         } else {
             LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
+        let changes = RowChanges {
+            inserts: true,
+            deletes: insert.replace,
+            updates: match &mode {
+                LogicalInsertMode::Update(list) => updated(&found, list),
+                LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
+            },
+        };
         Ok(LogicalInsert {
+            foreign_keys: self.keys_for(&found, &changes),
             table: found,
             columns,
             source,

@@ -5,6 +5,7 @@ use functions::TimeZone;
 pub use types::quoted;
 use types::{Collation, TypeKind, Value};
 
+use crate::foreign_key::describe;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
@@ -49,6 +50,9 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .filter(|i| i.state == SchemaState::Public)
             .map(|i| format!("  {}", index(table, i, style))),
     );
+    let quoted_name = |name: &str| style.identifier(name);
+    let keys = table.foreign_keys.iter();
+    lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         style.identifier(&table.name),

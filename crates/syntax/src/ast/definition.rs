@@ -20,6 +20,7 @@ pub struct CreateTable {
 pub enum TableElement {
     Column(ColumnDefinition),
     Index(IndexDefinition),
+    ForeignKey(ForeignKeyDefinition),
 }
 
 #[derive(Debug, Clone)]
@@ -138,6 +139,30 @@ pub struct IndexPart {
     pub ordered: bool,
 }
 
+/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES parent (columns) ...`. MATCH is read and has no
+/// meaning, as in InnoDB.
+#[derive(Debug, Clone)]
+pub struct ForeignKeyDefinition {
+    pub name: Option<String>,
+    pub index: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: ObjectName,
+    /// Empty if none are written.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferenceAction {
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    SetDefault,
+}
+
 /// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
@@ -163,6 +188,10 @@ pub enum AlterItem {
     },
     AddIndex(IndexDefinition),
     DropIndex(String),
+    AddForeignKey(ForeignKeyDefinition),
+    DropForeignKey(String),
+    /// A foreign key or an index of this name.
+    DropConstraint(String),
     DropPrimaryKey,
     RenameIndex(String, String),
     RenameColumn(String, String),

@@ -107,6 +107,10 @@ impl Parser<'_> {
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
+        if let Some(key) = self.foreign_key()? {
+            items.push(AlterItem::AddForeignKey(key));
+            return Ok(());
+        }
         if let Some(index) = self.index_definition()? {
             items.push(AlterItem::AddIndex(index));
             return Ok(());
@@ -114,6 +118,9 @@ impl Parser<'_> {
         self.eat(Kw::COLUMN);
         if self.eat_kind(Kind::LeftParen) {
             let columns = self.comma_separated(|parser| {
+                if let Some(key) = parser.foreign_key()? {
+                    return Ok(AlterItem::AddForeignKey(key));
+                }
                 if let Some(index) = parser.index_definition()? {
                     return Ok(AlterItem::AddIndex(index));
                 }
@@ -171,11 +178,18 @@ impl Parser<'_> {
             self.expect(Kw::KEY)?;
             return Ok(AlterItem::DropPrimaryKey);
         }
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported("foreign keys", ""));
+        if self.eat_all(&[Kw::FOREIGN, Kw::KEY]) {
+            return Ok(AlterItem::DropForeignKey(self.name()?));
         }
-        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
-            return Err(Error::not_supported("DROP CONSTRAINT", "use DROP INDEX"));
+        if self.eat(Kw::CONSTRAINT) {
+            let name = self.name()?;
+            return Ok(match name.eq_ignore_ascii_case("PRIMARY") {
+                true => AlterItem::DropPrimaryKey,
+                false => AlterItem::DropConstraint(name),
+            });
+        }
+        if self.is(Kw::CHECK) {
+            return Err(Error::not_supported("CHECK constraints", ""));
         }
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));

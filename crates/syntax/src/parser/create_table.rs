@@ -75,6 +75,9 @@ impl Parser<'_> {
     }
 
     fn table_element(&mut self) -> Result<TableElement> {
+        if let Some(key) = self.foreign_key()? {
+            return Ok(TableElement::ForeignKey(key));
+        }
         if let Some(index) = self.index_definition()? {
             return Ok(TableElement::Index(index));
         }
@@ -128,12 +131,6 @@ impl Parser<'_> {
     }
 
     fn refuse_constraint(&self) -> Result<()> {
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported(
-                "foreign keys",
-                "check references in the application",
-            ));
-        }
         if self.is(Kw::CHECK) && self.peek().kind == Kind::LeftParen {
             return Err(Error::not_supported(
                 "CHECK constraints",
@@ -240,6 +237,7 @@ impl Parser<'_> {
             comment: None,
         };
         while self.column_attribute(&mut column)? {}
+        self.column_references()?;
         Ok(column)
     }
 
@@ -322,12 +320,6 @@ impl Parser<'_> {
             return Err(Error::not_supported(
                 "generated columns",
                 "compute the value when writing or reading",
-            ));
-        }
-        if self.is(Kw::REFERENCES) {
-            return Err(Error::not_supported(
-                "foreign keys (REFERENCES)",
-                "check references in the application",
             ));
         }
         if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
@@ -586,8 +578,7 @@ mod tests {
             ("create table t (a enum())", 1064),
             ("create table t (a set('x', 1))", 1064),
             ("create table t (a point)", 1235),
-            ("create table t (a int references u(a))", 1235),
-            ("create table t (a int, foreign key (a) references u(a))", 1235),
+            ("create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)", 1064),
             ("create table t (a int, check (a > 1))", 1235),
             ("create table t (a int as (1))", 1235),
             ("create table t (a int) select 1", 1235),
