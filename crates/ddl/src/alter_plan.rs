@@ -13,6 +13,7 @@ use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Tabl
 use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
+use crate::alter_expressions;
 use crate::context::DdlContext;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
@@ -28,6 +29,8 @@ pub(crate) struct Altered {
     pub dropped_indexes: Vec<i64>,
     /// What must be true for all rows, with the offset of the column before the change.
     pub row_checks: Vec<(usize, RowCheck)>,
+    /// The names of CHECK constraints that all rows must satisfy.
+    pub new_checks: Vec<String>,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
     /// Whether the new definition would read values of older snapshots wrongly.
@@ -83,6 +86,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.shrink_indexes();
     draft.add_indexes(changes)?;
     let mut altered = draft.finish()?;
+    alter_expressions::apply(base, changes, &mut altered, ctx)?;
     for change in changes {
         match change {
             AlterChange::Comment(comment) => altered.table.comment.clone_from(comment),
@@ -122,6 +126,14 @@ fn check_base(table: &Table, next: u64) -> Result<u64> {
         )));
     }
     Ok(next.max(1))
+}
+
+/// Error 1176.
+fn no_key(name: &str, table: &Table) -> Error {
+    Error::new(
+        ER_KEY_DOES_NOT_EXIST,
+        format!("Key '{name}' doesn't exist in table '{}'", table.name),
+    )
 }
 
 fn cannot_drop(name: &str) -> Error {
@@ -221,12 +233,19 @@ impl<'a> Draft<'a> {
                 AlterChange::SetDefault { column, default } => {
                     let at = self.require_before(column)?;
                     let column = &mut self.columns[at].column;
+                    if column.generated.is_some() {
+                        continue;
+                    }
                     column.default = match default {
                         Some(default) => default.clone(),
                         None if column.nullable => Default::Dropped,
                         None => Default::None,
                     };
                     column.default = column.effective_default();
+                }
+                AlterChange::SetColumnVisibility { column, invisible } => {
+                    let at = self.require_before(column)?;
+                    self.columns[at].column.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -255,6 +274,14 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
+        if old.generated != new.generated {
+            if let Some(refused) = modify::regenerated(old, &new, indexed)? {
+                self.only_if_empty = Some(refused);
+                self.forgets_past = true;
+            }
+            self.columns[at].column = new;
+            return Ok(());
+        }
         let is_handle = self.base.handle == Handle::Integer { column: before };
         if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
             // The keys of rows hold signed integers.
@@ -379,13 +406,18 @@ impl<'a> Draft<'a> {
                 AlterChange::RenameIndex { from, to } => {
                     let at = position(&self.indexes, self.base, from)
                         .filter(|&at| !self.indexes[at].index.primary)
-                        .ok_or_else(|| {
-                            Error::new(
-                                ER_KEY_DOES_NOT_EXIST,
-                                format!("Key '{from}' doesn't exist in table '{}'", self.base.name),
-                            )
-                        })?;
+                        .ok_or_else(|| no_key(from, self.base))?;
                     self.indexes[at].index.name.clone_from(to);
+                }
+                AlterChange::SetIndexVisibility { index, invisible } => {
+                    let at = position(&self.indexes, self.base, index);
+                    let is_primary = at.is_some_and(|at| self.indexes[at].index.primary)
+                        || at.is_none() && index.eq_ignore_ascii_case("PRIMARY");
+                    if is_primary && *invisible {
+                        return Err(Error::new(3522, "A primary key index cannot be invisible"));
+                    }
+                    let at = at.ok_or_else(|| no_key(index, self.base))?;
+                    self.indexes[at].index.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -414,6 +446,7 @@ impl<'a> Draft<'a> {
                 columns,
                 unique,
                 comment,
+                invisible,
             } = change
             else {
                 continue;
@@ -431,6 +464,7 @@ impl<'a> Draft<'a> {
                     unique: *unique,
                     primary: false,
                     comment: comment.clone(),
+                    invisible: *invisible,
                     state: SchemaState::Public,
                 },
                 parts,
@@ -505,6 +539,7 @@ impl<'a> Draft<'a> {
             new_indexes,
             dropped_indexes,
             row_checks: self.row_checks,
+            new_checks: Vec::new(),
             only_if_empty: self.only_if_empty,
             forgets_past: self.forgets_past,
             rename: None,

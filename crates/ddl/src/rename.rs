@@ -26,11 +26,13 @@ pub(crate) fn rename_tables(
             change.detach_table(old)?;
         }
         for (old, name) in moved {
-            change.put_table(Table {
+            let mut table = Table {
                 database: name.database,
-                name: name.name,
                 ..Table::clone(&old)
-            })?;
+            };
+            table.rename(&name.name);
+            change.database(&table.database)?.check_constraint_names(&table)?;
+            change.put_table(table)?;
         }
         Ok(Outcome::Done(Vec::new()))
     })

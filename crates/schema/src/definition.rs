@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::Collation;
 
+use crate::expression::{Check, StoredExpression};
 use crate::model::{Column, Default, Handle, Index};
 
 /// A qualified table name, the database filled in from the session's where the text gives none.
@@ -95,6 +96,7 @@ pub struct TableDefinition {
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
+    pub checks: Vec<Check>,
 }
 
 #[derive(Debug, Clone)]
@@ -112,6 +114,7 @@ pub enum AlterChange {
         columns: Vec<IndexColumn>,
         unique: bool,
         comment: String,
+        invisible: bool,
     },
     DropIndex {
         name: String,
@@ -143,6 +146,29 @@ pub enum AlterChange {
     ShardRowIdBits(u64),
     Comment(String),
     DefaultCollation(Collation),
+    SetColumnVisibility {
+        column: String,
+        invisible: bool,
+    },
+    SetIndexVisibility {
+        index: String,
+        invisible: bool,
+    },
+    /// Without a name it gets one: `table_chk_n`.
+    AddCheck {
+        name: Option<String>,
+        expression: StoredExpression,
+        enforced: bool,
+        /// The column that it stands behind.
+        column: Option<String>,
+    },
+    DropCheck {
+        name: String,
+    },
+    AlterCheck {
+        name: String,
+        enforced: bool,
+    },
 }
 
 #[derive(Debug, Clone)]

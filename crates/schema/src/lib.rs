@@ -6,15 +6,18 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
 //! them, `system` has the tables that describe them. The bytes of a key or a row are `codec`'s. Start at
 //! [`model`].
 
+pub mod bound;
 pub mod default_value;
 pub mod definition;
 pub mod duplicate;
+pub mod expression;
 pub mod indexes;
 pub mod layout;
 pub mod limits;

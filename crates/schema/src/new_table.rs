@@ -3,7 +3,9 @@
 
 use types::{Result, Warning, errno};
 
+use crate::bound::BoundCell;
 use crate::definition::{TableDefinition, TableName};
+use crate::expression::generated_check_name;
 use crate::limits::check_table;
 use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{indexes, sharded_id};
@@ -46,6 +48,8 @@ pub fn new_table(
         revision: 0,
         readable_from_ts: 0,
         system: SystemTraits::default(),
+        checks: definition.checks.clone(),
+        bound: BoundCell::default(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
@@ -78,6 +82,9 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
+    }
+    for (number, check) in (1..).zip(&mut table.checks) {
+        check.name = generated_check_name(&name.name, number);
     }
     if let Some(primary) = table.indexes.iter().position(|i| i.primary) {
         table.handle = Handle::Clustered { index: primary };

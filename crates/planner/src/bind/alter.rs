@@ -3,14 +3,16 @@
 use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use schema::model::Table;
 use schema::sharded_id;
-use types::{Collation, Error, Result, errno};
+use types::{Collation, Error, Result, TypeKind, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
+use super::column::wrong_usage_of_generated;
+use super::default_value::no_default_of_blob;
 use super::definition::{inline_indexes, is_whole};
 use syntax::ast::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
-    IndexDefinition, IndexKind, ObjectName, TableOptions,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
+    DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
 };
 
 impl Binder<'_> {
@@ -56,6 +58,7 @@ impl Binder<'_> {
                     position: position(place),
                 });
                 add_inline_indexes(definition, changes)?;
+                self.add_column_checks(definition, changes);
             }
             AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
             AlterItem::ModifyColumn {
@@ -69,6 +72,7 @@ impl Binder<'_> {
                     position: place.as_ref().map(position),
                 });
                 add_inline_indexes(definition, changes)?;
+                self.add_column_checks(definition, changes);
             }
             AlterItem::AddIndex(index) => {
                 self.note_hash(index);
@@ -89,6 +93,34 @@ impl Binder<'_> {
             }),
             AlterItem::SetDefault(column, clause) => {
                 changes.push(self.set_default(column, clause.as_ref(), table)?);
+            }
+            AlterItem::SetColumnVisibility { column, invisible } => {
+                changes.push(AlterChange::SetColumnVisibility {
+                    column: column.clone(),
+                    invisible: *invisible,
+                });
+            }
+            AlterItem::SetIndexVisibility { index, invisible } => {
+                changes.push(AlterChange::SetIndexVisibility {
+                    index: index.clone(),
+                    invisible: *invisible,
+                });
+            }
+            AlterItem::AddCheck(check) => changes.push(self.add_check(check, None)),
+            AlterItem::DropCheck(name) => changes.push(AlterChange::DropCheck { name: name.clone() }),
+            AlterItem::DropConstraint(name) => changes.push(drop_constraint(name, table)?),
+            AlterItem::AlterCheck {
+                name,
+                enforced,
+                of_any_kind,
+            } => {
+                if *of_any_kind && table.check_named(name).is_none() {
+                    return Err(no_constraint(name));
+                }
+                changes.push(AlterChange::AlterCheck {
+                    name: name.clone(),
+                    enforced: *enforced,
+                });
             }
             AlterItem::Options(options) => self.alter_options(options, table, changes)?,
             AlterItem::ConvertTo(_) => {
@@ -130,6 +162,14 @@ impl Binder<'_> {
             )
         })?;
         let definition = &table.columns[offset];
+        if clause.is_some() && definition.generated.is_some() {
+            return Err(wrong_usage_of_generated("DEFAULT"));
+        }
+        if matches!(clause, Some(DefaultClause::Expression(_)))
+            && (definition.ty.is_blob_or_text() || definition.ty.kind == TypeKind::Json)
+        {
+            return Err(no_default_of_blob(column));
+        }
         if clause.is_some() && definition.auto_increment {
             return Err(Error::new(
                 errno::ER_INVALID_DEFAULT,
@@ -148,6 +188,20 @@ impl Binder<'_> {
             column: column.to_owned(),
             default,
         })
+    }
+
+    fn add_check(&self, check: &CheckDefinition, column: Option<&str>) -> AlterChange {
+        AlterChange::AddCheck {
+            name: check.name.clone(),
+            expression: self.stored_expression(&check.condition),
+            enforced: check.enforced,
+            column: column.map(str::to_owned),
+        }
+    }
+
+    fn add_column_checks(&self, definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) {
+        let checks = definition.checks.iter();
+        changes.extend(checks.map(|check| self.add_check(check, Some(&definition.name))));
     }
 
     fn alter_options(
@@ -210,7 +264,29 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
             .collect(),
         unique: index.kind == IndexKind::Unique,
         comment: index.comment.clone(),
+        invisible: index.invisible,
     })
+}
+
+/// DROP CONSTRAINT: a CHECK or a unique key.
+fn drop_constraint(name: &str, table: &Table) -> Result<AlterChange> {
+    let name = name.to_owned();
+    if table.check_named(&name).is_some() {
+        return Ok(AlterChange::DropCheck { name });
+    }
+    if name.eq_ignore_ascii_case("PRIMARY") {
+        return Err(no_primary_key_change("DROP PRIMARY KEY"));
+    }
+    let is_unique = |index: &schema::model::Index| index.unique && index.name.eq_ignore_ascii_case(&name);
+    match table.public_indexes().any(is_unique) {
+        true => Ok(AlterChange::DropIndex { name }),
+        false => Err(no_constraint(&name)),
+    }
+}
+
+/// Error 3940.
+fn no_constraint(name: &str) -> Error {
+    Error::new(3940, format!("Constraint '{name}' does not exist."))
 }
 
 fn no_primary_key_change(what: &str) -> Error {

@@ -5,6 +5,7 @@ use schema::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
+use super::check::check_expressions;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
@@ -90,6 +91,7 @@ impl Binder<'_> {
             indexes: Vec::new(),
         };
         let (columns, indexes) = split(&create.elements);
+        let checks = self.checks(&name.name, &create.elements);
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
@@ -108,18 +110,21 @@ impl Binder<'_> {
         } else {
             options.auto_increment
         };
+        let definition = TableDefinition {
+            columns: builder.columns,
+            indexes: builder.indexes,
+            handle,
+            collation,
+            comment: options.comment.clone().unwrap_or_default(),
+            auto_increment_start: start.unwrap_or(1).max(1),
+            shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
+            pre_split_regions: options.pre_split_regions.unwrap_or(0),
+            checks: checks.iter().map(|(check, _)| check.clone()).collect(),
+        };
+        check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {
             name,
-            definition: TableDefinition {
-                columns: builder.columns,
-                indexes: builder.indexes,
-                handle,
-                collation,
-                comment: options.comment.clone().unwrap_or_default(),
-                auto_increment_start: start.unwrap_or(1).max(1),
-                shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
-                pre_split_regions: options.pre_split_regions.unwrap_or(0),
-            },
+            definition,
             if_not_exists: create.if_not_exists,
         })
     }
@@ -176,6 +181,7 @@ fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefini
         match element {
             TableElement::Column(column) => columns.push(column),
             TableElement::Index(index) => indexes.push(index),
+            TableElement::Check(_) => {}
         }
     }
     (columns, indexes)
@@ -202,6 +208,9 @@ impl TableBuilder {
                 errno::ER_MULTIPLE_PRI_KEY,
                 "Multiple primary key defined",
             ));
+        }
+        if primary && definition.invisible {
+            return Err(Error::new(3522, "A primary key index cannot be invisible"));
         }
         let mut parts = Vec::with_capacity(definition.parts.len());
         for part in &definition.parts {
@@ -230,6 +239,7 @@ impl TableBuilder {
             primary,
             comment: definition.comment.clone(),
             state: SchemaState::Public,
+            invisible: definition.invisible,
         });
         Ok(())
     }
@@ -242,6 +252,12 @@ impl TableBuilder {
         };
         for part in &self.indexes[position].parts {
             let column = &mut self.columns[part.column];
+            if column.is_virtual() {
+                return Err(Error::new(
+                    3106,
+                    "'Defining a virtual generated column as primary key' is not supported for generated columns.",
+                ));
+            }
             if column.default == schema::model::Default::Null {
                 return Err(Error::new(
                     errno::ER_INVALID_DEFAULT,
@@ -278,6 +294,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         }],
         comment: String::new(),
         hash: false,
+        invisible: false,
     };
     let mut indexes = Vec::new();
     if column.primary {

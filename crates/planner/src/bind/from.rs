@@ -169,7 +169,9 @@ impl Binder<'_> {
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         (self.env.check_database)(&database)?;
-        self.env.schema.require_table(&database, &name.name).cloned()
+        let table = self.env.schema.require_table(&database, &name.name)?;
+        super::stored::expressions(table)?;
+        Ok(Arc::clone(table))
     }
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {

@@ -9,6 +9,7 @@
 
 mod alter;
 mod block;
+mod check;
 mod collation;
 mod column;
 mod command;
@@ -31,6 +32,7 @@ mod result_column;
 mod row_compare;
 mod scope;
 mod select;
+mod stored;
 mod subquery;
 mod values;
 mod window;
@@ -51,7 +53,9 @@ use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
+pub use default_value::default_text;
 use result_column::result_column;
+pub use stored::{columns_of_check, expressions};
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///

@@ -156,7 +156,7 @@ impl Relation {
     /// The positions of the columns that `*` means.
     pub fn positions(&self) -> Vec<usize> {
         match &self.source {
-            RelationSource::Table { table, .. } => table.public_columns().collect(),
+            RelationSource::Table { table, .. } => table.visible_columns().collect(),
             RelationSource::Query(columns) => (0..columns.len()).collect(),
         }
     }
@@ -235,6 +235,9 @@ impl Relation {
 /// Whether a column of a table must be given a value by INSERT.
 pub fn has_no_default(table: &Table, offset: usize) -> bool {
     let column = &table.columns[offset];
+    if column.generated.is_some() {
+        return false;
+    }
     match column.default {
         Default::None => !column.nullable && !column.makes_ids(),
         Default::Dropped => true,

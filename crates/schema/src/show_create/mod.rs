@@ -4,6 +4,7 @@
 use functions::TimeZone;
 use types::{Collation, TypeKind, Value};
 
+use crate::expression::Check;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
@@ -48,6 +49,9 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .filter(|i| i.state == SchemaState::Public)
             .map(|i| format!("  {}", index(table, i, style))),
     );
+    let mut checks: Vec<&Check> = table.checks.iter().collect();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    lines.extend(checks.into_iter().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         style.identifier(&table.name),
@@ -122,6 +126,13 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
     if column.ty.is_string() && !column.ty.is_binary() {
         text.push_str(&collation_clauses(table, column));
     }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        text.push_str(&format!(
+            " GENERATED ALWAYS AS ({}) {kind}",
+            generated.expression.text
+        ));
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     } else if column.ty.kind == TypeKind::Timestamp {
@@ -144,10 +155,23 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         let shards = random.shard_bits;
         text.push_str(&format!(" /*T![auto_rand] AUTO_RANDOM({shards}{range}) */"));
     }
+    if column.invisible {
+        text.push_str(" /*!80023 INVISIBLE */");
+    }
     if !column.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&column.comment)));
     }
     text
+}
+
+fn check(check: &Check, style: &Style) -> String {
+    let enforced = if check.enforced {
+        ""
+    } else {
+        " /*!80016 NOT ENFORCED */"
+    };
+    let (name, text) = (style.identifier(&check.name), &check.expression.text);
+    format!("CONSTRAINT {name} CHECK ({text}){enforced}")
 }
 
 fn collation_clauses(table: &Table, column: &Column) -> String {
@@ -174,8 +198,9 @@ fn now(column: &Column) -> String {
 fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
-        Default::NowExpression(fsp) => Some(format!("({})", crate::default_value::now_call(*fsp))),
+        Default::Expression(expression) => Some(format!("({})", expression.text)),
         Default::Literal(text) => Some(literal(column, text, time_zone)),
+        _ if column.generated.is_some() => None,
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())
         }
@@ -232,6 +257,9 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
     if !index.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
+    }
+    if index.invisible {
+        text.push_str(" /*!80000 INVISIBLE */");
     }
     text
 }

@@ -20,6 +20,22 @@ pub struct CreateTable {
 pub enum TableElement {
     Column(ColumnDefinition),
     Index(IndexDefinition),
+    Check(CheckDefinition),
+}
+
+/// `[CONSTRAINT name] CHECK (condition) [[NOT] ENFORCED]`
+#[derive(Debug, Clone)]
+pub struct CheckDefinition {
+    pub name: Option<String>,
+    pub condition: Expr,
+    pub enforced: bool,
+}
+
+/// `[GENERATED ALWAYS] AS (value) [VIRTUAL | STORED]`
+#[derive(Debug, Clone)]
+pub struct GeneratedClause {
+    pub value: Expr,
+    pub stored: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -36,6 +52,10 @@ pub struct ColumnDefinition {
     pub primary: bool,
     pub unique: bool,
     pub comment: Option<String>,
+    pub generated: Option<GeneratedClause>,
+    /// CHECK constraints that stand behind the column.
+    pub checks: Vec<CheckDefinition>,
+    pub invisible: bool,
 }
 
 /// `AUTO_RANDOM[(shard bits[, range bits])]`, TiDB's.
@@ -51,8 +71,8 @@ pub enum DefaultClause {
     Literal(Expr),
     /// `CURRENT_TIMESTAMP(n)`, `NOW(n)` ...
     Now(u8),
-    /// The same in parentheses: an expression.
-    NowExpression(u8),
+    /// `(value)`
+    Expression(Expr),
 }
 
 /// A column's type: MySQL's name for it, and everything that may follow.
@@ -114,6 +134,7 @@ pub struct IndexDefinition {
     pub comment: String,
     /// `USING HASH`. InnoDB makes a BTREE instead.
     pub hash: bool,
+    pub invisible: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +183,27 @@ pub enum AlterItem {
     RenameColumn(String, String),
     RenameTable(ObjectName),
     SetDefault(String, Option<DefaultClause>),
+    /// `ALTER COLUMN name SET VISIBLE | INVISIBLE`
+    SetColumnVisibility {
+        column: String,
+        invisible: bool,
+    },
+    /// `ALTER INDEX name VISIBLE | INVISIBLE`
+    SetIndexVisibility {
+        index: String,
+        invisible: bool,
+    },
+    AddCheck(CheckDefinition),
+    /// `DROP CHECK name`
+    DropCheck(String),
+    /// `DROP CONSTRAINT name`: a constraint of any kind.
+    DropConstraint(String),
+    /// `ALTER CHECK | CONSTRAINT name [NOT] ENFORCED`
+    AlterCheck {
+        name: String,
+        enforced: bool,
+        of_any_kind: bool,
+    },
     Options(TableOptions),
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),

@@ -53,10 +53,10 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, template, txn.start_ts(), ctx),
+        rows: RowMaker::new(plan, template, txn.start_ts(), ctx)?,
         on_duplicate: match (&plan.mode, &layout.touched) {
             (InsertMode::Update(assignments), Some(touched)) => {
-                Some(OnDuplicate::new(plan, assignments, touched))
+                Some(OnDuplicate::new(plan, assignments, touched)?)
             }
             _ => None,
         },
@@ -92,7 +92,7 @@ impl InsertLayout {
     fn of(plan: &InsertPlan) -> Result<Self> {
         let codec = TableCodec::of(&plan.table)?;
         let touched = match &plan.mode {
-            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)),
+            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)?),
             InsertMode::Insert | InsertMode::Replace => None,
         };
         Ok(Self {
@@ -200,7 +200,13 @@ impl Insert<'_> {
     /// warnings before those of later rows.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let NewRows { rows, failed, warned } = new;
+        let NewRows {
+            rows,
+            refused,
+            failed,
+            warned,
+        } = new;
+        self.result.records += refused;
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
         let images = self.images(&rows, writer)?;
         match self.plan.mode {

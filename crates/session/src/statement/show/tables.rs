@@ -221,7 +221,7 @@ fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
             text("BTREE"),
             text(""),
             text(&index.comment),
-            text("YES"),
+            text(if index.invisible { "NO" } else { "YES" }),
             Value::Null,
         ]);
     }

@@ -69,7 +69,7 @@ EXPRESSION longtext bin NULL
                 text("BTREE"),
                 text(""),
                 text(&index.comment),
-                text("YES"),
+                text(if index.invisible { "NO" } else { "YES" }),
                 Value::Null,
             ])
         })
