@@ -19,6 +19,9 @@ pub(crate) fn altered(
     ctx: &DdlContext,
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
+    schema
+        .require_database(&base.database)?
+        .check_constraint_names(&altered.table)?;
     check_sequence_fits(cluster, base, &altered)?;
     if let Some(to) = &altered.rename
         && (&to.database, &to.name) != (&base.database, &base.name)

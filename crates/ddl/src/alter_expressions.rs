@@ -39,6 +39,7 @@ pub(crate) fn apply(
     add_checks(changes, altered)?;
     planner::expressions(&altered.table)?;
     check_column_checks(changes, &altered.table)?;
+    altered.table.sort_checks();
     fill_new_columns(base, altered, ctx)
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Altered {
     pub only_if_empty: Option<Error>,
     /// Whether the new definition would read values of older snapshots wrongly.
     pub forgets_past: bool,
+    /// New indexes cannot be built while other statements use the table.
+    pub closed: bool,
     pub rename: Option<TableName>,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
@@ -65,6 +67,7 @@ struct Draft<'a> {
     row_checks: Vec<(usize, RowCheck)>,
     only_if_empty: Option<Error>,
     forgets_past: bool,
+    closed: bool,
 }
 
 /// Computes the result of an ALTER TABLE.
@@ -175,6 +178,7 @@ impl<'a> Draft<'a> {
             row_checks: Vec::new(),
             only_if_empty: None,
             forgets_past: false,
+            closed: false,
         }
     }
 
@@ -275,9 +279,14 @@ impl<'a> Draft<'a> {
         };
         modify::check_auto_random(self.base, before, &new)?;
         if old.generated != new.generated {
-            if let Some(refused) = modify::regenerated(old, &new, indexed)? {
+            if let Some(refused) = modify::regenerated(old, &new)? {
                 self.only_if_empty = Some(refused);
                 self.forgets_past = true;
+            }
+        }
+        if new.is_virtual() {
+            if indexed && (&old.generated, &old.ty) != (&new.generated, &new.ty) {
+                self.rebuild_indexes(new.id);
             }
             self.columns[at].column = new;
             return Ok(());
@@ -303,6 +312,18 @@ impl<'a> Draft<'a> {
         }
         self.columns[at].column = new;
         Ok(())
+    }
+
+    /// The indexes of a column become new ones, which are built while no other statement uses the table: their
+    /// entries would be wrong for the column as it was.
+    fn rebuild_indexes(&mut self, column: i64) {
+        for index in &mut self.indexes {
+            if index.parts.iter().any(|(id, _)| *id == column) {
+                self.max_index_id += 1;
+                index.index.id = self.max_index_id;
+            }
+        }
+        self.closed = true;
     }
 
     /// Adds columns, and moves those for which MODIFY has a position, from left to right.
@@ -542,6 +563,7 @@ impl<'a> Draft<'a> {
             new_checks: Vec::new(),
             only_if_empty: self.only_if_empty,
             forgets_past: self.forgets_past,
+            closed: self.closed,
             rename: None,
             auto_increment: None,
             auto_random_base: None,

@@ -110,5 +110,6 @@ pub(crate) fn put_target(
         rename_within(change, &mut table, to)?;
     }
     change.discard(index_ranges(table.id, dropped_indexes))?;
+    change.database(&table.database)?.check_constraint_names(&table)?;
     change.put_table(table)
 }

@@ -46,26 +46,23 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Ve
 }
 
 /// MODIFY and CHANGE of what a column is generated from: the error if the table has a row, because stored values
-/// or index entries would have to be computed anew.
+/// would have to be computed anew.
 ///
 /// # Errors
 /// 3106 for a change between a virtual column and one that is stored.
-pub(crate) fn regenerated(old: &Column, new: &Column, indexed: bool) -> Result<Option<Error>> {
+pub(crate) fn regenerated(old: &Column, new: &Column) -> Result<Option<Error>> {
     if old.is_virtual() != new.is_virtual() {
         return Err(Error::new(
             3106,
             "'Changing the STORED status' is not supported for generated columns.",
         ));
     }
-    if new.generated.is_none() || (new.is_virtual() && !indexed) {
+    if new.generated.is_none() || new.is_virtual() {
         return Ok(None);
     }
     Ok(Some(Error::not_supported(
         format!("MODIFY COLUMN `{}` to another expression", old.name),
-        match new.is_virtual() {
-            true => "drop its indexes, change the column, and create them anew",
-            false => INSTEAD,
-        },
+        INSTEAD,
     )))
 }
 

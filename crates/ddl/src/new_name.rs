@@ -31,7 +31,6 @@ pub(crate) fn rename_within(change: &mut Change<'_>, table: &mut Table, to: &Tab
     change.detach_table(table)?;
     table.database.clone_from(&to.database);
     table.rename(&to.name);
-    change.database(&to.database)?.check_constraint_names(table)?;
     Ok(())
 }
 

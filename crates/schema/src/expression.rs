@@ -80,6 +80,12 @@ impl Table {
             }
         }
         name.clone_into(&mut self.name);
+        self.sort_checks();
+    }
+
+    /// Puts CHECK constraints into MySQL's order, in which they are shown and evaluated.
+    pub fn sort_checks(&mut self) {
+        self.checks.sort_by_key(|check| check.name.to_lowercase());
     }
 
     pub fn check_named(&self, name: &str) -> Option<usize> {

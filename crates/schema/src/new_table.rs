@@ -55,6 +55,7 @@ pub fn new_table(
         // The rows' keys are the primary key; it has no index of its own.
         table.indexes.retain(|i| !i.primary);
     }
+    table.sort_checks();
     indexes::normalize(&mut table)?;
     for (id, index) in (1..).zip(&mut table.indexes) {
         index.id = id;

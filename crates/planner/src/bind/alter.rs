@@ -3,12 +3,11 @@
 use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use schema::model::Table;
 use schema::sharded_id;
-use types::{Collation, Error, Result, TypeKind, errno};
+use types::{Collation, Error, Result, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
-use super::default_value::no_default_of_blob;
 use super::definition::{inline_indexes, is_whole};
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
@@ -164,11 +163,6 @@ impl Binder<'_> {
         let definition = &table.columns[offset];
         if clause.is_some() && definition.generated.is_some() {
             return Err(wrong_usage_of_generated("DEFAULT"));
-        }
-        if matches!(clause, Some(DefaultClause::Expression(_)))
-            && (definition.ty.is_blob_or_text() || definition.ty.kind == TypeKind::Json)
-        {
-            return Err(no_default_of_blob(column));
         }
         if clause.is_some() && definition.auto_increment {
             return Err(Error::new(

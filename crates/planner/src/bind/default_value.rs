@@ -13,7 +13,7 @@ use syntax::ast::{DefaultClause, Expr as AstExpr};
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
 /// Error 1101.
-pub fn no_default_of_blob(column: &str) -> Error {
+fn no_default_of_blob(column: &str) -> Error {
     Error::new(
         errno::ER_BLOB_CANT_HAVE_DEFAULT,
         format!("BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value"),

@@ -203,14 +203,14 @@ impl TableBuilder {
 
     fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
         let primary = definition.kind == IndexKind::Primary;
+        if primary && definition.invisible {
+            return Err(Error::new(3522, "A primary key index cannot be invisible"));
+        }
         if primary && self.indexes.iter().any(|index| index.primary) {
             return Err(Error::new(
                 errno::ER_MULTIPLE_PRI_KEY,
                 "Multiple primary key defined",
             ));
-        }
-        if primary && definition.invisible {
-            return Err(Error::new(3522, "A primary key index cannot be invisible"));
         }
         let mut parts = Vec::with_capacity(definition.parts.len());
         for part in &definition.parts {

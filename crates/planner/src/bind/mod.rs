@@ -115,6 +115,8 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
+    /// An expression of a definition is being bound, which may have no subqueries.
+    pub in_definition: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
     /// The ids of the tables that the statement writes to.
@@ -139,6 +141,7 @@ impl<'a> Binder<'a> {
             types: env.type_env(),
             cacheable: Cell::new(true),
             assigns: false,
+            in_definition: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
             query_depth: Cell::new(0),

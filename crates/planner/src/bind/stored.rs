@@ -56,6 +56,22 @@ const REFUSED: &[&str] = &[
     "values",
 ];
 
+/// Functions whose result is true or false, though its type is a wider integer.
+const BOOLEAN: &[&str] = &[
+    "json_valid",
+    "json_contains",
+    "json_contains_path",
+    "json_overlaps",
+    "json_schema_valid",
+    "member of",
+    "regexp_like",
+    "is_uuid",
+    "is_ipv4",
+    "is_ipv6",
+    "is_ipv4_compat",
+    "is_ipv4_mapped",
+];
+
 /// What an expression is for, which decides what it can refer to and how errors name it.
 #[derive(Debug, Clone, Copy)]
 enum Owner<'a> {
@@ -92,7 +108,7 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
         }
     }
     for check in &table.checks {
-        let condition = bind_check(table, check, None)?;
+        let condition = bind_check(table, check)?;
         if check.enforced {
             bound.checks.push(BoundCheck {
                 name: check.name.clone(),
@@ -152,13 +168,22 @@ fn calls_any(expr: &Expr, names: &[&str]) -> bool {
     calls
 }
 
-fn bind_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Expr> {
+fn bind_check(table: &Table, check: &Check) -> Result<Expr> {
     let name = &check.name;
-    let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;
-    if condition.ty() != SqlType::BOOL {
+    let condition = bind_one(table, &check.expression, Owner::Check { name, column: None })?;
+    if !is_boolean(&condition) {
         return Err(not_boolean(name));
     }
     Ok(condition)
+}
+
+/// Whether MySQL counts an expression among those that are true or false.
+fn is_boolean(expr: &Expr) -> bool {
+    expr.ty() == SqlType::BOOL || calls_any_at_top(expr, BOOLEAN)
+}
+
+fn calls_any_at_top(expr: &Expr, names: &[&str]) -> bool {
+    matches!(expr, Expr::Call { function, .. } if names.contains(&function.name()))
 }
 
 /// The columns that a CHECK constraint refers to. `column`: the one that it stands behind, if it does.
@@ -166,12 +191,14 @@ fn bind_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Exp
 /// # Errors
 /// As [`expressions`]; 3813 if it refers to another column than `column`.
 pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Vec<usize>> {
+    let name = &check.name;
+    let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;
     let mut columns = Vec::new();
-    add_columns(&bind_check(table, check, column)?, &mut columns);
-    if column.is_some() && columns.is_empty() {
-        return Err(refers_to_other(&check.name));
+    add_columns(&condition, &mut columns);
+    match column.is_some() && columns.is_empty() {
+        true => Err(refers_to_other(name)),
+        false => Ok(columns),
     }
-    Ok(columns)
 }
 
 fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
@@ -200,7 +227,8 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,
     };
-    let binder = Binder::new(&env);
+    let mut binder = Binder::new(&env);
+    binder.in_definition = true;
     let bound = binder.scalar(&parsed, &Context::of(&names));
     let bound = bound.map_err(|error| names.explained(error))?;
     names.check_calls(&bound)?;
@@ -410,9 +438,6 @@ impl TableNames<'_> {
                 let name = error.message.rsplit_once('.').map_or("", |(_, rest)| rest);
                 let name = name.split(' ').next().unwrap_or_default();
                 self.calls_refused(Some(&format!("`{name}`")))
-            }
-            errno::ER_NOT_SUPPORTED_YET if error.message.contains("subqueries here") => {
-                self.calls_refused(None)
             }
             _ => error,
         }

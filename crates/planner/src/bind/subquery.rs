@@ -88,7 +88,6 @@ impl ApplyKind {
 impl Binder<'_> {
     fn subquery(&self, query: &Query, context: &Context<'_>) -> Result<BoundQuery> {
         if context.subqueries.is_none() {
-            // `stored` looks for this text.
             return Err(Error::not_supported(
                 "subqueries here",
                 "run the inner query first",

@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use functions::{EvalContext, Expr, Row, Strictness, TimeZone};
 use types::{Error, Result, SqlMode, SqlType, Value};
 
+use super::defaults::stored_default;
 use super::row::TableLayout;
 use super::stored::column;
 use crate::bound::add_columns;
+use crate::default_value::implicit;
 use crate::model::Table;
 
 /// Makes selected columns of rows, some of which are virtual.
@@ -28,6 +30,8 @@ struct ComputedColumn {
     name: String,
     ty: SqlType,
     value: Expr,
+    /// What a NOT NULL column has in place of NULL.
+    implicit: Option<Value>,
 }
 
 impl Computed {
@@ -54,6 +58,10 @@ impl Computed {
                 name: column.name.clone(),
                 ty: column.ty,
                 value: generated.value.clone(),
+                implicit: match column.nullable {
+                    true => None,
+                    false => Some(stored_default(column, &implicit(&column.ty))?),
+                },
             });
         }
         columns.reverse();
@@ -74,7 +82,10 @@ impl Computed {
             let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), &context)?;
             let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, &context)?;
             if let Some(cell) = row.get_mut(column.offset) {
-                *cell = made;
+                *cell = match &column.implicit {
+                    Some(implicit) if made.is_null() => implicit.clone(),
+                    _ => made,
+                };
             }
         }
         for &(position, offset) in &self.selected {

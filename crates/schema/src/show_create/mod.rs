@@ -49,9 +49,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .filter(|i| i.state == SchemaState::Public)
             .map(|i| format!("  {}", index(table, i, style))),
     );
-    let mut checks: Vec<&Check> = table.checks.iter().collect();
-    checks.sort_by_key(|check| check.name.to_lowercase());
-    lines.extend(checks.into_iter().map(|c| format!("  {}", check(c, style))));
+    lines.extend(table.checks.iter().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         style.identifier(&table.name),

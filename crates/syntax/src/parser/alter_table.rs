@@ -4,7 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{
-    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, Statement, TableElement, TableOptions,
+    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, Statement, TableElement, TableOptions,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -226,7 +226,11 @@ impl Parser<'_> {
             });
         }
         self.expect(Kw::DEFAULT)?;
-        let default = self.default_clause()?;
+        // Unlike in a column's definition, a literal in parentheses is a literal.
+        let default = match self.default_clause()? {
+            DefaultClause::Expression(literal) if literal.is_literal() => DefaultClause::Literal(literal),
+            other => other,
+        };
         Ok(AlterItem::SetDefault(name, Some(default)))
     }
 

@@ -200,13 +200,7 @@ impl Insert<'_> {
     /// warnings before those of later rows.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let NewRows {
-            rows,
-            refused,
-            failed,
-            warned,
-        } = new;
-        self.result.records += refused;
+        let NewRows { rows, failed, warned } = new;
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
         let images = self.images(&rows, writer)?;
         match self.plan.mode {

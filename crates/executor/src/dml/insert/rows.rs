@@ -29,8 +29,6 @@ pub(super) struct NewRow {
 /// Rows in the order of the statement.
 pub(super) struct NewRows {
     pub rows: Vec<NewRow>,
-    /// How many rows violate CHECK constraints, and are left out for IGNORE.
-    pub refused: u64,
     /// The error of the row after them.
     pub failed: Option<Error>,
     /// How many warnings there were before the first was made.
@@ -38,23 +36,15 @@ pub(super) struct NewRows {
 }
 
 impl NewRows {
-    /// The rows before the first failure.
+    /// The rows before the first failure, without those that IGNORE leaves out.
     fn of(made: impl Iterator<Item = Result<Option<NewRow>>>, eval: &EvalContext) -> Self {
         let warned = eval.warnings.count();
-        let (mut failed, mut refused) = (None, 0);
+        let mut failed = None;
         let rows = made
             .map_while(|row| row.map_err(|error| failed = Some(error)).ok())
-            .filter_map(|row| {
-                refused += u64::from(row.is_none());
-                row
-            })
+            .flatten()
             .collect();
-        Self {
-            rows,
-            refused,
-            failed,
-            warned,
-        }
+        Self { rows, failed, warned }
     }
 }
 
