@@ -127,6 +127,15 @@ fn check_dependencies(base: &Table, table: &mut Table) -> Result<()> {
         for generated in &expressions.generated {
             let owner = &base.columns[generated.column];
             let stays = after(owner.id).is_some_and(|after| after.generated == owner.generated);
+            if stays && owner.hidden && reads(&generated.value, offset) {
+                return Err(Error::new(
+                    3837,
+                    format!(
+                        "Column '{}' has a functional index dependency and cannot be dropped or renamed.",
+                        column.name
+                    ),
+                ));
+            }
             if stays && reads(&generated.value, offset) {
                 return Err(Error::new(
                     3108,

@@ -88,6 +88,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
     draft.add_indexes(changes)?;
+    draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
     for change in changes {
@@ -185,6 +186,9 @@ impl<'a> Draft<'a> {
     /// The current position of a column, by its name before the change.
     fn find_before(&self, name: &str) -> Option<usize> {
         let before = self.base.column_offset(name)?;
+        if self.base.columns[before].hidden {
+            return None;
+        }
         self.columns.iter().position(|c| c.before == Some(before))
     }
 
@@ -507,6 +511,13 @@ impl<'a> Draft<'a> {
             descending: part.descending,
         };
         Ok((self.columns[at].column.id, made))
+    }
+
+    /// Removes the hidden columns of dropped indexes.
+    fn drop_unused_expressions(&mut self) {
+        let indexes = &self.indexes;
+        let is_part = |id: i64| indexes.iter().flat_map(|i| &i.parts).any(|(part, _)| *part == id);
+        self.columns.retain(|c| !c.column.hidden || is_part(c.column.id));
     }
 
     fn finish(self) -> Result<Altered> {

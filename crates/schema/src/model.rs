@@ -152,6 +152,9 @@ pub struct Column {
     /// `INVISIBLE`: `*` and an INSERT without a list of columns leave it out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub invisible: bool,
+    /// The expression of an index: a generated column that no statement can name.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -176,6 +179,7 @@ impl Column {
             original_default: None,
             generated: None,
             invisible: false,
+            hidden: false,
         }
     }
 
@@ -360,7 +364,8 @@ impl Table {
 
     /// Offsets of the columns that statements can name.
     pub fn public_columns(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.columns.len()).filter(|&i| self.columns[i].state == SchemaState::Public)
+        (0..self.columns.len())
+            .filter(|&i| self.columns[i].state == SchemaState::Public && !self.columns[i].hidden)
     }
 
     /// Offsets of the columns a `SELECT *` sees.

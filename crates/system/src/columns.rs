@@ -40,6 +40,12 @@ pub fn escaped(expression: &str) -> String {
     expression.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
+/// The expression of an index that has the column as a part, if it is one.
+pub fn index_expression(column: &Column) -> Option<String> {
+    let generated = column.generated.as_ref().filter(|_| column.hidden)?;
+    Some(escaped(&generated.expression.text))
+}
+
 /// EXTRA.
 pub fn extra(column: &Column) -> String {
     let now = match column.ty.decimals {

@@ -75,7 +75,8 @@ impl Binder<'_> {
             }
             AlterItem::AddIndex(index) => {
                 self.note_hash(index);
-                changes.push(add_index(index, Some(table))?);
+                let index = self.add_hidden_columns(table, index, changes)?;
+                changes.push(add_index(&index, Some(table))?);
             }
             AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
             AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),

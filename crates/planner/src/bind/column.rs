@@ -66,6 +66,7 @@ impl Binder<'_> {
             original_default: None,
             generated,
             invisible: definition.invisible,
+            hidden: false,
         })
     }
 

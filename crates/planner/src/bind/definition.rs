@@ -1,7 +1,7 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::model::{Handle, Index, IndexPart, SchemaState};
+use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
@@ -100,7 +100,9 @@ impl Binder<'_> {
         }
         for definition in indexes {
             self.note_hash(definition);
-            builder.index(definition)?;
+            let mut definition = definition.clone();
+            self.index_expressions(&name, &mut builder, &mut definition)?;
+            builder.index(&definition)?;
         }
         let (builder, handle) = builder.finish()?;
         let options = &create.options;
@@ -127,6 +129,24 @@ impl Binder<'_> {
             definition,
             if_not_exists: create.if_not_exists,
         })
+    }
+
+    /// Adds the hidden columns of an index's expressions.
+    fn index_expressions(
+        &self,
+        name: &TableName,
+        builder: &mut TableBuilder,
+        index: &mut IndexDefinition,
+    ) -> Result<()> {
+        if index.parts.iter().all(|part| part.expression.is_none()) {
+            return Ok(());
+        }
+        let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
+        let indexes = &builder.indexes;
+        let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
+        let columns = self.hidden_columns(&table, index, &is_taken)?;
+        builder.columns.extend(columns);
+        Ok(())
     }
 
     fn database_collation(&self, options: &DatabaseOptions) -> Result<Option<Collation>> {
@@ -288,6 +308,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         name: None,
         parts: vec![syntax::ast::IndexPart {
             column: column.name.clone(),
+            expression: None,
             prefix: None,
             descending: false,
             ordered: false,

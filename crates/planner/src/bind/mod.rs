@@ -20,6 +20,7 @@ mod expr;
 mod filter;
 mod from;
 mod full_group_by;
+mod functional_index;
 pub(crate) mod grouping;
 mod insert;
 mod limit;

@@ -133,7 +133,8 @@ impl Relation {
         match &self.source {
             RelationSource::Table { table, .. } => {
                 let offset = table.column_offset(&name.column)?;
-                (table.columns[offset].state == SchemaState::Public).then_some(offset)
+                (table.columns[offset].state == SchemaState::Public && !table.columns[offset].hidden)
+                    .then_some(offset)
             }
             RelationSource::Query(columns) => columns
                 .iter()

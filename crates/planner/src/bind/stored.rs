@@ -79,6 +79,8 @@ enum Owner<'a> {
     Default(usize),
     /// The column at an offset is generated.
     Generated(usize),
+    /// An index on the expression.
+    Index(&'a str),
     /// A CHECK by its name. One that stands behind a column can refer to that column only.
     Check { name: &'a str, column: Option<usize> },
 }
@@ -235,6 +237,14 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     Ok(bound)
 }
 
+/// The expression of a new index, by the index's name.
+///
+/// # Errors
+/// As [`expressions`].
+pub fn bind_index_expression(table: &Table, stored: &StoredExpression, index: &str) -> Result<Expr> {
+    bind_one(table, stored, Owner::Index(index))
+}
+
 impl Binder<'_> {
     /// An expression as a definition stores it.
     pub fn stored_expression(&self, expr: &ast::Expr) -> StoredExpression {
@@ -298,6 +308,10 @@ impl TableNames<'_> {
     fn check_reference(&self, offset: usize, column: &Column) -> Result<()> {
         let generated = column.generated.is_some();
         match self.owner {
+            Owner::Index(index) if column.auto_increment => Err(Error::new(
+                3754,
+                format!("Functional index '{index}' cannot refer to an auto-increment column."),
+            )),
             Owner::Generated(_) if column.auto_increment => Err(Error::new(
                 3109,
                 format!(
@@ -343,7 +357,7 @@ impl TableNames<'_> {
     fn owner_name(&self) -> &str {
         match self.owner {
             Owner::Default(at) | Owner::Generated(at) => self.column_name(at),
-            Owner::Check { name, .. } => name,
+            Owner::Index(name) | Owner::Check { name, .. } => name,
         }
     }
 
@@ -362,6 +376,7 @@ impl TableNames<'_> {
             }
             Owner::Default(_) => "default value expression".to_owned(),
             Owner::Generated(_) => "generated column function".to_owned(),
+            Owner::Index(_) => "functional index".to_owned(),
             Owner::Check { name, .. } => format!("check constraint {name} expression"),
         };
         Error::new(
@@ -376,6 +391,10 @@ impl TableNames<'_> {
             Owner::Default(_) => Error::new(
                 3771,
                 format!("Default value expression of column '{name}' cannot refer to a row value."),
+            ),
+            Owner::Index(_) => Error::new(
+                3800,
+                format!("Expression of functional index '{name}' cannot refer to a row value."),
             ),
             Owner::Generated(_) => Error::new(
                 3764,
@@ -392,7 +411,7 @@ impl TableNames<'_> {
     fn refers_to_variable(&self) -> Error {
         let name = self.owner_name();
         match self.owner {
-            Owner::Default(_) | Owner::Generated(_) => Error::new(
+            Owner::Default(_) | Owner::Generated(_) | Owner::Index(_) => Error::new(
                 3772,
                 format!("Default value expression of column '{name}' cannot refer user or system variables."),
             ),
@@ -414,6 +433,12 @@ impl TableNames<'_> {
                 3769,
                 format!("Default value expression of column '{owner}' contains a disallowed function"),
             ),
+            Owner::Index(_) => {
+                return Error::new(
+                    3758,
+                    format!("Expression of functional index '{owner}' contains a disallowed function."),
+                );
+            }
             Owner::Generated(_) => (
                 3763,
                 3102,
@@ -450,8 +475,8 @@ impl TableNames<'_> {
                 return;
             };
             let name = function.name();
-            let changes =
-                CHANGING.contains(&name) || (name == "sysdate" && matches!(self.owner, Owner::Generated(_)));
+            let changes = CHANGING.contains(&name)
+                || (name == "sysdate" && matches!(self.owner, Owner::Generated(_) | Owner::Index(_)));
             let error = if name.starts_with('@') {
                 self.refers_to_variable()
             } else if REFUSED.contains(&name) || (changes && !matches!(self.owner, Owner::Default(_))) {

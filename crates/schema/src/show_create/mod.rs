@@ -269,7 +269,7 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
             let name = table
                 .columns
                 .get(part.column)
-                .map_or_else(String::new, |c| style.identifier(&c.name));
+                .map_or_else(String::new, |c| part_name(c, style));
             let prefix = part
                 .prefix
                 .map_or_else(String::new, |length| format!("({length})"));
@@ -278,6 +278,14 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
         })
         .collect();
     parts.join(",")
+}
+
+/// The column of an index's part, or its expression.
+fn part_name(column: &Column, style: &Style) -> String {
+    match &column.generated {
+        Some(generated) if column.hidden => format!("({})", generated.expression.text),
+        _ => style.identifier(&column.name),
+    }
 }
 
 /// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.

@@ -147,6 +147,8 @@ pub enum IndexKind {
 #[derive(Debug, Clone)]
 pub struct IndexPart {
     pub column: String,
+    /// `(expression)` in the place of a column, which then has no name.
+    pub expression: Option<Expr>,
     pub prefix: Option<u32>,
     pub descending: bool,
     /// ASC or DESC was written.

@@ -4,7 +4,8 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{
-    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, Statement, TableElement, TableOptions,
+    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, Statement, TableElement,
+    TableOptions,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;

@@ -227,7 +227,15 @@ impl Parser<'_> {
 
     fn index_part(&mut self) -> Result<IndexPart> {
         if self.kind() == Kind::LeftParen {
-            return Err(Error::not_supported("indexes on expressions", "index a column"));
+            let expression = self.parenthesized()?;
+            let order = self.eat_any(&[Kw::ASC, Kw::DESC]);
+            return Ok(IndexPart {
+                column: String::new(),
+                expression: Some(expression),
+                prefix: None,
+                descending: order == Some(Kw::DESC),
+                ordered: order.is_some(),
+            });
         }
         let column = self.name()?;
         let mut prefix = None;
@@ -245,6 +253,7 @@ impl Parser<'_> {
         let order = self.eat_any(&[Kw::ASC, Kw::DESC]);
         Ok(IndexPart {
             column,
+            expression: None,
             prefix,
             descending: order == Some(Kw::DESC),
             ordered: order.is_some(),

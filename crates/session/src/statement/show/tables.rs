@@ -212,7 +212,11 @@ fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
             Value::Int(i64::from(!index.unique)),
             text(&index.name),
             Value::UInt(position as u64 + 1),
-            text(&column.name),
+            if column.hidden {
+                Value::Null
+            } else {
+                text(&column.name)
+            },
             text(if part.descending { "D" } else { "A" }),
             Value::Int(i64::try_from(cardinality).unwrap_or(i64::MAX)),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
@@ -222,7 +226,7 @@ fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
             text(""),
             text(&index.comment),
             text(if index.invisible { "NO" } else { "YES" }),
-            Value::Null,
+            columns::index_expression(column).map_or(Value::Null, |expression| text(&expression)),
         ]);
     }
 }
