@@ -72,6 +72,24 @@ impl<'p> Computed<'p> {
         columns
     }
 
+    /// Computes the generated columns that the default of a column reads, which are not known otherwise before
+    /// all defaults are.
+    pub fn generate_for_default(
+        &self,
+        column: usize,
+        row: &mut Row,
+        row_number: u64,
+        eval: &EvalContext,
+    ) -> Result<()> {
+        let all = self.table.expressions()?;
+        let default = all.and_then(|all| all.default_of(column));
+        let generated: Vec<usize> = self.generated.iter().map(|generated| generated.column).collect();
+        match default.is_some_and(|default| reads_any(default, &generated)) {
+            true => self.generate(row, row_number, NullRule::of(eval), eval),
+            false => Ok(()),
+        }
+    }
+
     /// Computes the generated columns of a row.
     pub fn generate(
         &self,

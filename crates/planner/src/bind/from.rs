@@ -456,7 +456,7 @@ impl Scope {
             pairs => {
                 let none = Vec::new();
                 let pairs = pairs.unwrap_or(&none);
-                let (all_of_left, right_all) = (self.all(), right.all());
+                let (all_of_left, right_all) = (self.named(), right.named());
                 let left_rest = all_of_left
                     .iter()
                     .copied()

@@ -5,7 +5,7 @@ use schema::definition::AlterChange;
 use schema::expression::{Generated, StoredExpression};
 use schema::model::{Column, Table};
 use syntax::ast::{self, IndexDefinition, IndexKind};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::stored::bind_index_expression;
@@ -125,7 +125,7 @@ fn column_type(ty: SqlType) -> Result<SqlType> {
     let is_long = u64::from(ty.length) * u64::from(ty.collation.charset().max_bytes_per_char());
     match ty.kind {
         TypeKind::Json => Err(Error::new(
-            3753,
+            errno::ER_FUNCTIONAL_INDEX_ON_JSON_OR_GEOMETRY_FUNCTION,
             "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.",
         )),
         _ if ty.is_blob_or_text() || (ty.is_string() && is_long > VARCHAR_BYTES_MAX) => Err(Error::new(

@@ -16,6 +16,8 @@ pub struct CreateTable {
     pub options: TableOptions,
 }
 
+// There are few of them, and nearly all are columns.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum TableElement {
     Column(ColumnDefinition),

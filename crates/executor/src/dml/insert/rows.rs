@@ -297,6 +297,9 @@ impl<'p> RowMaker<'p> {
     /// and is ignored.
     fn complete(&self, row: &mut Row) -> Result<bool> {
         for &column in &self.template.computed {
+            if let Some(computed) = &self.computed {
+                computed.generate_for_default(column, row, self.row_number, self.ctx.eval)?;
+            }
             let value = self.default_of(column, row)?;
             if let Some(cell) = row.get_mut(column) {
                 *cell = value;
