@@ -282,11 +282,11 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
-        if old.generated != new.generated {
-            if let Some(refused) = modify::regenerated(old, &new)? {
-                self.only_if_empty = Some(refused);
-                self.forgets_past = true;
-            }
+        if old.generated != new.generated
+            && let Some(refused) = modify::regenerated(old, &new)?
+        {
+            self.only_if_empty = Some(refused);
+            self.forgets_past = true;
         }
         if new.is_virtual() {
             if indexed && (&old.generated, &old.ty) != (&new.generated, &new.ty) {
