@@ -101,6 +101,10 @@ impl Binder<'_> {
         if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
             return Err(no_default_of_blob(name));
         }
+        // The default of an ENUM or SET is a text, never a number.
+        if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
+            return Err(invalid());
+        }
         let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
         let bound = if ty.is_numeric() {
             super::literal::as_number(literal, bound)
@@ -183,6 +187,9 @@ pub fn default_text(value: Value, ty: SqlType, time_zone: functions::TimeZone) -
         (TypeKind::Timestamp, Value::UInt(packed)) => Value::UInt(time_zone.local_to_utc(packed)?),
         (_, value) => value,
     };
+    if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, &value) {
+        return Some(format!("b'{bits:b}'"));
+    }
     let shown = match ty.kind {
         TypeKind::Float => SqlType::DOUBLE,
         _ => ty,

@@ -172,7 +172,8 @@ impl Relation {
     }
 
     fn is_visible(&self, position: usize) -> bool {
-        self.table().is_none_or(|table| !table.columns[position].invisible)
+        self.table()
+            .is_none_or(|table| !table.columns[position].invisible)
     }
 
     pub fn name(&self, position: usize) -> &str {
