@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
-use optimizer::{Planned, Surroundings};
+use optimizer::{Planned, RowCounts, Surroundings};
 use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
@@ -197,7 +197,7 @@ impl Runner {
     fn optimized(&self, bound: Bound) -> Result<Planned> {
         let surroundings = Surroundings {
             route: self.route,
-            row_estimate: &|id| self.rows.get(&id).copied().unwrap_or(0),
+            estimates: &RowCounts(|id| self.rows.get(&id).copied().unwrap_or(0)),
         };
         optimizer::plan(bound, &surroundings)
     }
@@ -206,8 +206,7 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let rows = |id| self.rows.get(&id).copied().unwrap_or(0);
-        let (columns, rows) = optimizer::explain::explain(&planned, explained.format, &rows)?;
+        let (columns, rows) = optimizer::explain::explain(&planned, explained.format)?;
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {

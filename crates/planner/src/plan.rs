@@ -232,6 +232,17 @@ pub struct TableScan {
     pub as_of: Option<Expr>,
     /// The rows that are read are locked.
     pub locking: Option<Locking>,
+    pub expected: Expected,
+}
+
+/// What the optimizer expects of reading a table, once or for one row of a join's other side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Expected {
+    /// Rows that the access path gives, and those of them that satisfy the filter.
+    pub read: f64,
+    pub rows: f64,
+    /// Microseconds.
+    pub cost: f64,
 }
 
 /// How a table is read.

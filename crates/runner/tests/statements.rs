@@ -108,7 +108,7 @@ impl Program {
     fn plan(&self, sql: &str) -> CachedPlan {
         let surroundings = Surroundings {
             route: None,
-            row_estimate: &|_| 0,
+            estimates: &optimizer::RowCounts(|_| 0),
         };
         match optimizer::plan(self.bind(sql), &surroundings).unwrap() {
             Planned::Plan(planned) => {

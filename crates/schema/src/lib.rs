@@ -7,6 +7,7 @@
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
+//! - [`statistics`]: what is known of the values in a table.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -25,6 +26,7 @@ pub mod model;
 mod new_table;
 pub mod sharded_id;
 pub mod show_create;
+pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 

@@ -13,7 +13,7 @@ use types::temporal::DateTime;
 use types::{Result, Value};
 
 use crate::condition::Conditions;
-use crate::statistics::TableStatistics;
+use crate::statistics::StatisticsCatalog;
 
 /// The value of each column.
 pub type Row = Vec<Value>;
@@ -69,7 +69,7 @@ pub trait Server {
 pub struct Sources<'a> {
     pub cluster: &'a Cluster,
     pub accounts: &'a AccountStore,
-    pub statistics: &'a TableStatistics,
+    pub statistics: &'a StatisticsCatalog,
     pub server: &'a dyn Server,
 }
 

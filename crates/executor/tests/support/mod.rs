@@ -172,7 +172,7 @@ impl Conn<'_> {
     fn planned(&self, sql: &str, params: &[Value]) -> Result<Planned> {
         let surroundings = Surroundings {
             route: Some(Route::Transactional),
-            row_estimate: &|_| 1_000_000,
+            estimates: &optimizer::RowCounts(|_| 1_000_000),
         };
         optimizer::plan(self.bind(sql, params)?, &surroundings)
     }

@@ -279,7 +279,7 @@ const ROWS: &[Row] = &[
     ("innodb_segment_reserve_factor", Global, Kind::Double, "12.500000", Hint),
     ("innodb_spin_wait_delay", Global, Kind::Int(0, 1000), "6", Hint),
     ("innodb_spin_wait_pause_multiplier", Global, Kind::Int(0, 100), "50", Hint),
-    ("innodb_stats_auto_recalc", Global, Kind::Bool, "OFF", Hint),
+    ("innodb_stats_auto_recalc", Global, Kind::Bool, "ON", Live),
     ("innodb_stats_include_delete_marked", Global, Kind::Bool, "OFF", Hint),
     ("innodb_stats_method", Global, Kind::Enum(&["nulls_equal", "nulls_unequal", "nulls_ignored"]), "nulls_equal", Hint),
     ("innodb_stats_on_metadata", Global, Kind::Bool, "OFF", Hint),

@@ -125,6 +125,12 @@ pub enum Statement {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are dropped.
+    Histograms {
+        tables: Vec<ObjectName>,
+        columns: Vec<String>,
+        buckets: Option<u32>,
+    },
     SplitTable {
         table: ObjectName,
         index: Option<String>,

@@ -15,6 +15,7 @@ pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &information_schema::cluster_processlist::ClusterProcesslist,
     &information_schema::collation_character_set_applicability::CollationCharacterSetApplicability,
     &information_schema::collations::Collations,
+    &information_schema::column_statistics::ColumnStatistics,
     &information_schema::columns::Columns,
     &information_schema::engines::Engines,
     &information_schema::key_column_usage::KeyColumnUsage,

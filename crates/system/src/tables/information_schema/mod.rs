@@ -5,6 +5,7 @@ pub(super) mod check_constraints;
 pub(super) mod cluster_processlist;
 pub(super) mod collation_character_set_applicability;
 pub(super) mod collations;
+pub(super) mod column_statistics;
 pub(super) mod columns;
 pub(super) mod engines;
 pub(super) mod key_column_usage;

@@ -39,16 +39,10 @@ EXPRESSION longtext bin NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         each_part(ctx, (1, 2), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            // All parts of a unique index together have as many values as there are rows. Nothing is known
-            // about other parts.
-            let is_known = ctx.wants(9..10) && index.unique && sequence as usize == index.parts.len();
-            let cardinality = if is_known {
-                i64::try_from(
-                    ctx.sources
-                        .statistics
-                        .rows(table.id, ctx.sources.server.interrupt()),
-                )
-                .map_or(Value::Null, signed)
+            let cardinality = if ctx.wants(9..10) {
+                let statistics = ctx.sources.statistics;
+                let known = statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
+                known.map_or(Value::Null, signed)
             } else {
                 Value::Null
             };
