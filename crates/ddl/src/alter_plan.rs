@@ -6,10 +6,11 @@
 //! replaces an index.
 
 use schema::default_value;
-use schema::definition::{AlterChange, IndexColumn, Position, TableName};
+use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position, TableName};
+use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
-use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
@@ -18,6 +19,8 @@ use crate::context::DdlContext;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
+const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
+const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
 
 /// The result of an ALTER TABLE.
 #[derive(Debug)]
@@ -38,6 +41,8 @@ pub(crate) struct Altered {
     /// New indexes cannot be built while other statements use the table.
     pub closed: bool,
     pub rename: Option<TableName>,
+    /// The keys that are added; they are in `table`, too.
+    pub new_keys: Vec<ForeignKey>,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
     /// `AUTO_RANDOM_BASE = n`.
@@ -57,7 +62,14 @@ struct DraftIndex {
     parts: Vec<(i64, IndexPart)>,
 }
 
+struct DraftKey {
+    key: ForeignKey,
+    /// Ids of its columns.
+    columns: Vec<i64>,
+}
+
 struct Draft<'a> {
+    foreign_keys: Vec<DraftKey>,
     base: &'a Table,
     ctx: &'a DdlContext,
     columns: Vec<DraftColumn>,
@@ -76,6 +88,7 @@ struct Draft<'a> {
 /// MySQL's; 1235 for what would rewrite stored values.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     let mut draft = Draft::new(base, ctx);
+    let changes = &draft.drop_keys(changes)?;
     draft.drop_columns(changes)?;
     draft.change_columns(changes)?;
     draft.place_columns(changes)?;
@@ -91,6 +104,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
+    add_keys(base, changes, &mut altered)?;
     for change in changes {
         match change {
             AlterChange::Comment(comment) => altered.table.comment.clone_from(comment),
@@ -140,6 +154,34 @@ fn no_key(name: &str, table: &Table) -> Error {
     )
 }
 
+fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
+    let definitions: Vec<NewForeignKey> = changes
+        .iter()
+        .filter_map(|change| match change {
+            AlterChange::AddForeignKey(definition) => Some(definition.clone()),
+            _ => None,
+        })
+        .collect();
+    altered.new_keys = new_keys(&altered.table, &base.foreign_keys, &definitions)?;
+    altered
+        .table
+        .foreign_keys
+        .extend(altered.new_keys.iter().cloned());
+    schema::sort_keys(&mut altered.table);
+    Ok(())
+}
+
+/// Error 1828: the key's own column.
+fn own_column_needed(column: &str, key: &ForeignKey) -> Error {
+    Error::new(
+        ER_FK_COLUMN_CANNOT_DROP,
+        format!(
+            "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
+            key.name
+        ),
+    )
+}
+
 fn cannot_drop(name: &str) -> Error {
     Error::new(
         errno::ER_CANT_DROP_FIELD_OR_KEY,
@@ -169,7 +211,12 @@ impl<'a> Draft<'a> {
                 index: index.clone(),
             })
             .collect();
+        let foreign_keys = base.foreign_keys.iter().map(|key| DraftKey {
+            columns: key.columns.iter().map(|&at| base.columns[at].id).collect(),
+            key: key.clone(),
+        });
         Self {
+            foreign_keys: foreign_keys.collect(),
             base,
             ctx,
             columns,
@@ -213,6 +260,40 @@ impl<'a> Draft<'a> {
         self.base.primary_parts().iter().any(|p| p.column == before)
     }
 
+    /// Removes foreign keys. Returns the changes, with DROP CONSTRAINT of an index as what it is.
+    fn drop_keys(&mut self, changes: &[AlterChange]) -> Result<Vec<AlterChange>> {
+        let mut rest = Vec::with_capacity(changes.len());
+        for change in changes {
+            let name = match change {
+                AlterChange::DropForeignKey { name } | AlterChange::DropConstraint { name } => name,
+                other => {
+                    rest.push(other.clone());
+                    continue;
+                }
+            };
+            let found = self
+                .foreign_keys
+                .iter()
+                .position(|k| k.key.name.eq_ignore_ascii_case(name));
+            let is_constraint = matches!(change, AlterChange::DropConstraint { .. });
+            let is_unique = |index: &Index| index.unique && index.name.eq_ignore_ascii_case(name);
+            match found {
+                Some(at) => drop(self.foreign_keys.remove(at)),
+                None if is_constraint && self.base.public_indexes().any(is_unique) => {
+                    rest.push(AlterChange::DropIndex { name: name.clone() });
+                }
+                None if is_constraint => {
+                    return Err(Error::new(
+                        ER_CONSTRAINT_NOT_FOUND,
+                        format!("Constraint '{name}' does not exist."),
+                    ));
+                }
+                None => return Err(cannot_drop(name)),
+            }
+        }
+        Ok(rest)
+    }
+
     fn drop_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
             let AlterChange::DropColumn { name } = change else {
@@ -225,7 +306,10 @@ impl<'a> Draft<'a> {
                     INSTEAD,
                 ));
             }
-            self.columns.remove(at);
+            let column = self.columns.remove(at).column;
+            if let Some(needed) = self.foreign_keys.iter().find(|k| k.columns.contains(&column.id)) {
+                return Err(own_column_needed(name, &needed.key));
+            }
         }
         Ok(())
     }
@@ -472,6 +556,7 @@ impl<'a> Draft<'a> {
                 unique,
                 comment,
                 invisible,
+                generated,
             } = change
             else {
                 continue;
@@ -491,6 +576,7 @@ impl<'a> Draft<'a> {
                     comment: comment.clone(),
                     invisible: *invisible,
                     state: SchemaState::Public,
+                    generated: *generated,
                 },
                 parts,
             });
@@ -520,7 +606,45 @@ impl<'a> Draft<'a> {
         self.columns.retain(|c| !c.column.hidden || is_part(c.column.id));
     }
 
-    fn finish(self) -> Result<Altered> {
+    /// Indexes of foreign keys, when another index serves as well.
+    fn drop_superfluous_indexes(&mut self) {
+        if !self.indexes.iter().any(|draft| draft.index.generated) {
+            return;
+        }
+        // The columns are compared only, so ids are as good as offsets.
+        let as_parts = |draft: &DraftIndex| -> Vec<IndexPart> {
+            let parts = draft.parts.iter();
+            parts
+                .map(|&(id, part)| IndexPart {
+                    column: id as usize,
+                    ..part
+                })
+                .collect()
+        };
+        let indexes: Vec<_> = self
+            .indexes
+            .iter()
+            .map(|draft| (as_parts(draft), draft.index.generated))
+            .collect();
+        let primary: Vec<IndexPart> = self
+            .base
+            .primary_parts()
+            .iter()
+            .filter_map(|part| {
+                let column = self.base.columns.get(part.column)?.id as usize;
+                Some(IndexPart { column, ..*part })
+            })
+            .collect();
+        let mut at = 0;
+        self.indexes.retain(|_| {
+            let stays = !is_superfluous(&indexes, &primary, at);
+            at += 1;
+            stays
+        });
+    }
+
+    fn finish(mut self) -> Result<Altered> {
+        self.drop_superfluous_indexes();
         let offset = |id: i64| {
             self.columns
                 .iter()
@@ -561,6 +685,17 @@ impl<'a> Draft<'a> {
             .map(|i| i.id)
             .filter(|id| !self.indexes.iter().any(|i| i.index.id == *id))
             .collect();
+        let keys = self.foreign_keys.iter().map(|draft| {
+            Ok(ForeignKey {
+                columns: draft
+                    .columns
+                    .iter()
+                    .map(|&id| offset(id))
+                    .collect::<Result<_>>()?,
+                ..draft.key.clone()
+            })
+        });
+        table.foreign_keys = keys.collect::<Result<_>>()?;
         table.columns = self.columns.into_iter().map(|c| c.column).collect();
         table.max_column_id = self.max_column_id;
         table.max_index_id = self.max_index_id;
@@ -576,6 +711,7 @@ impl<'a> Draft<'a> {
             forgets_past: self.forgets_past,
             closed: self.closed,
             rename: None,
+            new_keys: Vec::new(),
             auto_increment: None,
             auto_random_base: None,
             warnings: Vec::new(),

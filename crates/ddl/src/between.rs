@@ -16,6 +16,7 @@ pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
 pub(crate) fn sees_rows(altered: &Altered) -> bool {
     !altered.row_checks.is_empty()
         || !altered.new_checks.is_empty()
+        || !altered.new_keys.is_empty()
         || altered.only_if_empty.is_some()
         || altered.closed
 }

@@ -2,19 +2,27 @@
 
 use std::ops::ControlFlow;
 
+use cluster::Cluster;
 use functions::{EvalContext, TimeZone};
-use kv::{Reader, Snapshot, Store};
+use kv::{Reader, Snapshot};
 use schema::bound::{BoundCheck, add_columns};
 use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
 use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use crate::alter_plan::Altered;
+use crate::context::DdlContext;
+use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::modify::{INSTEAD, RowCheck};
 
 /// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
-pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<Option<u64>> {
-    let snapshot = store.snapshot_now()?;
+pub(crate) fn inspect(
+    cluster: &Cluster,
+    base: &Table,
+    altered: &Altered,
+    ctx: &DdlContext,
+) -> Result<Option<u64>> {
+    let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
         && !snapshot
             .scan_page(&table_range(base).into(), 1, false)?
@@ -27,6 +35,11 @@ pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<
     }
     if !altered.new_checks.is_empty() {
         check_constraints(&snapshot, altered)?;
+    }
+    if ctx.foreign_key_checks {
+        for key in &altered.new_keys {
+            check_foreign_key(&snapshot, &cluster.schema(), &altered.table, key, &ctx.interrupt)?;
+        }
     }
     let Some(at) = altered.table.auto_increment_column() else {
         return Ok(None);

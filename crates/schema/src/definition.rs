@@ -1,17 +1,11 @@
 //! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
 
-use serde::{Deserialize, Serialize};
 use types::Collation;
 
 use crate::expression::{Check, StoredExpression};
-use crate::model::{Column, Default, Handle, Index};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 
-/// A qualified table name, the database filled in from the session's where the text gives none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct TableName {
-    pub database: String,
-    pub name: String,
-}
+pub use crate::model::TableName;
 
 /// A data definition statement.
 #[derive(Debug, Clone)]
@@ -97,6 +91,19 @@ pub struct TableDefinition {
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
     pub checks: Vec<Check>,
+    /// Their indexes are among the others.
+    pub foreign_keys: Vec<NewForeignKey>,
+}
+
+/// `[CONSTRAINT name] FOREIGN KEY ...`
+#[derive(Debug, Clone)]
+pub struct NewForeignKey {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: TableName,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
 }
 
 #[derive(Debug, Clone)]
@@ -115,8 +122,19 @@ pub enum AlterChange {
         unique: bool,
         comment: String,
         invisible: bool,
+        /// See [`Index::generated`].
+        generated: bool,
     },
     DropIndex {
+        name: String,
+    },
+    /// Its index is added besides.
+    AddForeignKey(NewForeignKey),
+    DropForeignKey {
+        name: String,
+    },
+    /// A foreign key or an index.
+    DropConstraint {
         name: String,
     },
     RenameIndex {

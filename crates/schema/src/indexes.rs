@@ -2,6 +2,7 @@
 
 use types::{Error, Result};
 
+use crate::foreign_key::is_superfluous;
 use crate::model::{Column, Handle, Index, Table};
 
 /// Removes prefixes that are as long as the column, names indexes without a name, makes the primary key's
@@ -12,6 +13,8 @@ use crate::model::{Column, Handle, Index, Table};
 pub fn normalize(table: &mut Table) -> Result<()> {
     find_primary(table)?;
     drop_whole_prefixes(table);
+    drop_superfluous(table);
+    find_primary(table)?;
     for at in 0..table.indexes.len() {
         if table.indexes[at].name.is_empty() {
             table.indexes[at].name = make_name(table, at)?;
@@ -24,6 +27,25 @@ pub fn normalize(table: &mut Table) -> Result<()> {
     }
     sort(table);
     find_primary(table)
+}
+
+/// Removes indexes of foreign keys that another index makes superfluous.
+fn drop_superfluous(table: &mut Table) {
+    if !table.indexes.iter().any(|index| index.generated) {
+        return;
+    }
+    let primary = table.primary_parts();
+    let indexes: Vec<_> = table
+        .indexes
+        .iter()
+        .map(|index| (index.parts.clone(), index.generated))
+        .collect();
+    let mut at = 0;
+    table.indexes.retain(|_| {
+        let stays = !is_superfluous(&indexes, &primary, at);
+        at += 1;
+        stays
+    });
 }
 
 /// `KEY (a(10))` of a VARCHAR(10) is `KEY (a)`.

@@ -7,6 +7,7 @@
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
+//! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
@@ -19,6 +20,7 @@ pub mod default_value;
 pub mod definition;
 pub mod duplicate;
 pub mod expression;
+pub mod foreign_key;
 pub mod indexes;
 pub mod layout;
 pub mod limits;
@@ -30,4 +32,4 @@ pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 
-pub use new_table::{new_table, table_like};
+pub use new_table::{new_table, sort_keys, table_like};

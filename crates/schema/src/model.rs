@@ -2,7 +2,7 @@
 //! never sees it change.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
@@ -17,6 +17,7 @@ pub struct Schema {
     pub version: u64,
     /// By name; names of databases and tables are case-sensitive, as MySQL has them on Linux.
     pub databases: BTreeMap<String, Arc<Database>>,
+    pub(crate) references: ReferenceIndex,
 }
 
 #[derive(Debug, Clone)]
@@ -76,6 +77,9 @@ pub struct Table {
     /// The table's expressions, once they are bound.
     #[serde(skip)]
     pub bound: BoundCell,
+    /// Those in which this table refers to another, in the order of their names.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -112,6 +116,7 @@ impl Table {
             system: SystemTraits::default(),
             checks: Vec::new(),
             bound: BoundCell::default(),
+            foreign_keys: Vec::new(),
         }
     }
 }
@@ -231,6 +236,9 @@ pub struct Index {
     /// `INVISIBLE`: it is maintained, and queries do not use it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub invisible: bool,
+    /// It was made for a foreign key only: a later index that begins with the same columns replaces it.
+    #[serde(default)]
+    pub generated: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -262,10 +270,93 @@ impl IndexPart {
     }
 }
 
+/// A qualified table name, the database filled in from the session's where the text gives none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+/// A foreign key, as part of the child table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    pub name: String,
+    /// Offsets in the child's columns.
+    pub columns: Vec<usize>,
+    pub parent: TableName,
+    /// Names, since the parent need not exist.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+/// What happens to the rows of the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default, Serialize, Deserialize)]
+pub enum ReferenceAction {
+    /// What is not written. InnoDB treats it as RESTRICT.
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    /// InnoDB treats it as RESTRICT.
+    SetDefault,
+}
+
+impl ReferenceAction {
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::NoAction => "NO ACTION",
+            Self::Restrict => "RESTRICT",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// Whether it changes rows of the child.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Cascade | Self::SetNull)
+    }
+}
+
+/// A key of one of a table's children.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    pub child: Arc<Table>,
+    /// Position in the child's foreign keys.
+    pub key: usize,
+}
+
+impl Reference {
+    pub fn key(&self) -> Option<&ForeignKey> {
+        self.child.foreign_keys.get(self.key)
+    }
+}
+
+/// The children of all tables of a schema, found at the first question.
+#[derive(Debug, std::default::Default)]
+pub(crate) struct ReferenceIndex(pub(crate) OnceLock<HashMap<TableName, Vec<Reference>>>);
+
+impl Clone for ReferenceIndex {
+    /// The copy of a schema is made to be changed.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// The database whose name, and whose tables' names, are not case-sensitive.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
 impl Schema {
+    pub fn new(version: u64, databases: BTreeMap<String, Arc<Database>>) -> Self {
+        Self {
+            version,
+            databases,
+            references: ReferenceIndex::default(),
+        }
+    }
+
     /// A database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(name).or_else(|| {
@@ -434,6 +525,10 @@ impl Table {
             if self.indexes[..at].iter().any(|i| i.id == index.id) {
                 return Err(format!("two indexes have id {}", index.id));
             }
+        }
+        let out_of_table = |key: &ForeignKey| key.columns.iter().any(|&column| column >= columns);
+        if let Some(key) = self.foreign_keys.iter().find(|key| out_of_table(key)) {
+            return Err(format!("foreign key {} has parts that are no columns", key.name));
         }
         match self.handle {
             Handle::Integer { column } if self.columns.get(column).is_none_or(|c| !c.ty.is_integer()) => {

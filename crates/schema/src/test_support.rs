@@ -70,6 +70,7 @@ pub fn key(name: &str, columns: &[usize]) -> Index {
         comment: String::new(),
         state: SchemaState::Public,
         invisible: false,
+        generated: false,
     }
 }
 
@@ -109,6 +110,7 @@ pub fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
         shard_row_id_bits: 0,
         pre_split_regions: 0,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     }
 }
 
@@ -134,6 +136,7 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
         unique,
         comment: String::new(),
         invisible: false,
+        generated: false,
     }
 }
 

@@ -18,6 +18,7 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
             comment: String::new(),
             state: SchemaState::Public,
             invisible: false,
+            generated: false,
         }),
         Handle::Clustered { .. } | Handle::Hidden => None,
     };

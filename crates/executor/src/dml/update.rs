@@ -16,6 +16,7 @@ use super::auto_increment::AutoIncrement;
 use super::computed::Computed;
 use super::defaults::now;
 use super::duplicate;
+use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, Row, rows_of};
 use super::table_codec::TableCodec;
 use super::target::{Found, Point, Rows, add_columns, keys_of};
@@ -45,6 +46,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         touched: &layout.touched,
         computed: Computed::of_touched(table, &layout.touched)?,
+        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
         ids,
         result: DmlResult::default(),
     };
@@ -88,6 +90,7 @@ impl UpdateLayout {
         if let Some(computed) = Computed::of_touched(table, &touched)? {
             read.extend(computed.columns());
         }
+        read.extend(plan.foreign_keys.iter().flat_map(|keys| keys.columns_of_target()));
         let assigned = |column| plan.assignments.iter().any(|a| a.column == column);
         Ok(Self {
             codec,
@@ -117,6 +120,8 @@ pub(super) struct Update<'p> {
     pub ctx: &'p ExecContext<'p>,
     pub touched: &'p Touched,
     pub computed: Option<Computed<'p>>,
+    /// Foreign keys, if one concerns the assigned columns.
+    pub keys: Option<ForeignKeys<'p>>,
     /// Set if the AUTO_INCREMENT column is assigned.
     pub ids: Option<AutoIncrement<'p>>,
     pub result: DmlResult,
@@ -127,6 +132,8 @@ struct Change {
     old: Image,
     new: Image,
     row: Row,
+    /// The row before, if foreign keys compare it.
+    old_row: Option<Row>,
     /// Its new stored value.
     value: Vec<u8>,
     /// How many warnings there were when it was made.
@@ -145,7 +152,7 @@ impl Update<'_> {
         let Some(found) = point.lock(target, &mut writer, self.ctx)? else {
             return Ok(());
         };
-        if !self.touched.any_keys() {
+        if !self.touched.any_keys() && self.keys.is_none() {
             return self.change_in_place(found, &mut writer);
         }
         let warned = self.ctx.eval.warnings.count();
@@ -275,6 +282,7 @@ impl Update<'_> {
         Ok(Change {
             old: maker.image(old, Some(&handle), &self.touched.indexes)?,
             new: maker.image(&row, new_handle, &self.touched.indexes)?,
+            old_row: self.keys.is_some().then(|| old.clone()),
             value,
             row,
             warned: self.ctx.eval.warnings.count(),
@@ -295,20 +303,50 @@ impl Update<'_> {
             keys.extend(entries(old).chain(entries(new)).filter(|_| different));
         }
         writer.lock(keys.into_iter())?;
+        if let Some(keys) = &mut self.keys {
+            let rows = changes
+                .iter()
+                .map(|change| (change.old_row.as_ref(), &change.row));
+            keys.lock_parents(rows, writer.txn)?;
+        }
         for change in changes {
             warnings.report_until(change.warned);
             let Change {
-                old, new, row, value, ..
+                old,
+                new,
+                row,
+                old_row,
+                value,
+                ..
             } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
                 if !self.ignore || conflict.is_building {
+                    // InnoDB looks first for rows that refer to a row whose key changes.
+                    if let Some((keys, old_row)) =
+                        self.keys.as_mut().zip(old_row).filter(|_| old.key != new.key)
+                    {
+                        keys.changed(&old_row, &row, writer.txn)?;
+                    }
                     return Err(error);
                 }
                 warn(self.ctx.eval, error.code, error.message);
                 continue;
             }
-            writer.update(old, new, value)?;
+            match self.keys.as_mut().zip(old_row) {
+                None => writer.update(old, new, value)?,
+                Some((keys, old_row)) => {
+                    keys.lock_removed(std::iter::once((old.key.as_slice(), &old_row)), writer)?;
+                    let savepoint = self.ignore.then(|| writer.txn.savepoint());
+                    let done = keys
+                        .check_parents(Some(&old_row), &row, writer.txn)
+                        .and_then(|()| writer.update(old, new, value))
+                        .and_then(|()| keys.changed(&old_row, &row, writer.txn));
+                    if !keys.settle(done, savepoint, writer.txn)? {
+                        continue;
+                    }
+                }
+            }
             self.count(&row);
         }
         warnings.report_all();

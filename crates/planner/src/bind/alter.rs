@@ -9,6 +9,7 @@ use super::Binder;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
 use super::definition::{inline_indexes, is_whole};
+use super::foreign_key::index_of;
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
     DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
@@ -76,9 +77,24 @@ impl Binder<'_> {
             AlterItem::AddIndex(index) => {
                 self.note_hash(index);
                 let index = self.add_hidden_columns(table, index, changes)?;
-                changes.push(add_index(&index, Some(table))?);
+                changes.push(add_index(&index, Some(table), false)?);
             }
             AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
+            AlterItem::AddForeignKey(definition) => {
+                let key = self.foreign_key(definition, &table.database)?;
+                changes.push(add_index(&index_of(definition), Some(table), true)?);
+                changes.push(AlterChange::AddForeignKey(key));
+            }
+            AlterItem::DropForeignKey(name) => {
+                changes.push(AlterChange::DropForeignKey { name: name.clone() });
+            }
+            AlterItem::DropConstraint(name) => {
+                let name = name.clone();
+                changes.push(match table.check_named(&name) {
+                    Some(_) => AlterChange::DropCheck { name },
+                    None => AlterChange::DropConstraint { name },
+                });
+            }
             AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
             AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
                 from: from.clone(),
@@ -108,7 +124,6 @@ impl Binder<'_> {
             }
             AlterItem::AddCheck(check) => changes.push(self.add_check(check, None)),
             AlterItem::DropCheck(name) => changes.push(AlterChange::DropCheck { name: name.clone() }),
-            AlterItem::DropConstraint(name) => changes.push(drop_constraint(name, table)?),
             AlterItem::AlterCheck {
                 name,
                 enforced,
@@ -232,12 +247,13 @@ fn position(place: &ColumnPosition) -> Position {
 
 fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) -> Result<()> {
     for index in inline_indexes(definition) {
-        changes.push(add_index(&index, None)?);
+        changes.push(add_index(&index, None, false)?);
     }
     Ok(())
 }
 
-fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChange> {
+/// `generated`: for a foreign key only.
+fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
     if index.kind == IndexKind::Primary {
         return Err(no_primary_key_change("ADD PRIMARY KEY"));
     }
@@ -260,23 +276,8 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
         unique: index.kind == IndexKind::Unique,
         comment: index.comment.clone(),
         invisible: index.invisible,
+        generated,
     })
-}
-
-/// DROP CONSTRAINT: a CHECK or a unique key.
-fn drop_constraint(name: &str, table: &Table) -> Result<AlterChange> {
-    let name = name.to_owned();
-    if table.check_named(&name).is_some() {
-        return Ok(AlterChange::DropCheck { name });
-    }
-    if name.eq_ignore_ascii_case("PRIMARY") {
-        return Err(no_primary_key_change("DROP PRIMARY KEY"));
-    }
-    let is_unique = |index: &schema::model::Index| index.unique && index.name.eq_ignore_ascii_case(&name);
-    match table.public_indexes().any(is_unique) {
-        true => Ok(AlterChange::DropIndex { name }),
-        false => Err(no_constraint(&name)),
-    }
 }
 
 /// Error 3940.

@@ -33,7 +33,7 @@ impl Binder<'_> {
                     offset += 1;
                 }
                 TableElement::Check(check) => add(check, None),
-                TableElement::Index(_) => {}
+                TableElement::Index(_) | TableElement::ForeignKey(_) => {}
             }
         }
         checks

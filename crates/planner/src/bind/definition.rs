@@ -6,6 +6,7 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
 use super::check::check_expressions;
+use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
@@ -90,7 +91,7 @@ impl Binder<'_> {
             columns: Vec::new(),
             indexes: Vec::new(),
         };
-        let (columns, indexes) = split(&create.elements);
+        let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
         let checks = self.checks(&name.name, &create.elements);
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
@@ -98,11 +99,21 @@ impl Binder<'_> {
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }
-        for definition in indexes {
-            self.note_hash(definition);
-            let mut definition = definition.clone();
-            self.index_expressions(&name, &mut builder, &mut definition)?;
-            builder.index(&definition)?;
+        let mut foreign_keys = Vec::new();
+        for element in &create.elements {
+            match element {
+                TableElement::Column(_) | TableElement::Check(_) => {}
+                TableElement::Index(definition) => {
+                    self.note_hash(definition);
+                    let mut definition = definition.clone();
+                    self.index_expressions(&name, &mut builder, &mut definition)?;
+                    builder.index(&definition, false)?;
+                }
+                TableElement::ForeignKey(definition) => {
+                    foreign_keys.push(self.foreign_key(definition, &name.database)?);
+                    builder.index(&index_of(definition), true)?;
+                }
+            }
         }
         let (builder, handle) = builder.finish()?;
         let options = &create.options;
@@ -122,6 +133,7 @@ impl Binder<'_> {
             shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
             pre_split_regions: options.pre_split_regions.unwrap_or(0),
             checks: checks.iter().map(|(check, _)| check.clone()).collect(),
+            foreign_keys,
         };
         check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {
@@ -195,16 +207,11 @@ impl Binder<'_> {
     }
 }
 
-fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {
-    let (mut columns, mut indexes) = (Vec::new(), Vec::new());
-    for element in elements {
-        match element {
-            TableElement::Column(column) => columns.push(column),
-            TableElement::Index(index) => indexes.push(index),
-            TableElement::Check(_) => {}
-        }
+fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        TableElement::Index(_) | TableElement::ForeignKey(_) | TableElement::Check(_) => None,
     }
-    (columns, indexes)
 }
 
 struct TableBuilder {
@@ -216,12 +223,13 @@ impl TableBuilder {
     /// PRIMARY KEY and UNIQUE behind a column.
     fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
         for definition in inline_indexes(column) {
-            self.index(&definition)?;
+            self.index(&definition, false)?;
         }
         Ok(())
     }
 
-    fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
+    /// `generated`: for a foreign key only.
+    fn index(&mut self, definition: &IndexDefinition, generated: bool) -> Result<()> {
         let primary = definition.kind == IndexKind::Primary;
         if primary && definition.invisible {
             return Err(Error::new(3522, "A primary key index cannot be invisible"));
@@ -260,6 +268,7 @@ impl TableBuilder {
             comment: definition.comment.clone(),
             state: SchemaState::Public,
             invisible: definition.invisible,
+            generated,
         });
         Ok(())
     }

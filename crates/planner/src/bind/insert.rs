@@ -1,5 +1,7 @@
 //! INSERT and REPLACE.
 
+use std::collections::BTreeSet;
+
 use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
@@ -11,7 +13,8 @@ use super::scope::{
     ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
 use super::subquery::Subqueries;
-use super::write::{assigned_column, refuse_generated};
+use super::write::{assigned_column, refuse_generated, updated};
+use crate::foreign_key::RowChanges;
 use crate::logical::{
     Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
@@ -65,8 +68,17 @@ impl Binder<'_> {
         } else {
             LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
+        let changes = RowChanges {
+            inserts: true,
+            deletes: insert.replace,
+            updates: match &mode {
+                LogicalInsertMode::Update(list) => updated(&found, list),
+                LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
+            },
+        };
         Ok(LogicalInsert {
             columns: written_columns(&table, columns),
+            foreign_keys: self.keys_for(&found, &changes),
             table: found,
             source,
             mode,

@@ -18,6 +18,7 @@ mod default_value;
 mod definition;
 mod expr;
 mod filter;
+mod foreign_key;
 mod from;
 mod full_group_by;
 mod functional_index;

@@ -223,6 +223,7 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
         collation_server: stored.collation,
         div_precision_increment: 4,
         time_zone: TimeZone::UTC,
+        foreign_key_checks: true,
         system_variable: &|_, _| Err(names.refers_to_variable()),
         user_variables: &user_variables,
         check_database: &|_| Ok(()),

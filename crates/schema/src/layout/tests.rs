@@ -39,6 +39,7 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         comment: String::new(),
         state: SchemaState::Public,
         invisible: false,
+        generated: false,
     }
 }
 
@@ -86,6 +87,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         system: Default::default(),
         checks: Vec::new(),
         bound: Default::default(),
+        foreign_keys: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ pub use types::quoted;
 use types::{Collation, TypeKind, Value};
 
 use crate::expression::Check;
+use crate::foreign_key::describe;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
@@ -50,6 +51,9 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .filter(|i| i.state == SchemaState::Public)
             .map(|i| format!("  {}", index(table, i, style))),
     );
+    let quoted_name = |name: &str| style.identifier(name);
+    let keys = table.foreign_keys.iter();
+    lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
     lines.extend(table.checks.iter().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",

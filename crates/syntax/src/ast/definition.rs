@@ -23,6 +23,7 @@ pub enum TableElement {
     Column(ColumnDefinition),
     Index(IndexDefinition),
     Check(CheckDefinition),
+    ForeignKey(ForeignKeyDefinition),
 }
 
 /// `[CONSTRAINT name] CHECK (condition) [[NOT] ENFORCED]`
@@ -163,6 +164,30 @@ pub struct IndexPart {
     pub ordered: bool,
 }
 
+/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES parent (columns) ...`. MATCH is read and has no
+/// meaning, as in InnoDB.
+#[derive(Debug, Clone)]
+pub struct ForeignKeyDefinition {
+    pub name: Option<String>,
+    pub index: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: ObjectName,
+    /// Empty if none are written.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferenceAction {
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    SetDefault,
+}
+
 /// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
@@ -188,6 +213,10 @@ pub enum AlterItem {
     },
     AddIndex(IndexDefinition),
     DropIndex(String),
+    AddForeignKey(ForeignKeyDefinition),
+    DropForeignKey(String),
+    /// A foreign key or an index of this name.
+    DropConstraint(String),
     DropPrimaryKey,
     RenameIndex(String, String),
     RenameColumn(String, String),
@@ -206,8 +235,6 @@ pub enum AlterItem {
     AddCheck(CheckDefinition),
     /// `DROP CHECK name`
     DropCheck(String),
-    /// `DROP CONSTRAINT name`: a constraint of any kind.
-    DropConstraint(String),
     /// `ALTER CHECK | CONSTRAINT name [NOT] ENFORCED`
     AlterCheck {
         name: String,

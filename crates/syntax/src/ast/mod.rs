@@ -16,8 +16,9 @@ mod write;
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
-    ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, GeneratedClause, IndexDefinition,
-    IndexKind, IndexPart, ObjectKind, TableElement, TableOptions, TypeName,
+    ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, ForeignKeyDefinition,
+    GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction, TableElement,
+    TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,

@@ -110,6 +110,10 @@ impl Parser<'_> {
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
+        if let Some(key) = self.foreign_key()? {
+            items.push(AlterItem::AddForeignKey(key));
+            return Ok(());
+        }
         if let Some(element) = self.index_or_constraint()? {
             items.push(added(element));
             return Ok(());
@@ -117,6 +121,9 @@ impl Parser<'_> {
         self.eat(Kw::COLUMN);
         if self.eat_kind(Kind::LeftParen) {
             let columns = self.comma_separated(|parser| {
+                if let Some(key) = parser.foreign_key()? {
+                    return Ok(AlterItem::AddForeignKey(key));
+                }
                 if let Some(element) = parser.index_or_constraint()? {
                     return Ok(added(element));
                 }
@@ -174,14 +181,18 @@ impl Parser<'_> {
             self.expect(Kw::KEY)?;
             return Ok(AlterItem::DropPrimaryKey);
         }
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported("foreign keys", ""));
+        if self.eat_all(&[Kw::FOREIGN, Kw::KEY]) {
+            return Ok(AlterItem::DropForeignKey(self.name()?));
         }
         if self.eat(Kw::CHECK) {
             return self.name().map(AlterItem::DropCheck);
         }
         if self.eat(Kw::CONSTRAINT) {
-            return self.name().map(AlterItem::DropConstraint);
+            let name = self.name()?;
+            return Ok(match name.eq_ignore_ascii_case("PRIMARY") {
+                true => AlterItem::DropPrimaryKey,
+                false => AlterItem::DropConstraint(name),
+            });
         }
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
@@ -258,5 +269,6 @@ fn added(element: TableElement) -> AlterItem {
         TableElement::Column(column) => AlterItem::AddColumn(column, ColumnPosition::Last),
         TableElement::Index(index) => AlterItem::AddIndex(index),
         TableElement::Check(check) => AlterItem::AddCheck(check),
+        TableElement::ForeignKey(key) => AlterItem::AddForeignKey(key),
     }
 }

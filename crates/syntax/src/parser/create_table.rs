@@ -76,6 +76,9 @@ impl Parser<'_> {
     }
 
     fn table_element(&mut self) -> Result<TableElement> {
+        if let Some(key) = self.foreign_key()? {
+            return Ok(TableElement::ForeignKey(key));
+        }
         if let Some(element) = self.index_or_constraint()? {
             return Ok(element);
         }
@@ -160,12 +163,6 @@ impl Parser<'_> {
     }
 
     fn refuse_constraint(&self) -> Result<()> {
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported(
-                "foreign keys",
-                "check references in the application",
-            ));
-        }
         if self.is(Kw::FULLTEXT) {
             return Err(Error::not_supported("full-text indexes", "use LIKE"));
         }
@@ -286,6 +283,7 @@ impl Parser<'_> {
             column.generated = Some(self.generated_clause()?);
         }
         while self.column_attribute(&mut column)? {}
+        self.column_references()?;
         Ok(column)
     }
 
@@ -390,12 +388,6 @@ impl Parser<'_> {
     }
 
     fn refuse_column_attribute(&self) -> Result<bool> {
-        if self.is(Kw::REFERENCES) {
-            return Err(Error::not_supported(
-                "foreign keys (REFERENCES)",
-                "check references in the application",
-            ));
-        }
         if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE, Kw::SRID]) {
             return Err(Error::not_supported(self.word().to_uppercase(), "leave it out"));
         }
@@ -626,8 +618,6 @@ mod tests {
     fn what_is_not_there_is_named() {
         for (text, code) in [
             ("create table t (a enum('x'))", 1235),
-            ("create table t (a int references u(a))", 1235),
-            ("create table t (a int, foreign key (a) references u(a))", 1235),
             ("create table t (a int zerofill)", 1235),
             ("create table t (a int) select 1", 1235),
             ("create table t (a int) partition by hash(a)", 1235),

@@ -10,6 +10,7 @@ use crate::dml::assign::{NullRule, WarnedNulls, assign_row, is_same_row};
 use crate::dml::computed::Computed;
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
+use crate::dml::foreign_key::ForeignKeys;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
@@ -59,7 +60,7 @@ impl<'p> OnDuplicate<'p> {
         offered: &[Value],
         number: u64,
         warned: &WarnedNulls,
-        writer: &mut Writer<'_, '_>,
+        (writer, keys): (&mut Writer<'_, '_>, Option<&mut ForeignKeys<'_>>),
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
         // The assignments see the offered row behind the existing one.
@@ -90,8 +91,8 @@ impl<'p> OnDuplicate<'p> {
         let new_handle = handle.filter(|_| !self.touched.keys);
         let new_image = maker.image(&new, new_handle, &self.touched.indexes)?;
         debug_assert_eq!(old_image.key, old.key);
-        let keys = unique_keys(&old_image).chain(unique_keys(&new_image));
-        writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
+        let locked = unique_keys(&old_image).chain(unique_keys(&new_image));
+        writer.lock(locked.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
         if let Some(conflict) = writer.conflict(&new_image, Some(&old_image))? {
             let error = duplicate::error(self.table, conflict.key, &new, &ctx.eval.sql_mode);
             if !self.ignore || conflict.is_building {
@@ -100,7 +101,21 @@ impl<'p> OnDuplicate<'p> {
             warn(ctx.eval, error.code, error.message);
             return Ok(Changed::default());
         }
-        writer.update(old_image, new_image, maker.value(&new)?)?;
+        let value = maker.value(&new)?;
+        match keys {
+            None => writer.update(old_image, new_image, value)?,
+            Some(keys) => {
+                keys.lock_removed(std::iter::once((old.key.as_slice(), &old.row)), writer)?;
+                let savepoint = self.ignore.then(|| writer.txn.savepoint());
+                let done = keys
+                    .check_parents(Some(&old.row), &new, writer.txn)
+                    .and_then(|()| writer.update(old_image, new_image, value))
+                    .and_then(|()| keys.changed(&old.row, &new, writer.txn));
+                if !keys.settle(done, savepoint, writer.txn)? {
+                    return Ok(Changed::default());
+                }
+            }
+        }
         let id = self.table.id_column();
         Ok(Changed {
             affected: 2,

@@ -1,4 +1,5 @@
 //! The unique keys and CHECK constraints.
+//! The unique keys and foreign keys.
 
 use types::Result;
 
@@ -49,6 +50,17 @@ ENFORCED varchar(3) bin NOT ""
                     text(&table.name),
                     text("CHECK"),
                     text(if check.enforced { "YES" } else { "NO" }),
+                ]
+            }));
+            rows.extend(table.foreign_keys.iter().map(|key| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&key.name),
+                    text(&table.database),
+                    text(&table.name),
+                    text("FOREIGN KEY"),
+                    text("YES"),
                 ]
             }));
         }
