@@ -18,9 +18,14 @@ pub(crate) fn create_table(
     if_not_exists: bool,
     statement: &Statement,
 ) -> Result<Vec<Warning>> {
-    create(changer, name, &definition.foreign_keys, if_not_exists, statement, &|_| {
-        new_table(name, definition, statement.now_us)
-    })
+    create(
+        changer,
+        name,
+        &definition.foreign_keys,
+        if_not_exists,
+        statement,
+        &|_| new_table(name, definition, statement.now_us),
+    )
 }
 
 /// A copy of the definition; ids start from 1.
@@ -58,6 +63,7 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
         table.readable_from_ts = change.ts;
         foreign_key::check_new(&change.schema, &table, statement)?;

@@ -209,11 +209,12 @@ pub(crate) fn rename(
         }
     }
     for (table, to) in moved {
-        let table = Table {
+        let mut table = Table {
             database: to.database,
-            name: to.name,
             ..table
         };
+        table.rename(&to.name);
+        change.database(&table.database)?.check_constraint_names(&table)?;
         if !table.foreign_keys.is_empty() {
             check_names(&change.schema, &table)?;
         }
@@ -235,7 +236,11 @@ pub(crate) fn altered_with(schema: &Schema, base: &Table, altered: &Altered) -> 
         .iter()
         .any(|column| !altered.table.columns.contains(column));
     if changes_columns || !altered.dropped_indexes.is_empty() || altered.rename.is_some() {
-        ids.extend(children_of(schema, &name_of(base)).into_iter().map(|r| r.child.id));
+        ids.extend(
+            children_of(schema, &name_of(base))
+                .into_iter()
+                .map(|r| r.child.id),
+        );
     }
     ids.extend(
         altered

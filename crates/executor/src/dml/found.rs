@@ -13,6 +13,7 @@ use types::array::ColumnView;
 use types::{Error, Result, SqlType};
 
 use super::auto_increment::AutoIncrement;
+use super::computed::Computed;
 use super::delete::Removal;
 use super::foreign_key::ForeignKeys;
 use super::image::{ImageMaker, Row};
@@ -61,15 +62,13 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     let mut result = DmlResult::default();
     for (position, table) in plan.tables.iter().enumerate() {
         // Under another alias, or by foreign keys, rows of the same table have been written already.
-        let again = plan.tables[..position]
-            .iter()
-            .any(|other| {
-                let through_keys = other
-                    .foreign_keys
-                    .as_ref()
-                    .is_some_and(|keys| keys.may_change(table.table.id));
-                other.table.id == table.table.id || through_keys
-            });
+        let again = plan.tables[..position].iter().any(|other| {
+            let through_keys = other
+                .foreign_keys
+                .as_ref()
+                .is_some_and(|keys| keys.may_change(table.table.id));
+            other.table.id == table.table.id || through_keys
+        });
         let done = match &table.assignments {
             Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
             None => delete((table, again), plan.ignore, &found, &mut env)?,
@@ -93,7 +92,7 @@ fn update(
     let ctx = env.ctx;
     let table = &found.table;
     let codec = TableCodec::of(table)?;
-    let touched = Touched::by(assignments, table, &codec);
+    let touched = Touched::by(assignments, table, &codec)?;
     let assigns_ids = table
         .id_column()
         .is_some_and(|column| assignments.iter().any(|a| a.column == column));
@@ -104,6 +103,7 @@ fn update(
         ignore,
         ctx,
         touched: &touched,
+        computed: Computed::of_touched(table, &touched)?,
         keys: ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?,
         ids: assigns_ids
             .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
