@@ -4,7 +4,7 @@ use syntax::ast::{DataType, TypeName};
 use types::{Charset, Collation, Error, Members, Result, SqlType, Warning, errno};
 
 use super::Binder;
-use super::column::own_collation;
+use super::collation::own_collation;
 
 const ER_TOO_BIG_SET: u16 = 1097;
 const ER_DUPLICATED_VALUE_IN_TYPE: u16 = 1291;
@@ -73,7 +73,13 @@ impl Binder<'_> {
     }
 
     /// Error 1291, a note in modes that are not strict.
-    fn refuse_duplicates(&self, name: &str, texts: &[String], kind: &str, collation: Collation) -> Result<()> {
+    fn refuse_duplicates(
+        &self,
+        name: &str,
+        texts: &[String],
+        kind: &str,
+        collation: Collation,
+    ) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(texts.len());
         for text in texts {
             let mut key = Vec::new();
