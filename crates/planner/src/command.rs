@@ -48,6 +48,12 @@ pub enum Command {
     AnalyzeTable {
         tables: Vec<TableName>,
     },
+    /// `buckets`: of the histograms that are made; `None`: they are dropped.
+    Histograms {
+        tables: Vec<TableName>,
+        columns: Vec<String>,
+        buckets: Option<u32>,
+    },
     OptimizeTable {
         tables: Vec<TableName>,
     },
@@ -195,7 +201,8 @@ pub enum Show {
 
 #[derive(Debug, Clone)]
 pub struct Explained {
-    pub format: ExplainFormat,
+    /// `None`: that of `explain_format`.
+    pub format: Option<ExplainFormat>,
     pub analyze: bool,
     /// Always [`crate::Bound::Statement`].
     pub bound: crate::Bound,

@@ -5,23 +5,26 @@
 //! refers to a column of the Apply's input by [`Expr::Outer`].
 
 mod join;
+mod measure;
 mod parallel;
 mod visit;
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::json_table::JsonTable;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use types::{Collation, Error, Result, SqlType};
+use types::{Collation, SqlType};
 
+use crate::foreign_key::ForeignKeyPlan;
 use crate::logical::{CommonTableId, SetOperator};
 
+pub use crate::execution_cache::ExecutionCache;
+
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
+pub use measure::{Measure, Measured, measured};
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]
@@ -137,6 +140,11 @@ pub enum Rel {
         offset: Option<Expr>,
         count: Option<Expr>,
     },
+    /// Only for EXPLAIN ANALYZE: the input's rows, which are counted.
+    Measured {
+        input: Box<Rel>,
+        measure: Measure,
+    },
     /// Each row `times` times. Output: the number of the copy (BIGINT, from 0), then the input's columns.
     Repeat {
         input: Box<Rel>,
@@ -234,6 +242,19 @@ pub struct TableScan {
     pub as_of: Option<Expr>,
     /// The rows that are read are locked.
     pub locking: Option<Locking>,
+    pub expected: Expected,
+    /// Only for EXPLAIN ANALYZE: counts the rows that are read, before the filter.
+    pub read: Option<Measure>,
+}
+
+/// What the optimizer expects of reading a table, once or for one row of a join's other side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Expected {
+    /// Rows that the access path gives, and those of them that satisfy the filter.
+    pub read: f64,
+    pub rows: f64,
+    /// Microseconds.
+    pub cost: f64,
 }
 
 /// How a table is read.
@@ -319,6 +340,8 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -354,6 +377,8 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -361,6 +386,8 @@ pub struct UpdatePlan {
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -386,41 +413,9 @@ pub struct FoundTable {
     /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// The type of a row's key as a column.
 pub const ROW_KEY: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
-
-/// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
-/// plan: the copy of a plan, which may be changed, starts without it.
-#[derive(Default)]
-pub struct ExecutionCache(OnceLock<Box<dyn Any + Send + Sync>>);
-
-impl ExecutionCache {
-    /// # Errors
-    /// Those of `make`, and 1105 where the cache holds a value of another type.
-    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        let cached = match self.0.get() {
-            Some(cached) => cached,
-            None => {
-                let made = Box::new(make()?);
-                self.0.get_or_init(|| made)
-            }
-        };
-        cached
-            .downcast_ref()
-            .ok_or_else(|| Error::internal("the execution cache of a plan has another type"))
-    }
-}
-
-impl Clone for ExecutionCache {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for ExecutionCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExecutionCache")
-    }
-}

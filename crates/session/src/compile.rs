@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use optimizer::{Planned, PlannedStatement, Surroundings};
-use planner::{BindEnv, Bound, CachedPlan, PlanKey};
+use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
+use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
+use schema::statistics::TableStatistics;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
@@ -57,7 +59,7 @@ impl Session {
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Planned::Plan(statement)) if statement.cacheable => {
-                let plan = Arc::new(cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -76,7 +78,7 @@ impl Session {
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
         let schema = self.shared.engine.cluster.schema();
         Ok(match self.plan(&schema, parsed, params)? {
-            Planned::Plan(statement) => Compiled::Plan(Arc::new(cacheable(statement, &schema, parsed))),
+            Planned::Plan(statement) => Compiled::Plan(Arc::new(self.cacheable(statement, &schema, parsed))),
             Planned::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
             Planned::Command(command) => Compiled::Command(Box::new(command)),
         })
@@ -96,7 +98,7 @@ impl Session {
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Typed(params))? {
             Planned::Plan(statement) => {
-                let plan = Arc::new(cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
                 if plan.cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -128,12 +130,35 @@ impl Session {
 
     /// Whether a cached plan may be used; counts the hit.
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
-        let current = plan.is_current(self.shared.engine.cluster.schema_version());
+        let generation = || self.shared.catalog.statistics.generation();
+        let version = self.shared.engine.cluster.schema_version();
+        let current = plan.is_current(version, generation, |table| self.knowledge_of(table));
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
         }
         current
+    }
+
+    /// What plans of a table depend on.
+    fn knowledge_of(&self, table: i64) -> TableKnowledge {
+        let collected = self.shared.catalog.statistics.collected(table);
+        TableKnowledge {
+            rows: self.row_estimate(table),
+            statistics_version: collected.map_or(0, |statistics| statistics.version),
+        }
+    }
+
+    fn cacheable(&self, statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
+        let generation = self.shared.catalog.statistics.generation();
+        let plan = CachedPlan::new(
+            statement.plan,
+            statement.accesses,
+            schema.version,
+            parsed.parameters,
+            statement.cacheable,
+        );
+        plan.made_from(generation, |table| self.knowledge_of(table))
     }
 
     fn plan(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Planned> {
@@ -145,16 +170,15 @@ impl Session {
     pub(crate) fn optimized(&self, bound: Bound, is_query: bool) -> Result<Planned> {
         let without_lease = Cell::new(None);
         let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
-        let row_estimate = |table: i64| match await_lease_to_plan(self.environment(), max_execution) {
-            Ok(()) => self.row_estimate(table),
-            Err(error) => {
-                without_lease.set(Some(error));
-                0
-            }
+        let estimates = SessionEstimates {
+            session: self,
+            max_execution,
+            without_lease: &without_lease,
         };
         let surroundings = Surroundings {
             route: self.settings.route,
-            row_estimate: &row_estimate,
+            switches: self.settings.switches,
+            estimates: &estimates,
         };
         let planned = optimizer::plan(bound, &surroundings)?;
         // A plan whose estimates were cut short is not cached.
@@ -219,6 +243,7 @@ impl Session {
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,
             warnings: &self.diagnostics.planning,
+            foreign_key_checks: self.settings.foreign_key_checks,
         }
     }
 
@@ -243,6 +268,35 @@ impl Session {
     }
 }
 
+/// What the server knows of tables, for one statement.
+struct SessionEstimates<'a> {
+    session: &'a Session,
+    max_execution: Option<Duration>,
+    /// The error of a wait for the node's lease.
+    without_lease: &'a Cell<Option<types::Error>>,
+}
+
+impl Estimates for SessionEstimates<'_> {
+    fn rows(&self, table: i64) -> u64 {
+        match await_lease_to_plan(self.session.environment(), self.max_execution) {
+            Ok(()) => self.session.row_estimate(table),
+            Err(error) => {
+                self.without_lease.set(Some(error));
+                0
+            }
+        }
+    }
+
+    fn statistics(&self, table: i64) -> Option<Arc<TableStatistics>> {
+        self.session.shared.catalog.statistics.collected(table)
+    }
+
+    fn keys_in(&self, range: std::ops::Range<Vec<u8>>) -> Option<u64> {
+        let statistics = &self.session.shared.catalog.statistics;
+        statistics.keys_in(&range.into(), &self.session.process.interrupt)
+    }
+}
+
 /// Whether planning was ended, and has not failed at what the text says.
 fn ends_planning(error: &types::Error) -> bool {
     matches!(
@@ -250,15 +304,5 @@ fn ends_planning(error: &types::Error) -> bool {
         types::errno::ER_SCHEMA_OUT_OF_DATE
             | types::errno::ER_QUERY_INTERRUPTED
             | types::errno::ER_QUERY_TIMEOUT
-    )
-}
-
-fn cacheable(statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan::new(
-        statement.plan,
-        statement.accesses,
-        schema.version,
-        parsed.parameters,
-        statement.cacheable,
     )
 }

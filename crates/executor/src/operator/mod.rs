@@ -13,6 +13,7 @@ mod filter;
 mod join;
 mod json_table;
 pub(crate) mod limit;
+mod measured;
 mod one_row;
 mod part;
 mod project;

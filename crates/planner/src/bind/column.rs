@@ -1,11 +1,12 @@
 //! Column definitions: types with their limits, attributes, defaults.
 
+use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
-use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
-use super::collation::of_clauses;
+use super::collation::{of_clauses, own_collation};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -35,6 +36,7 @@ impl Binder<'_> {
             check_auto_increment(definition, &ty)?;
         }
         let auto_random = auto_random(definition, &ty)?;
+        let generated = self.generated(definition)?;
         let default = match &definition.default {
             Some(clause) => self.definition_default(name, ty, clause, nullable)?,
             None => Default::None,
@@ -62,7 +64,28 @@ impl Binder<'_> {
             comment: definition.comment.clone().unwrap_or_default(),
             state: SchemaState::Public,
             original_default: None,
+            generated,
+            invisible: definition.invisible,
+            hidden: false,
         })
+    }
+
+    fn generated(&self, definition: &ColumnDefinition) -> Result<Option<Generated>> {
+        let Some(clause) = &definition.generated else {
+            return Ok(None);
+        };
+        let refused = [
+            (definition.default.is_some(), "DEFAULT"),
+            (definition.auto_increment, "AUTO_INCREMENT"),
+            (definition.on_update.is_some(), "ON UPDATE"),
+        ];
+        if let Some((_, what)) = refused.iter().find(|(is_there, _)| *is_there) {
+            return Err(wrong_usage_of_generated(what));
+        }
+        Ok(Some(Generated {
+            expression: self.stored_expression(&clause.value),
+            stored: clause.stored,
+        }))
     }
 
     /// The type, and whether its character set or collation was written.
@@ -191,6 +214,14 @@ impl Binder<'_> {
     }
 }
 
+/// Error 1221.
+pub fn wrong_usage_of_generated(what: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_USAGE,
+        format!("Incorrect usage of {what} and generated column"),
+    )
+}
+
 fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<()> {
     if !(ty.is_integer() || ty.is_float()) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit) {
         return Err(wrong_specifier(&definition.name));
@@ -294,20 +325,6 @@ fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
         ));
     }
     Ok(digits as u8)
-}
-
-/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
-pub(super) fn own_collation(
-    ty: &DataType,
-    written: Option<Collation>,
-    inherited: Collation,
-) -> (Collation, bool) {
-    let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
-        collation = collation.charset().bytewise_collation();
-    }
-    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
-    (collation, explicit)
 }
 
 /// A character type with the collation it names or inherits.

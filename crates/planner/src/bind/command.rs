@@ -72,6 +72,15 @@ impl Binder<'_> {
                     Maintenance::Repair => Command::RepairTable { tables },
                 })
             }
+            Statement::Histograms {
+                tables,
+                columns,
+                buckets,
+            } => Ok(Command::Histograms {
+                tables: self.table_names(tables)?,
+                columns: columns.clone(),
+                buckets: *buckets,
+            }),
             Statement::SplitTable { table, index, points } => Ok(Command::SplitTable {
                 table: self.table_name(table)?,
                 index: index.clone(),
@@ -243,7 +252,12 @@ impl Binder<'_> {
         })
     }
 
-    fn explain(&self, format: ExplainFormat, analyze: bool, statement: &Statement) -> Result<Command> {
+    fn explain(
+        &self,
+        format: Option<ExplainFormat>,
+        analyze: bool,
+        statement: &Statement,
+    ) -> Result<Command> {
         match self.statement(statement)? {
             bound @ Bound::Statement { .. } => Ok(Command::Explain(Box::new(Explained {
                 format,

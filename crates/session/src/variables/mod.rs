@@ -7,6 +7,7 @@
 pub mod charset;
 mod convert;
 pub mod definitions;
+mod optimizer_switch;
 pub mod settings;
 mod sql_mode;
 pub mod values;

@@ -4,13 +4,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use functions::{BlockEncryption, TimeZone};
+use optimizer::Switches;
 use planner::plan::Route;
 use runner::Isolation;
+use syntax::ast::ExplainFormat;
 use types::{Charset, Collation, SqlMode};
 
 use super::convert::parse_time_zone;
-use super::sql_mode;
 use super::values::SessionVariables;
+use super::{optimizer_switch, sql_mode};
 use crate::diagnostics::WarningLimits;
 
 /// `session_track_transaction_info`.
@@ -56,6 +58,10 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// Overrides the planner's choice of executor.
     pub route: Option<Route>,
+    /// Rules of the optimizer.
+    pub switches: Switches,
+    /// Of an EXPLAIN that names none.
+    pub explain_format: ExplainFormat,
     /// How long SPLIT TABLE waits until the new regions are on their stores.
     pub split_wait: Duration,
     pub warnings: WarningLimits,
@@ -67,6 +73,7 @@ pub struct Settings {
     pub timestamp_us: Option<i64>,
     /// A hash of whatever decides a plan besides text, database and parameter types.
     pub plan_environment: u64,
+    pub foreign_key_checks: bool,
 }
 
 impl Settings {
@@ -86,7 +93,9 @@ impl Settings {
                 "character_set_client",
                 "collation_connection",
                 "stemdb_route",
+                "optimizer_switch",
                 "div_precision_increment",
+                "foreign_key_checks",
             ];
             let mut hasher = DefaultHasher::new();
             names.map(text).hash(&mut hasher);
@@ -133,6 +142,12 @@ impl Settings {
                 "analytical" => Some(Route::Analytical),
                 _ => None,
             },
+            switches: optimizer_switch::parsed(&text("optimizer_switch")),
+            explain_format: match text("explain_format").as_str() {
+                "TREE" => ExplainFormat::Tree,
+                "JSON" => ExplainFormat::Json,
+                _ => ExplainFormat::Traditional,
+            },
             split_wait: match on("tidb_wait_split_region_finish") {
                 true => seconds("tidb_wait_split_region_timeout"),
                 false => Duration::ZERO,
@@ -151,6 +166,7 @@ impl Settings {
             },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
             plan_environment,
+            foreign_key_checks: on("foreign_key_checks"),
         }
     }
 }

@@ -16,9 +16,10 @@ mod write;
 
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, ColumnPosition,
-    CreateTable, DataType, DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexPart, ObjectKind,
-    TableElement, TableOptions, TypeName,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
+    ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, ForeignKeyDefinition,
+    GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction, TableElement,
+    TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
@@ -52,7 +53,8 @@ pub enum Statement {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Explain {
-        format: ExplainFormat,
+        /// `None`: that of `explain_format`.
+        format: Option<ExplainFormat>,
         analyze: bool,
         statement: Box<Statement>,
     },
@@ -126,6 +128,12 @@ pub enum Statement {
     TableMaintenance {
         action: Maintenance,
         tables: Vec<ObjectName>,
+    },
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are dropped.
+    Histograms {
+        tables: Vec<ObjectName>,
+        columns: Vec<String>,
+        buckets: Option<u32>,
     },
     SplitTable {
         table: ObjectName,
