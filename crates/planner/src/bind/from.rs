@@ -560,7 +560,14 @@ pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Resu
         if let Some(first) = columns[..position].iter().find(same) {
             return Err(Error::new(
                 errno::ER_DUP_FIELDNAME,
-                format!("Duplicate column name '{}'", first.name),
+                format!(
+                    "Duplicate column name '{}'",
+                    if names.is_empty() {
+                        &column.name
+                    } else {
+                        &first.name
+                    }
+                ),
             ));
         }
     }
