@@ -22,7 +22,7 @@
 //! # Where to find what
 //!
 //! - [`SchemaChanger`]: the statements and the background work. `execute` dispatches a statement;
-//!   `create_table`, `drop_table`, `rename`, `database` and `alter` have one kind each.
+//!   `create_table`, `drop_table`, `rename`, `database`, `view` and `alter` have one kind each.
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
@@ -62,6 +62,7 @@ mod rename;
 mod rows;
 mod shared;
 pub mod split;
+mod view;
 mod way;
 
 pub use changer::SchemaChanger;

@@ -179,7 +179,11 @@ pub enum Show {
         table: TableName,
         filter: ShowFilter,
     },
-    CreateTable(TableName),
+    /// SHOW CREATE TABLE; `is_view`: SHOW CREATE VIEW.
+    CreateTable {
+        name: TableName,
+        is_view: bool,
+    },
     /// SHOW TABLE ... REGIONS.
     Regions {
         table: TableName,

@@ -19,7 +19,7 @@ pub mod logical;
 pub mod object_access;
 pub mod plan;
 
-pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
+pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation, view_text};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use types::Collation;
 
 use crate::model::{Column, Default, Handle, Index};
+use crate::view::View;
 
 /// A qualified table name, the database filled in from the session's where the text gives none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +54,26 @@ pub enum Ddl {
         changes: Vec<AlterChange>,
         way: AlterWay,
     },
+    CreateView {
+        name: TableName,
+        verb: ViewVerb,
+        /// Without ids.
+        columns: Vec<Column>,
+        view: View,
+    },
+    DropView {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+}
+
+/// What CREATE VIEW and ALTER VIEW do about a view that is there, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewVerb {
+    Create,
+    /// CREATE OR REPLACE
+    Replace,
+    Alter,
 }
 
 /// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).

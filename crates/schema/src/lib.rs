@@ -6,6 +6,7 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`view`]: what a view is besides its name and columns.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -24,5 +25,6 @@ pub mod sharded_id;
 pub mod show_create;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
+pub mod view;
 
 pub use new_table::{new_table, table_like};

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
+use crate::definition::TableName;
 use crate::sharded_id::{AutoRandom, IdLayout};
+use crate::view::View;
 
 /// Every database at one schema version.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +37,7 @@ pub enum SchemaState {
     Public,
 }
 
+/// A table, or a view: both have a name of the same namespace, columns and a revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     pub id: i64,
@@ -66,6 +69,9 @@ pub struct Table {
     /// did not exist, or had other data. See [`Table::check_readable_at`].
     #[serde(default)]
     pub readable_from_ts: u64,
+    /// It is a view: no rows are stored under its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Box<View>>,
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
     #[serde(skip)]
     pub system: SystemTraits,
@@ -102,6 +108,7 @@ impl Table {
             created_us: 0,
             revision: 0,
             readable_from_ts: 0,
+            view: None,
             system: SystemTraits::default(),
         }
     }
@@ -263,7 +270,16 @@ impl Schema {
         })
     }
 
-    /// All stored tables.
+    /// [`Schema::require_table`], or 1347 for a view.
+    pub fn require_base_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
+        let table = self.require_table(database, name)?;
+        match table.view {
+            None => Ok(table),
+            Some(_) => Err(wrong_object(&table.table_name(), "BASE TABLE")),
+        }
+    }
+
+    /// All stored tables and views.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.databases
             .values()
@@ -298,7 +314,22 @@ impl Database {
     }
 }
 
+/// Error 1347: the name means a table where a view is needed, or the reverse.
+pub fn wrong_object(name: &TableName, wanted: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_OBJECT,
+        format!("'{}.{}' is not {wanted}", name.database, name.name),
+    )
+}
+
 impl Table {
+    pub fn table_name(&self) -> TableName {
+        TableName {
+            database: self.database.clone(),
+            name: self.name.clone(),
+        }
+    }
+
     /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`,
     /// `sys`).
     pub fn is_virtual(&self) -> bool {

@@ -45,6 +45,7 @@ pub fn new_table(
         created_us,
         revision: 0,
         readable_from_ts: 0,
+        view: None,
         system: SystemTraits::default(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {

@@ -56,7 +56,8 @@ impl LockedTables {
     fn check_plan(&self, accesses: &[ObjectAccess]) -> Result<()> {
         for access in accesses {
             let table = &access.table;
-            if let Some(lock) = access.lock {
+            // What a view reads was locked with the view.
+            if let Some(lock) = access.lock.filter(|_| access.through.is_none()) {
                 self.check(&table.database, &table.name, Some(&access.alias), use_of(lock))?;
             }
         }
@@ -98,7 +99,7 @@ impl LockedTables {
                 ))
             }
             // Of a table that is there and locked, it says that it is there.
-            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
+            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } | Ddl::CreateView { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
             Ddl::TruncateTable { name } => written(name),
@@ -111,7 +112,7 @@ impl LockedTables {
                     _ => Ok(()),
                 })
             }
-            Ddl::DropTable { names, .. } => names.iter().try_for_each(written),
+            Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => names.iter().try_for_each(written),
             Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, _)| written(from)),
         }
     }

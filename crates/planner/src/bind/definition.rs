@@ -7,7 +7,7 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 use super::Binder;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
-    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement, TableElement,
     TableOptions,
 };
 
@@ -53,6 +53,15 @@ impl Binder<'_> {
                 if_exists: *if_exists,
             },
             Statement::CreateTable(create) => self.create_table(create)?,
+            Statement::CreateView(create) => self.create_view(create)?,
+            Statement::DropObject {
+                kind: ObjectKind::View,
+                names,
+                if_exists,
+            } => Ddl::DropView {
+                names: self.table_names(names)?,
+                if_exists: *if_exists,
+            },
             Statement::CreateTableLike {
                 name,
                 source,

@@ -27,14 +27,19 @@ mod name_lookup;
 mod output;
 mod parameter;
 mod query;
+mod query_definition;
+mod resolution;
 mod result_column;
 mod row_compare;
 mod scope;
 mod select;
 mod subquery;
 mod values;
+mod view;
+mod view_definition;
 mod window;
 mod write;
+mod written_view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -52,6 +57,7 @@ use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 use result_column::result_column;
+pub use view::view_text;
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///
@@ -126,6 +132,14 @@ pub(crate) struct Binder<'a> {
     common_tables: RefCell<Vec<common_table::KnownTable>>,
     /// The named windows of the blocks that are being bound, the innermost last.
     windows: RefCell<Vec<Vec<ast::NamedWindow>>>,
+    /// The ids of the views around what is being bound, the innermost last.
+    views: Vec<i64>,
+    /// What the names mean: where a view is being defined.
+    resolution: Option<resolution::Resolution>,
+    /// The view that is being defined.
+    defined: Option<TableName>,
+    /// INSERT, UPDATE or DELETE, for error messages.
+    verb: Cell<&'static str>,
 }
 
 impl<'a> Binder<'a> {
@@ -143,6 +157,10 @@ impl<'a> Binder<'a> {
             table_expressions: Cell::new(0),
             common_tables: RefCell::default(),
             windows: RefCell::default(),
+            views: Vec::new(),
+            resolution: None,
+            defined: None,
+            verb: Cell::new(""),
         }
     }
 
@@ -152,9 +170,18 @@ impl<'a> Binder<'a> {
                 return self.select_into(query).map(Bound::Command);
             }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
-            Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
-            Statement::Update(update) => self.update(update)?,
-            Statement::Delete(delete) => self.delete(delete)?,
+            Statement::Insert(insert) => {
+                self.verb.set("INSERT");
+                LogicalStatement::Insert(self.insert(insert)?)
+            }
+            Statement::Update(update) => {
+                self.verb.set("UPDATE");
+                self.update(update)?
+            }
+            Statement::Delete(delete) => {
+                self.verb.set("DELETE");
+                self.delete(delete)?
+            }
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };

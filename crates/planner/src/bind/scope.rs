@@ -10,6 +10,7 @@ use syntax::ast::{ColumnName, ObjectName};
 use types::{Error, Result, SqlType, errno};
 
 use super::expr::Context;
+use super::view::ViewRelation;
 use crate::logical::ColumnId;
 use crate::plan::ResultColumn;
 
@@ -22,6 +23,8 @@ pub struct Relation {
     pub or_null: bool,
     /// Under PAD_CHAR_TO_FULL_LENGTH: its CHAR columns are stored without the spaces that statements see.
     pub pads: bool,
+    /// The view that the name means, whose query these are the columns of.
+    pub view: Option<Arc<ViewRelation>>,
 }
 
 #[derive(Debug, Clone)]
@@ -111,6 +114,7 @@ impl Relation {
             pads: pads && !table.is_virtual(),
             source: RelationSource::Table { table, first },
             or_null: false,
+            view: None,
         }
     }
 
@@ -120,6 +124,22 @@ impl Relation {
             RelationSource::Table { table, .. } => Some(table),
             RelationSource::Query(_) => None,
         }
+    }
+
+    /// The columns of a query under a name of their own.
+    pub fn of_query(columns: Vec<RelationColumn>, alias: &str) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+            view: None,
+        }
+    }
+
+    /// The table or view that the name means.
+    pub fn definition(&self) -> Option<&Arc<Table>> {
+        self.table().or_else(|| Some(&self.view.as_ref()?.definition))
     }
 
     /// Position of a column that a query may name.
@@ -142,7 +162,7 @@ impl Relation {
     }
 
     fn is_in(&self, database: &str) -> bool {
-        self.table().is_some_and(|table| {
+        self.definition().is_some_and(|table| {
             let own = &table.database;
             database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
         })
@@ -216,7 +236,11 @@ impl Relation {
                     index: column.id.0,
                     ty: column.ty,
                     nullable: column.nullable || self.or_null,
-                    label: Label::column("", &self.alias, &column.name),
+                    label: Label::column(
+                        self.definition().map_or("", |view| &view.database),
+                        &self.alias,
+                        &column.name,
+                    ),
                 }
             }
         }
@@ -225,7 +249,7 @@ impl Relation {
     /// `database.alias.column`, as error 1055 names it.
     pub fn qualified(&self, position: usize) -> String {
         let column = self.name(position);
-        match self.table() {
+        match self.definition() {
             None => format!("{}.{column}", self.alias),
             Some(table) => format!("{}.{}.{column}", table.database, self.alias),
         }

@@ -2,7 +2,8 @@
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
-use types::{Error, Result, Value};
+use schema::model::wrong_object;
+use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
 use crate::errors;
@@ -14,6 +15,10 @@ use crate::table_locks::is_lock_error;
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
         let table = session.table(name)?;
+        if table.view.is_some() {
+            session.accesses_of_view(&table)?;
+            continue;
+        }
         ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
     }
     Ok(())
@@ -75,7 +80,8 @@ fn maintain(
         } else {
             Use::Read
         };
-        match lock_tables::check_name(session, name, what) {
+        let locked = lock_tables::check_name(session, name, what);
+        match locked.and_then(|()| check_base_table(session, name)) {
             Ok(()) => {
                 for message in messages {
                     listing.push(maintenance_row(name, operation, *message));
@@ -85,6 +91,13 @@ fn maintain(
         }
     }
     Ok(listing)
+}
+
+fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
+    match session.table(name)?.view {
+        None => Ok(()),
+        Some(_) => Err(wrong_object(name, "BASE TABLE")),
+    }
 }
 
 /// Kind and text of a maintenance statement's row.
@@ -126,7 +139,7 @@ fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &s
 /// The rows of a table that cannot be used.
 fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
     listing.push(maintenance_row(name, operation, ("Error", &error.message)));
-    let last = if is_lock_error(error) {
+    let last = if is_lock_error(error) || error.code == errno::ER_WRONG_OBJECT {
         ("status", "Operation failed")
     } else {
         ("error", "Corrupt")

@@ -10,6 +10,7 @@ mod expr;
 mod query;
 mod session;
 mod show;
+mod view;
 mod window;
 mod write;
 
@@ -32,6 +33,7 @@ pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
 };
 pub use show::{ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
 pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
@@ -83,6 +85,8 @@ pub enum Statement {
         names: Vec<ObjectName>,
         if_exists: bool,
     },
+    /// CREATE VIEW and ALTER VIEW.
+    CreateView(Box<CreateView>),
     /// DROP of anything that is neither a database nor a stored table nor an account.
     DropObject {
         kind: ObjectKind,

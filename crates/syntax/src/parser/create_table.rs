@@ -592,7 +592,6 @@ mod tests {
             ("create table t (a int) select 1", 1235),
             ("create table t (a int) partition by hash(a)", 1235),
             ("create temporary table t (a int)", 1235),
-            ("create view v as select 1", 1235),
             ("create table t", 1113),
             ("create table t ()", 1064),
             ("create table t (a)", 1064),

@@ -18,3 +18,4 @@ pub(super) mod statistics;
 pub(super) mod table_constraints;
 pub(super) mod tables;
 pub(super) mod user_privileges;
+pub(super) mod views;
