@@ -166,7 +166,8 @@ impl Parser<'_> {
                     self.name_or_text()?
                 });
             } else if self.eat(Kw::ASCII) {
-                charset = Some("ascii".into());
+                // MySQL means latin1 (manual 10.3.5).
+                charset = Some("latin1".into());
             } else {
                 return Ok((charset, binary));
             }
