@@ -18,8 +18,10 @@ pub mod errno;
 pub mod logical;
 pub mod object_access;
 pub mod plan;
+mod row_check;
 
 pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation, view_text};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};
+pub use row_check::RowCheck;

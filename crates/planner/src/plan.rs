@@ -16,6 +16,7 @@ use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
+use crate::row_check::RowCheck;
 use types::{Collation, Error, Result, SqlType};
 
 use crate::logical::{CommonTableId, SetOperator};
@@ -308,6 +309,8 @@ pub struct InsertPlan {
     pub columns: Vec<usize>,
     pub source: InsertSource,
     pub mode: InsertMode,
+    /// Of the view that the statement names, over the table's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     pub execution_cache: ExecutionCache,
 }
@@ -343,6 +346,8 @@ pub struct Target {
 pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
+    /// Of the view that the statement names, over the table's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     pub execution_cache: ExecutionCache,
 }
@@ -376,6 +381,8 @@ pub struct FoundTable {
     /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
+    /// Over the same columns, once they are assigned.
+    pub check: Option<RowCheck>,
 }
 
 /// The type of a row's key as a column.

@@ -14,6 +14,7 @@ mod found;
 mod image;
 mod insert;
 mod locked_values;
+mod row_check;
 mod table_codec;
 mod target;
 mod touched;

@@ -21,6 +21,7 @@ mod from;
 mod full_group_by;
 pub(crate) mod grouping;
 mod insert;
+mod insert_target;
 mod limit;
 mod literal;
 mod name_lookup;
@@ -39,6 +40,7 @@ mod view;
 mod view_definition;
 mod window;
 mod write;
+mod write_target;
 mod written_view;
 
 use std::cell::{Cell, RefCell};

@@ -64,7 +64,7 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
                 Some(_) => column.original_name.clone_from(&of.name),
                 None => column.original_name.clone_from(&of.name),
             }
-            if let (Some(view), Some(_)) = (&relation.view, &of.origin) {
+            if let Some(view) = relation.view.as_ref().filter(|view| view.is_merged) {
                 column.original_table.clone_from(&view.definition.name);
             }
             return;

@@ -17,12 +17,15 @@ use super::scope::{Relation, RelationColumn};
 use super::written_view::WrittenView;
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
+use crate::plan::ResultColumn;
 use crate::object_access::{Accesses, LockMode, PrivilegeSet, ThroughView};
 
 /// A view as a query block names it.
 #[derive(Debug, Clone)]
 pub struct ViewRelation {
     pub definition: Arc<Table>,
+    /// Its columns are announced as those of the view, and not of a temporary table.
+    pub is_merged: bool,
     /// `None`: no rows can be changed through it.
     pub written: Option<WrittenView>,
 }
@@ -52,7 +55,7 @@ impl Binder<'_> {
         if place.for_writing {
             let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
             if let Some((rel, columns, written)) = merged {
-                let relation = self.view_relation(definition, alias, columns, Some(written))?;
+                let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;
                 return Ok(From::of(rel, relation));
             }
         }
@@ -61,11 +64,15 @@ impl Binder<'_> {
         if place.outer.is_some() && bound.is_merged {
             self.check_view_not_written(alias, reads_before)?;
         }
+        let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
         let mut columns = bound.relation_columns();
-        if view.algorithm == ViewAlgorithm::TempTable {
-            columns.iter_mut().for_each(|column| column.origin = None);
+        for (column, of_query) in columns.iter_mut().zip(&bound.columns) {
+            column.origin = Some(Box::new(match is_merged {
+                true => of_query.result.clone(),
+                false => announced(&of_query.result, definition),
+            }));
         }
-        let relation = self.view_relation(definition, alias, columns, None)?;
+        let relation = self.view_relation(definition, alias, columns, (is_merged, None))?;
         Ok(From::of(bound.root, relation))
     }
 
@@ -105,6 +112,7 @@ impl Binder<'_> {
         };
         let mut inner = Binder::new(&env);
         inner.accesses = Accesses::within(Arc::new(through));
+        inner.defined.clone_from(&self.defined);
         inner.views.clone_from(&self.views);
         inner.views.push(definition.id);
         inner.columns.set(self.columns.get());
@@ -113,6 +121,7 @@ impl Binder<'_> {
         let bound = body(&inner);
         self.take_from(&inner);
         bound.map_err(|error| match error.code {
+            _ if self.is_of_defined(&error) => error,
             errno::ER_NO_SUCH_TABLE
             | errno::ER_UNKNOWN_TABLE
             | errno::ER_BAD_DB_ERROR
@@ -148,7 +157,7 @@ impl Binder<'_> {
         definition: &Arc<Table>,
         alias: &str,
         mut columns: Vec<RelationColumn>,
-        written: Option<WrittenView>,
+        (is_merged, written): (bool, Option<WrittenView>),
     ) -> Result<Relation> {
         if columns.len() != definition.columns.len() {
             return Err(invalid_view(definition));
@@ -161,6 +170,7 @@ impl Binder<'_> {
             pads,
             view: Some(Arc::new(ViewRelation {
                 definition: Arc::clone(definition),
+                is_merged,
                 written,
             })),
             ..Relation::of_query(columns, alias)
@@ -185,6 +195,25 @@ impl Binder<'_> {
                 table.name
             ),
         ))
+    }
+}
+
+/// A column of a view whose rows are those of a temporary table: it has the names of the table that it is of, and
+/// no keys.
+fn announced(column: &ResultColumn, view: &Table) -> ResultColumn {
+    let unnamed = ResultColumn::unnamed(&column.name, column.ty, column.nullable);
+    match column.original_table.is_empty() {
+        true => ResultColumn {
+            database: view.database.clone(),
+            original_table: view.name.clone(),
+            ..unnamed
+        },
+        false => ResultColumn {
+            database: column.database.clone(),
+            original_table: column.original_table.clone(),
+            no_default: column.no_default,
+            ..unnamed
+        },
     }
 }
 

@@ -1,17 +1,21 @@
 //! CREATE VIEW and ALTER VIEW: what a view is stored as.
 
+use std::sync::Arc;
+
 use schema::definition::{self, Ddl, TableName};
 use schema::model::{Column, Table};
 use schema::view::{self, Definer, View, ViewSecurity};
 use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;
-use types::{Error, Result, Warning, errno};
+use types::{Error, Result, SqlMode, Warning, errno};
 
 use super::Binder;
 use super::from::named_columns;
 use super::query::BoundQuery;
 use super::resolution::Resolution;
+use super::scope::ColumnRef;
 use super::written_view::{has_outer_join, merged_block};
+use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE};
 
 /// How long a column's name may be that nobody wrote.
@@ -29,7 +33,16 @@ impl Binder<'_> {
         (self.env.check_database)(&name.database)?;
         let mut query = create.query.clone();
         query.locking.clear();
-        let mut inner = Binder::new(self.env);
+        // Groups are checked when the view is read.
+        let env = BindEnv {
+            schema: Arc::clone(&self.env.schema),
+            sql_mode: SqlMode {
+                only_full_group_by: false,
+                ..self.env.sql_mode
+            },
+            ..*self.env
+        };
+        let mut inner = Binder::new(&env);
         inner.resolution = Some(Resolution::default());
         inner.defined = Some(name.clone());
         let bound = inner.query(&query, None)?;
@@ -45,6 +58,13 @@ impl Binder<'_> {
             algorithm = view::ViewAlgorithm::Undefined;
         }
         let is_updatable = is_merged && self.is_updatable(&query, &bound);
+        let exists = self.env.schema.table(&name.database, &name.name).is_some();
+        if create.verb == ast::ViewVerb::Create && exists {
+            return Err(Error::new(
+                errno::ER_TABLE_EXISTS_ERROR,
+                format!("Table '{}' already exists", name.name),
+            ));
+        }
         if create.check_option.is_some() && !is_updatable {
             return Err(Error::new(
                 ER_VIEW_NONUPD_CHECK,
@@ -98,6 +118,7 @@ impl Binder<'_> {
         if create.columns.is_empty() {
             make_unique(query, &mut columns);
         }
+        check_list(&create.columns)?;
         let mut relation = bound.relation_columns();
         for (of_relation, column) in relation.iter_mut().zip(&columns) {
             of_relation.name.clone_from(&column.name);
@@ -120,9 +141,10 @@ impl Binder<'_> {
         let is_read_only = |table: &Table| {
             table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable)
         };
-        let is_stored = |column| {
-            let definition = scope.relation(column).definition();
-            definition.is_some_and(|table| !is_read_only(table))
+        let is_stored = |column: ColumnRef| {
+            let relation = scope.relation(column);
+            let of_table = relation.definition().is_some_and(|table| !is_read_only(table));
+            of_table || relation.is_of_table(column.position)
         };
         !block.from.iter().any(has_outer_join)
             && !scope
@@ -146,13 +168,35 @@ impl Binder<'_> {
     /// Error 1146 for the view that is being defined: its query cannot read it.
     pub fn check_not_defined(&self, table: &Table) -> Result<()> {
         let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
-        if !self.defined.as_ref().is_some_and(is_defined) {
-            return Ok(());
+        match self.defined.as_ref().filter(|name| is_defined(name)) {
+            None => Ok(()),
+            Some(name) => Err(no_such_table(name)),
         }
-        Err(Error::new(
-            errno::ER_NO_SUCH_TABLE,
-            format!("Table '{}.{}' doesn't exist", table.database, table.name),
-        ))
+    }
+
+    /// Whether an error is that of [`Self::check_not_defined`].
+    pub fn is_of_defined(&self, error: &Error) -> bool {
+        let message = self.defined.as_ref().map(|name| no_such_table(name).message);
+        message.is_some_and(|message| message == error.message)
+    }
+}
+
+fn no_such_table(name: &TableName) -> Error {
+    Error::new(
+        errno::ER_NO_SUCH_TABLE,
+        format!("Table '{}.{}' doesn't exist", name.database, name.name),
+    )
+}
+
+/// Error 1060 for a list that names two columns alike; it has the first of the two names.
+fn check_list(names: &[String]) -> Result<()> {
+    let is_twice = |at: usize| names[at + 1..].iter().any(|name| name.eq_ignore_ascii_case(&names[at]));
+    match (0..names.len()).find(|at| is_twice(*at)) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            errno::ER_DUP_FIELDNAME,
+            format!("Duplicate column name '{}'", names[at]),
+        )),
     }
 }
 
@@ -165,7 +209,7 @@ fn algorithm_of(written: ast::ViewAlgorithm) -> view::ViewAlgorithm {
 }
 
 /// Gives a column that nobody named, and whose text is the name of another one or no name at all, the name that
-/// MySQL does: `Name_exp_2`, `Name_exp_1_2` ...
+/// MySQL does: `Name_exp_x`, `Name_exp_1_x` ...
 fn make_unique(query: &mut Query, columns: &mut [Column]) {
     let Some(items) = items_of(query) else { return };
     // With a `*` before it, an item has another position. Those names come from tables.
@@ -191,14 +235,14 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
             continue;
         }
         let base = match is_wrong {
-            true => format!("Name_exp_{}", at + 1),
-            false => format!("Name_exp_{name}"),
+            true => (at + 1).to_string(),
+            false => name.clone(),
         };
-        let mut unique = base.clone();
+        let mut unique = format!("Name_exp_{base}");
         let mut number = 0;
         while taken(&unique, columns) {
             number += 1;
-            unique = format!("{base}_{number}");
+            unique = format!("Name_exp_{number}_{base}");
         }
         columns[at].name.clone_from(&unique);
         *name = unique;

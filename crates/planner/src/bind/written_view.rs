@@ -54,7 +54,7 @@ impl Binder<'_> {
         view: &View,
         query: &Query,
     ) -> Result<Option<(Logical, Vec<RelationColumn>, WrittenView)>> {
-        let Some(block) = merged_block(view.algorithm, query) else {
+        let Some(block) = merged_block(view.algorithm, query).filter(|_| query.with.is_none()) else {
             return Ok(None);
         };
         let from = self.from(
@@ -163,7 +163,7 @@ impl Binder<'_> {
 
 /// The block of a view whose rows are rows of its tables.
 pub fn merged_block(algorithm: ViewAlgorithm, query: &Query) -> Option<Block<'_>> {
-    let block = Block::of(query).filter(|_| query.with.is_none() && algorithm != ViewAlgorithm::TempTable)?;
+    let block = Block::of(query).filter(|_| algorithm != ViewAlgorithm::TempTable)?;
     let is_plain = |item: &SelectItem| match item {
         SelectItem::Expr { expr, .. } => !expr.has_aggregate() && !expr.has_window(),
         SelectItem::All | SelectItem::AllOf(_) => true,

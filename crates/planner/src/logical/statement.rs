@@ -8,6 +8,7 @@ use schema::model::Table;
 
 use super::{ColumnId, Get, Logical};
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
+use crate::row_check::RowCheck;
 
 #[derive(Debug, Clone)]
 pub enum LogicalStatement {
@@ -41,6 +42,8 @@ pub struct LogicalInsert {
     pub columns: Vec<usize>,
     pub source: LogicalInsertSource,
     pub mode: LogicalInsertMode,
+    /// Over the table's columns, by offset.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
 }
 
@@ -81,6 +84,8 @@ pub struct LogicalTarget {
 pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
+    /// Over the target's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
 }
 
@@ -99,6 +104,8 @@ pub struct LogicalFoundTable {
     pub table: Get,
     /// Over the columns of the query; `None`: the rows are deleted.
     pub assignments: Option<Vec<LogicalAssignment>>,
+    /// Over the columns of the query, of which those of the table are the changed row's.
+    pub check: Option<RowCheck>,
 }
 
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! ON DUPLICATE KEY UPDATE: the existing row is changed instead of an insert.
 
+use planner::RowCheck;
 use planner::plan::{Assignment, InsertPlan};
 use schema::model::Table;
 use types::{Result, Value};
@@ -9,6 +10,7 @@ use crate::context::{DmlResult, ExecContext};
 use crate::dml::assign::{NullRule, WarnedNulls, assign_row, is_same_row};
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
+use crate::dml::row_check;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
@@ -16,6 +18,7 @@ use crate::dml::writer::{Writer, unique_keys};
 pub(super) struct OnDuplicate<'p> {
     table: &'p Table,
     assignments: &'p [Assignment],
+    check: Option<&'p RowCheck>,
     ignore: bool,
     touched: &'p Touched,
 }
@@ -43,6 +46,7 @@ impl<'p> OnDuplicate<'p> {
         Self {
             table: &plan.table,
             assignments,
+            check: plan.check.as_ref(),
             ignore: plan.ignore,
             touched,
         }
@@ -74,6 +78,9 @@ impl<'p> OnDuplicate<'p> {
             if let (Some(cell), Some(column)) = (new.get_mut(column), self.table.columns.get(column)) {
                 *cell = now(&column.ty, ctx.eval);
             }
+        }
+        if !row_check::admits(self.check, &new, self.ignore, ctx.eval)? {
+            return Ok(Changed::default());
         }
         let maker = writer.maker;
         let handle = Some(&old.handle);
