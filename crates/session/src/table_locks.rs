@@ -7,7 +7,7 @@
 
 use cluster::Cluster;
 use cluster::metadata_lock::{SessionLocks, Use};
-use planner::object_access::ObjectAccess;
+use planner::object_access::{LockMode, ObjectAccess};
 use runner::use_of;
 use schema::definition::{AlterChange, Ddl, TableName};
 use schema::model::Table;
@@ -57,7 +57,8 @@ impl LockedTables {
         for access in accesses {
             let table = &access.table;
             // What a view reads was locked with the view.
-            if let Some(lock) = access.lock.filter(|_| access.through.is_none()) {
+            let is_named = access.through.is_none();
+            if let Some(lock) = access.lock.filter(|lock| is_named || *lock == LockMode::Write) {
                 self.check(&table.database, &table.name, Some(&access.alias), use_of(lock))?;
             }
         }
@@ -92,14 +93,18 @@ impl LockedTables {
         }
         let written = |table: &TableName| self.check(&table.database, &table.name, None, Use::Write);
         match ddl {
-            Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } | Ddl::DropDatabase { .. } => {
+            Ddl::CreateDatabase { .. }
+            | Ddl::AlterDatabase { .. }
+            | Ddl::DropDatabase { .. }
+            | Ddl::CreateView { .. }
+            | Ddl::DropView { .. } => {
                 Err(Error::new(
                     ER_LOCK_OR_ACTIVE_TRANSACTION,
                     "Can't execute the given command because you have active locked tables or an active transaction",
                 ))
             }
             // Of a table that is there and locked, it says that it is there.
-            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } | Ddl::CreateView { name, .. } => {
+            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
             Ddl::TruncateTable { name } => written(name),
@@ -112,7 +117,7 @@ impl LockedTables {
                     _ => Ok(()),
                 })
             }
-            Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => names.iter().try_for_each(written),
+            Ddl::DropTable { names, .. } => names.iter().try_for_each(written),
             Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, _)| written(from)),
         }
     }

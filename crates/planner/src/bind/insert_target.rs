@@ -12,7 +12,7 @@ use types::{Error, Result};
 use super::Binder;
 use super::scope::{Relation, has_no_default};
 use super::view::{ViewRelation, view_query};
-use super::write_target::several_tables;
+use super::write_target::{not_updatable_column, several_tables};
 use super::written_view::{WrittenTable, WrittenView};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::ColumnId;
@@ -84,6 +84,12 @@ impl Binder<'_> {
             return Err(refused());
         };
         let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+        for name in &insert.columns {
+            let position = definition.column_offset(&name.column);
+            if position.is_some_and(|at| written.is_computed(ids[at])) {
+                return Err(not_updatable_column(&name.column));
+            }
+        }
         let relation = ViewRelation {
             definition: Arc::clone(definition),
             is_merged: true,

@@ -52,7 +52,7 @@ impl Binder<'_> {
         }
         self.accesses
             .add(definition, alias, PrivilegeSet::SELECT, LockMode::Read);
-        if place.for_writing {
+        if place.for_writing && view.is_updatable {
             let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
             if let Some((rel, columns, written)) = merged {
                 let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;

@@ -54,11 +54,12 @@ impl Binder<'_> {
         let Some((view, written)) = written_view(relation) else {
             return Err(self.not_updatable(relation));
         };
-        let Some((table, position)) = written.table_of(relation.id(column.position)) else {
-            return Err(Error::new(
-                ER_NONUPDATEABLE_COLUMN,
-                format!("Column '{}' is not updatable", relation.name(column.position)),
-            ));
+        let id = relation.id(column.position);
+        let Some((table, position)) = written.table_of(id) else {
+            return Err(match written.is_computed(id) {
+                true => not_updatable_column(relation.name(column.position)),
+                false => self.not_updatable(relation),
+            });
         };
         let check = self.view_check(view, written)?;
         Ok((&table.relation, position, check))
@@ -179,6 +180,14 @@ impl ViewRelation {
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.definition.database, self.definition.name)
     }
+}
+
+/// Error 1348.
+pub fn not_updatable_column(name: &str) -> Error {
+    Error::new(
+        ER_NONUPDATEABLE_COLUMN,
+        format!("Column '{name}' is not updatable"),
+    )
 }
 
 /// Error 1393.

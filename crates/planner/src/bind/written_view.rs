@@ -28,6 +28,8 @@ pub struct WrittenView {
     filters: Vec<Expr>,
     /// Those that a changed row has to satisfy: WITH CHECK OPTION.
     pub checks: Vec<Expr>,
+    /// The columns that are expressions, and not of a table or another query.
+    computed: Vec<ColumnId>,
 }
 
 /// A table below a view.
@@ -38,6 +40,10 @@ pub struct WrittenTable {
 }
 
 impl WrittenView {
+    pub fn is_computed(&self, column: ColumnId) -> bool {
+        self.computed.contains(&column)
+    }
+
     /// The table that a column of the view is of, and its offset there; `None` for an expression.
     pub fn table_of(&self, column: ColumnId) -> Option<(&WrittenTable, usize)> {
         self.tables
@@ -82,9 +88,11 @@ impl Binder<'_> {
             ..Context::of(&names)
         };
         let items = self.items(&block.items, scope, &context)?;
-        let written = self.tables_of(view, scope, filter.clone());
+        let mut written = self.tables_of(view, scope, filter.clone());
         let rel = filtered(in_where.applied_to(from.rel), filter);
         let (rel, columns) = self.with_computed(in_items.applied_to(rel), &items, scope);
+        let computed = items.iter().zip(&columns).filter(|(item, _)| item.column.is_none());
+        written.computed.extend(computed.map(|(_, column)| column.id));
         Ok(Some((rel, columns, written)))
     }
 
@@ -103,6 +111,7 @@ impl Binder<'_> {
                 all.tables.extend(below.tables.iter().map(nullable));
                 all.filters.extend(below.filters.iter().cloned());
                 all.checks.extend(below.checks.iter().cloned());
+                all.computed.extend(&below.computed);
             } else if relation.table().is_some() {
                 all.tables.push(WrittenTable {
                     relation: relation.clone(),

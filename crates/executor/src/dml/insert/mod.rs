@@ -209,12 +209,12 @@ impl Insert<'_> {
             InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
         }
         for (row, image) in rows.into_iter().zip(images) {
-            self.result.records += 1;
             warnings.report_until(row.warned);
             let check = self.plan.check.as_ref();
             if !row_check::admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
                 continue;
             }
+            self.result.records += 1;
             self.write_one(row, image, writer)?;
         }
         warnings.report_all();
