@@ -33,6 +33,7 @@ pub mod sysbench;
 pub mod table;
 pub mod target;
 pub mod tpcc;
+pub mod tpch;
 pub mod workload;
 pub mod ycsb;
 

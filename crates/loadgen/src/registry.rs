@@ -9,6 +9,7 @@ pub fn all() -> impl Iterator<Item = WorkloadSpec> {
         crate::orders::WORKLOADS,
         crate::sysbench::WORKLOADS,
         crate::tpcc::WORKLOADS,
+        crate::tpch::WORKLOADS,
         crate::ontime::WORKLOADS,
         crate::ycsb::WORKLOADS,
         crate::ageing::WORKLOADS,

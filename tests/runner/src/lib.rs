@@ -8,6 +8,7 @@
 //! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`memory`]: one
 //!   budget for all that runs at once.
 //! - [`tikv`]: all of that which makes sense on a cluster, and faults of a cluster.
+//! - [`workloads`]: workloads of `stemdb bench` whose answers are known.
 //! - [`server`]: starts, kills and finds servers; [`report`]: counts what passed.
 //!
 //! Not here: tests of one crate, which are in that crate.
@@ -30,6 +31,7 @@ pub mod sql;
 pub mod tikv;
 mod tracking;
 mod transaction_flags;
+pub mod workloads;
 
 /// An error as text for a report.
 fn text(error: impl std::fmt::Display) -> String {

@@ -14,7 +14,7 @@ use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
 use stemdb_tests::{
-    agree, clients, concurrency, crash, lifecycle, limits, memory, protocol, rust_client, tikv,
+    agree, clients, concurrency, crash, lifecycle, limits, memory, protocol, rust_client, tikv, workloads,
 };
 
 #[derive(Parser)]
@@ -67,6 +67,8 @@ enum Command {
     RustClient,
     /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench.
     Clients(ClientsArgs),
+    /// Workloads of `stemdb bench` whose answers are known.
+    Workloads,
     /// Starting, stopping, configuration, status. Only for StemDB.
     Lifecycle,
     /// More data than memory. Only for StemDB.
@@ -181,6 +183,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             clients(&args.names, &server.address, report)?;
             server.end(report);
         }
+        Command::Workloads => on_a_server(target, report, workloads::check)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
         Command::Memory(args) => {
@@ -200,6 +203,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             concurrency::check(&server.address, report);
             agree::check(&server.address, &Several::default(), report);
             clients(&[], &server.address, report)?;
+            workloads::check(&server.address, report);
             server.end(report);
             lifecycle::check(&target.program()?, report);
             limits::check(&target.program()?, report);

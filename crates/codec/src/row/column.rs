@@ -5,13 +5,17 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, StringArray, UInt64Array};
+use arrow::array::{
+    ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int64Array, NullArray, StringArray, UInt64Array,
+};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::DataType;
 use types::array::ColumnBuilder;
-use types::{SqlType, TypeKind, errno};
+use types::{Decimal, SqlType, TypeKind, errno};
 
 use super::cell::{self, CellValue, Form};
 use crate::Error;
+use crate::decimal::SmallForm;
 
 /// The largest number of bytes that are reserved for strings in advance.
 const BYTES_AHEAD_MAX: usize = 64 << 10;
@@ -34,9 +38,19 @@ enum Values {
     Timestamp(Vec<u64>),
     Time(Vec<i64>),
     Double(Vec<f64>),
+    Decimal128(Decimals),
+    /// Of more digits than fit into 128 bits.
     Decimal(Box<ColumnBuilder>),
     Text(Strings),
     Bytes(Strings),
+}
+
+/// Unscaled numbers of the column's scale.
+#[derive(Debug)]
+struct Decimals {
+    small: Option<SmallForm>,
+    scale: u8,
+    values: Vec<i128>,
 }
 
 /// Strings one behind the other.
@@ -56,6 +70,13 @@ impl ColumnBuffer {
             Form::Timestamp => Values::Timestamp(Vec::new()),
             Form::Time => Values::Time(Vec::new()),
             Form::Double => Values::Double(Vec::new()),
+            Form::Decimal if matches!(ty.arrow_type(), DataType::Decimal128(..)) => {
+                Values::Decimal128(Decimals {
+                    small: SmallForm::new(ty.length as u8, ty.decimals),
+                    scale: ty.decimals,
+                    values: Vec::new(),
+                })
+            }
             Form::Decimal => Values::Decimal(Box::new(ColumnBuilder::new(ty, 0))),
             Form::Text => Values::Text(Strings::new()),
             Form::Bytes => Values::Bytes(Strings::new()),
@@ -74,6 +95,7 @@ impl ColumnBuffer {
             Values::Signed(values) | Values::Time(values) => values.len(),
             Values::Unsigned(values) | Values::Timestamp(values) => values.len(),
             Values::Double(values) => values.len(),
+            Values::Decimal128(decimals) => decimals.values.len(),
             Values::Decimal(builder) => builder.len(),
             Values::Text(strings) | Values::Bytes(strings) => strings.offsets.len() - 1,
         }
@@ -99,6 +121,7 @@ impl ColumnBuffer {
             Values::Signed(values) | Values::Time(values) => values.reserve(rows),
             Values::Unsigned(values) | Values::Timestamp(values) => values.reserve(rows),
             Values::Double(values) => values.reserve(rows),
+            Values::Decimal128(decimals) => decimals.values.reserve(rows),
             Values::Text(strings) | Values::Bytes(strings) => {
                 let mean = strings.bytes.len().div_ceil(strings.offsets.len());
                 strings
@@ -122,6 +145,10 @@ impl ColumnBuffer {
             Values::Timestamp(values) => values.push(utc_to_local(cell::decode_unsigned(bytes)?)),
             Values::Time(values) => values.push(cell::decode_time(bytes)?),
             Values::Double(values) => values.push(cell::decode_double(bytes)?),
+            Values::Decimal128(decimals) => match decimals.small.and_then(|small| small.decode(bytes)) {
+                Some(unscaled) => decimals.values.push(unscaled.into()),
+                None => decimals.push(cell::decode_decimal(bytes)?)?,
+            },
             Values::Decimal(builder) => builder.append_decimal(&cell::decode_decimal(bytes)?)?,
             Values::Text(strings) | Values::Bytes(strings) => strings.push(bytes)?,
             Values::Null(_) => return Err(self.mismatch("a cell")),
@@ -140,6 +167,7 @@ impl ColumnBuffer {
             Values::Signed(values) | Values::Time(values) => values.push(0),
             Values::Unsigned(values) | Values::Timestamp(values) => values.push(0),
             Values::Double(values) => values.push(0.0),
+            Values::Decimal128(decimals) => decimals.values.push(0),
             Values::Decimal(builder) => builder.append_null(),
             Values::Text(strings) | Values::Bytes(strings) => strings.push_empty(),
         }
@@ -157,6 +185,7 @@ impl ColumnBuffer {
                 values.push(value);
             }
             (Values::Double(values), CellValue::Double(value)) => values.push(value),
+            (Values::Decimal128(decimals), CellValue::Decimal(value)) => decimals.push(value)?,
             (Values::Decimal(builder), CellValue::Decimal(value)) => builder.append_decimal(&value)?,
             (
                 Values::Text(strings) | Values::Bytes(strings),
@@ -194,6 +223,10 @@ impl ColumnBuffer {
                 Arc::new(UInt64Array::new(std::mem::take(values).into(), nulls))
             }
             Values::Double(values) => Arc::new(Float64Array::new(std::mem::take(values).into(), nulls)),
+            Values::Decimal128(decimals) => {
+                let array = Decimal128Array::new(std::mem::take(&mut decimals.values).into(), nulls);
+                Arc::new(array.with_data_type(self.ty.arrow_type()))
+            }
             Values::Decimal(builder) => builder.finish(),
             Values::Text(strings) => {
                 let (offsets, bytes) = strings.take();
@@ -232,6 +265,18 @@ impl ColumnBuffer {
     #[cold]
     fn mismatch(&self, what: &str) -> types::Error {
         types::Error::internal(format_args!("{what} for a column of type {:?}", self.ty.kind))
+    }
+}
+
+impl Decimals {
+    /// Digits beyond the column's scale are rounded.
+    fn push(&mut self, value: Decimal) -> Result<(), types::Error> {
+        let unscaled = value
+            .rescale(self.scale)
+            .and_then(|value| value.unscaled.to_i128());
+        let unscaled = unscaled.ok_or_else(|| types::Error::internal("a decimal for fewer digits"))?;
+        self.values.push(unscaled);
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 mod common_tables;
 mod conditions;
 mod derived_tables;
+mod disjunctions;
 mod infer;
 mod null_rejection;
 mod outer_join;
@@ -25,6 +26,7 @@ pub fn apply_all(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()>
     common_tables::inline(&mut query.root);
     if !env.assigns {
         sorts::remove(&mut query.root, true);
+        disjunctions::split(&mut query.root, env)?;
         push_filters::apply(query, env)?;
         // Tables that were in queries of their own are now beside those around them.
         if derived_tables::merge(&mut query.root) {

@@ -24,6 +24,7 @@ mod insert;
 mod insert_target;
 mod limit;
 mod literal;
+mod members;
 mod name_lookup;
 mod output;
 mod parameter;
