@@ -72,7 +72,7 @@ impl SchemaChanger {
 
     /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes
     /// too long.
-    fn wait_for_all_nodes(&self, limit: &WaitLimit) {
+    pub(crate) fn wait_for_all_nodes(&self, limit: &WaitLimit) {
         let cluster = self.cluster();
         if !cluster.is_shared() {
             return;

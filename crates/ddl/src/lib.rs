@@ -23,6 +23,7 @@
 //!
 //! - [`SchemaChanger`]: the statements and the background work. `execute` dispatches a statement;
 //!   `create_table`, `drop_table`, `rename`, `database`, `view` and `alter` have one kind each.
+//! - `load`: CREATE TABLE ... SELECT.
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
@@ -54,6 +55,7 @@ mod execute;
 mod garbage;
 mod history;
 mod job;
+mod load;
 mod local;
 mod modify;
 mod new_name;

@@ -64,7 +64,10 @@ fn simulate(
         if table.view.is_some() && from.database != to.database {
             return Err(Error::new(
                 ER_FORBID_SCHEMA_CHANGE,
-                format!("Changing schema from '{}' to '{}' is not allowed.", from.database, to.database),
+                format!(
+                    "Changing schema from '{}' to '{}' is not allowed.",
+                    from.database, to.database
+                ),
             ));
         }
         if is_moved(&table) {

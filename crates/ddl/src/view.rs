@@ -25,7 +25,7 @@ pub(crate) fn create_view(
         match (database.table(&name.name), verb) {
             (None, ViewVerb::Alter) => Err(no_such_table(name)),
             (Some(_), ViewVerb::Create) => Err(table_exists(&name.name)),
-            (Some(table), _) if table.view.is_none() => Err(wrong_object(name, "VIEW")),
+            (Some(table), _) if table.view.is_none() => Err(wrong_object(&name.database, &name.name, "VIEW")),
             (found, _) => Ok(found.map(|view| (view.id, view.created_us))),
         }
     };
@@ -37,10 +37,7 @@ pub(crate) fn create_view(
         };
         let columns: Vec<Column> = (1..)
             .zip(columns)
-            .map(|(id, column)| Column {
-                id,
-                ..column.clone()
-            })
+            .map(|(id, column)| Column { id, ..column.clone() })
             .collect();
         change.put_table(Table {
             max_column_id: columns.len() as i64,
@@ -64,7 +61,9 @@ pub(crate) fn drop_views(
         for name in names {
             check_not_system(schema, &name.database, statement)?;
             match schema.table(&name.database, &name.name) {
-                Some(table) if table.view.is_none() => return Err(wrong_object(name, "VIEW")),
+                Some(table) if table.view.is_none() => {
+                    return Err(wrong_object(&name.database, &name.name, "VIEW"));
+                }
                 view => found.push(view.cloned()),
             }
         }

@@ -16,10 +16,10 @@ use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use crate::row_check::RowCheck;
 use types::{Collation, Error, Result, SqlType};
 
 use crate::logical::{CommonTableId, SetOperator};
+use crate::row_check::RowCheck;
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 

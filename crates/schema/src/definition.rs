@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::Collation;
 
-use crate::model::{Column, Default, Handle, Index};
+use crate::model::{Column, Default, Handle, Index, Table};
 use crate::view::View;
 
 /// A qualified table name, the database filled in from the session's where the text gives none.
@@ -11,6 +11,15 @@ use crate::view::View;
 pub struct TableName {
     pub database: String,
     pub name: String,
+}
+
+impl Table {
+    pub fn table_name(&self) -> TableName {
+        TableName {
+            database: self.database.clone(),
+            name: self.name.clone(),
+        }
+    }
 }
 
 /// A data definition statement.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
-use crate::definition::TableName;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::view::View;
 
@@ -275,7 +274,7 @@ impl Schema {
         let table = self.require_table(database, name)?;
         match table.view {
             None => Ok(table),
-            Some(_) => Err(wrong_object(&table.table_name(), "BASE TABLE")),
+            Some(_) => Err(wrong_object(database, name, "BASE TABLE")),
         }
     }
 
@@ -315,21 +314,14 @@ impl Database {
 }
 
 /// Error 1347: the name means a table where a view is needed, or the reverse.
-pub fn wrong_object(name: &TableName, wanted: &str) -> Error {
+pub fn wrong_object(database: &str, name: &str, wanted: &str) -> Error {
     Error::new(
         errno::ER_WRONG_OBJECT,
-        format!("'{}.{}' is not {wanted}", name.database, name.name),
+        format!("'{database}.{name}' is not {wanted}"),
     )
 }
 
 impl Table {
-    pub fn table_name(&self) -> TableName {
-        TableName {
-            database: self.database.clone(),
-            name: self.name.clone(),
-        }
-    }
-
     /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`,
     /// `sys`).
     pub fn is_virtual(&self) -> bool {

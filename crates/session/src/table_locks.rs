@@ -97,12 +97,10 @@ impl LockedTables {
             | Ddl::AlterDatabase { .. }
             | Ddl::DropDatabase { .. }
             | Ddl::CreateView { .. }
-            | Ddl::DropView { .. } => {
-                Err(Error::new(
-                    ER_LOCK_OR_ACTIVE_TRANSACTION,
-                    "Can't execute the given command because you have active locked tables or an active transaction",
-                ))
-            }
+            | Ddl::DropView { .. } => Err(Error::new(
+                ER_LOCK_OR_ACTIVE_TRANSACTION,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            )),
             // Of a table that is there and locked, it says that it is there.
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)

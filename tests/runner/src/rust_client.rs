@@ -114,16 +114,19 @@ fn views_of_accounts(address: &Address) -> Result<(), Failure> {
         root.query_drop(statement)?;
     }
     let mut other = as_user(address, "rust_rsa", "sesame")?;
-    let read = |conn: &mut Conn, view: &str| {
-        conn.query_first::<i64, _>(format!("SELECT a FROM client_rust.{view}"))
-    };
+    let read =
+        |conn: &mut Conn, view: &str| conn.query_first::<i64, _>(format!("SELECT a FROM client_rust.{view}"));
     for view in ["of_definer", "outside", "around"] {
         equal(view, read(&mut other, view)?, Some(7))?;
     }
     other.query_drop("UPDATE client_rust.of_definer SET a = 8")?;
     equal("written", read(&mut root, "of_invoker")?, Some(8))?;
     refused(read(&mut other, "of_invoker"), 1356, "HY000")?;
-    refused(other.query_drop("UPDATE client_rust.of_invoker SET a = 9"), 1356, "HY000")?;
+    refused(
+        other.query_drop("UPDATE client_rust.of_invoker SET a = 9"),
+        1356,
+        "HY000",
+    )?;
     refused(read(&mut root, "of_other"), 1356, "HY000")?;
     refused(read(&mut root, "of_nobody"), 1449, "HY000")?;
     refused(

@@ -1,14 +1,14 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::model::{Handle, Index, IndexPart, SchemaState};
+use schema::model::{Column, Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
-    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement, TableElement,
-    TableOptions,
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement,
+    TableElement, TableOptions,
 };
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
@@ -52,7 +52,7 @@ impl Binder<'_> {
                 name: name.clone(),
                 if_exists: *if_exists,
             },
-            Statement::CreateTable(create) => self.create_table(create)?,
+            Statement::CreateTable(create) => self.create_table(create, Vec::new())?,
             Statement::CreateView(create) => self.create_view(create)?,
             Statement::DropObject {
                 kind: ObjectKind::View,
@@ -90,7 +90,8 @@ impl Binder<'_> {
         }))
     }
 
-    fn create_table(&self, create: &CreateTable) -> Result<Ddl> {
+    /// `selected`: the columns of CREATE TABLE ... SELECT's query.
+    pub fn create_table(&self, create: &CreateTable, selected: Vec<Column>) -> Result<Ddl> {
         let name = self.table_name(&create.name)?;
         self.check_engine(&create.options, &name.name)?;
         let collation = self.table_collation(&name, &create.options)?;
@@ -102,6 +103,7 @@ impl Binder<'_> {
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
+        builder.columns = with_selected(builder.columns, selected);
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }
@@ -177,6 +179,23 @@ impl Binder<'_> {
         ));
         Ok(())
     }
+}
+
+/// The columns that are written come first. One that is selected too has its place among those of the query, and
+/// the definition that is written.
+fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
+    let mut last = Vec::with_capacity(selected.len());
+    for column in selected {
+        let same = written
+            .iter()
+            .position(|w| w.name.eq_ignore_ascii_case(&column.name));
+        last.push(match same {
+            Some(at) => written.remove(at),
+            None => column,
+        });
+    }
+    written.extend(last);
+    written
 }
 
 fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {
@@ -262,8 +281,9 @@ impl TableBuilder {
         if let [part] = self.indexes[position].parts.as_slice() {
             let ty = &self.columns[part.column].ty;
             // Handles are signed 64 bits: the upper half of BIGINT UNSIGNED would come first.
-            let fits =
-                ty.is_integer() && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit) && !(ty.kind == TypeKind::BigInt && ty.unsigned);
+            let fits = ty.is_integer()
+                && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+                && !(ty.kind == TypeKind::BigInt && ty.unsigned);
             if fits && part.prefix.is_none() {
                 let column = part.column;
                 self.indexes.remove(position);

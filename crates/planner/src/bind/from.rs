@@ -16,8 +16,7 @@ use super::Binder;
 use super::expr::Context;
 use super::query::BoundQuery;
 use super::scope::{
-    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames,
-    unknown_column,
+    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
 };
 use super::subquery::Subqueries;
 use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
@@ -71,9 +70,7 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => {
-                    self.joined(left, part, Joined::Listed, place.outer)?
-                }
+                Some(left) => self.joined(left, part, Joined::Listed, place.outer)?,
             });
         }
         let from = from.unwrap_or_else(|| From {
@@ -183,7 +180,7 @@ impl Binder<'_> {
         let table = self.table(name)?;
         match table.view {
             None => Ok(table),
-            Some(_) => Err(wrong_object(&table.table_name(), "BASE TABLE")),
+            Some(_) => Err(wrong_object(&table.database, &table.name, "BASE TABLE")),
         }
     }
 

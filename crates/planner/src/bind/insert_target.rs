@@ -10,10 +10,9 @@ use syntax::ast::Insert;
 use types::{Error, Result};
 
 use super::Binder;
-use super::scope::{Relation, has_no_default};
-use super::view::{ViewRelation, view_query};
+use super::scope::{Relation, ViewRelation, WrittenTable, WrittenView, has_no_default};
+use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
-use super::written_view::{WrittenTable, WrittenView};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::ColumnId;
 use crate::object_access::{LockMode, PrivilegeSet};
@@ -177,7 +176,10 @@ fn inserted_table<'w>(
     target.ok_or_else(|| {
         Error::new(
             ER_VIEW_NO_INSERT_FIELD_LIST,
-            format!("Can not insert into join view '{}' without fields list", view.full_name()),
+            format!(
+                "Can not insert into join view '{}' without fields list",
+                view.full_name()
+            ),
         )
     })
 }

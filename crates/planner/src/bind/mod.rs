@@ -13,6 +13,7 @@ mod collation;
 mod column;
 mod command;
 mod common_table;
+mod create_select;
 mod default_value;
 mod definition;
 mod expr;
@@ -235,6 +236,11 @@ impl<'a> Binder<'a> {
     }
 
     fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {
+        if let Statement::CreateTable(create) = statement
+            && let Some(select) = &create.select
+        {
+            return self.create_table_select(create, select).map(Bound::Command);
+        }
         match self.definition(statement)? {
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),

@@ -49,7 +49,9 @@ impl Binder<'_> {
         }
         let mut resolved = resolved.borrow_mut();
         let database = (*database).to_owned();
-        let has_alias = resolved.aliases.contains(&(database.clone(), (*table).to_owned()));
+        let has_alias = resolved
+            .aliases
+            .contains(&(database.clone(), (*table).to_owned()));
         resolved.columns.insert(
             ptr::from_ref(name),
             ColumnName {
@@ -83,9 +85,15 @@ impl Binder<'_> {
         };
         let named = columns.iter().map(|column| {
             let relation = scope.relation(*column);
-            (relation.column_name(*column), relation.name(column.position).to_owned())
+            (
+                relation.column_name(*column),
+                relation.name(column.position).to_owned(),
+            )
         });
-        resolved.borrow_mut().stars.insert(ptr::from_ref(item), named.collect());
+        resolved
+            .borrow_mut()
+            .stars
+            .insert(ptr::from_ref(item), named.collect());
     }
 
     /// Notes the columns that USING or NATURAL compares.
@@ -94,9 +102,15 @@ impl Binder<'_> {
             return;
         };
         let named = pairs.iter().map(|(l, r)| {
-            (left.relation(*l).column_name(*l), right.relation(*r).column_name(*r))
+            (
+                left.relation(*l).column_name(*l),
+                right.relation(*r).column_name(*r),
+            )
         });
-        resolved.borrow_mut().joins.insert(ptr::from_ref(join), named.collect());
+        resolved
+            .borrow_mut()
+            .joins
+            .insert(ptr::from_ref(join), named.collect());
     }
 }
 

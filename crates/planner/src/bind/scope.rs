@@ -10,8 +10,8 @@ use syntax::ast::{ColumnName, ObjectName};
 use types::{Error, Result, SqlType, errno};
 
 use super::expr::Context;
-use super::view::ViewRelation;
 use crate::logical::ColumnId;
+use crate::object_access::ThroughView;
 use crate::plan::ResultColumn;
 
 /// A table, a derived table or a common table expression as a query block names it.
@@ -43,6 +43,55 @@ pub struct RelationColumn {
     pub nullable: bool,
     /// How the column is announced, if its query is merged into the one around it.
     pub origin: Option<Box<ResultColumn>>,
+}
+
+/// A view as a query block names it.
+#[derive(Debug, Clone)]
+pub struct ViewRelation {
+    pub definition: Arc<Table>,
+    /// Its columns are announced as those of the view, and not of a temporary table.
+    pub is_merged: bool,
+    /// `None`: no rows can be changed through it.
+    pub written: Option<WrittenView>,
+}
+
+/// The tables below a view, and the rows it shows of them.
+#[derive(Debug, Clone, Default)]
+pub struct WrittenView {
+    pub tables: Vec<WrittenTable>,
+    /// The conditions of the view and of the views below it.
+    pub filters: Vec<Expr>,
+    /// Those that a changed row has to satisfy: WITH CHECK OPTION.
+    pub checks: Vec<Expr>,
+    /// The columns that are expressions, and not of a table or another query.
+    pub computed: Vec<ColumnId>,
+}
+
+/// A table below a view.
+#[derive(Debug, Clone)]
+pub struct WrittenTable {
+    pub relation: Relation,
+    pub through: Option<Arc<ThroughView>>,
+}
+
+impl WrittenView {
+    pub fn is_computed(&self, column: ColumnId) -> bool {
+        self.computed.contains(&column)
+    }
+
+    /// The table that a column of the view is of, and its offset there; `None` for an expression.
+    pub fn table_of(&self, column: ColumnId) -> Option<(&WrittenTable, usize)> {
+        self.tables
+            .iter()
+            .find_map(|table| Some((table, table.relation.position(column)?)))
+    }
+}
+
+impl ViewRelation {
+    /// `database.name`, as in errors.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.definition.database, self.definition.name)
+    }
 }
 
 /// A column of a block: which relation, and which of its columns.

@@ -13,22 +13,11 @@ use types::{Error, Result, SqlMode, errno};
 use super::Binder;
 use super::block::Block;
 use super::from::{From, FromPlace};
-use super::scope::{Relation, RelationColumn};
-use super::written_view::WrittenView;
+use super::scope::{Relation, RelationColumn, ViewRelation, WrittenView};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
-use crate::plan::ResultColumn;
 use crate::object_access::{Accesses, LockMode, PrivilegeSet, ThroughView};
-
-/// A view as a query block names it.
-#[derive(Debug, Clone)]
-pub struct ViewRelation {
-    pub definition: Arc<Table>,
-    /// Its columns are announced as those of the view, and not of a temporary table.
-    pub is_merged: bool,
-    /// `None`: no rows can be changed through it.
-    pub written: Option<WrittenView>,
-}
+use crate::plan::ResultColumn;
 
 impl Binder<'_> {
     /// A view that FROM names.
@@ -87,7 +76,10 @@ impl Binder<'_> {
         if self.views.contains(&definition.id) {
             return Err(Error::new(
                 ER_VIEW_RECURSIVE,
-                format!("`{}`.`{}` contains view recursion", definition.database, definition.name),
+                format!(
+                    "`{}`.`{}` contains view recursion",
+                    definition.database, definition.name
+                ),
             ));
         }
         let around = self.accesses.through();
@@ -181,7 +173,10 @@ impl Binder<'_> {
     /// view that is not merged are there before.
     fn check_view_not_written(&self, alias: &str, reads_before: usize) -> Result<()> {
         let written = self.written.borrow();
-        let Some(table) = self.accesses.find(reads_before, |table| written.contains(&table.id)) else {
+        let Some(table) = self
+            .accesses
+            .find(reads_before, |table| written.contains(&table.id))
+        else {
             return Ok(());
         };
         if self.derived_depth.get() > 0 {

@@ -16,7 +16,9 @@ use super::resolution::Resolution;
 use super::scope::ColumnRef;
 use super::written_view::{has_outer_join, merged_block};
 use crate::env::BindEnv;
-use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE};
+use crate::errno::{
+    ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
+};
 
 /// How long a column's name may be that nobody wrote.
 const NAME_CHARS_MAX: usize = 64;
@@ -48,7 +50,9 @@ impl Binder<'_> {
         let bound = inner.query(&query, None)?;
         self.env.schema.require_database(&name.database)?;
         let columns = self.columns_of_view(create, &mut query, &bound)?;
-        let mut algorithm = create.algorithm.map_or(view::ViewAlgorithm::Undefined, algorithm_of);
+        let mut algorithm = create
+            .algorithm
+            .map_or(view::ViewAlgorithm::Undefined, algorithm_of);
         let is_merged = merged_block(algorithm, &query).is_some();
         if algorithm == view::ViewAlgorithm::Merge && !is_merged {
             self.warn(Warning::warning(
@@ -68,7 +72,10 @@ impl Binder<'_> {
         if create.check_option.is_some() && !is_updatable {
             return Err(Error::new(
                 ER_VIEW_NONUPD_CHECK,
-                format!("CHECK OPTION on non-updatable view '{}.{}'", name.database, name.name),
+                format!(
+                    "CHECK OPTION on non-updatable view '{}.{}'",
+                    name.database, name.name
+                ),
             ));
         }
         let names = inner.resolution.take().unwrap_or_default();
@@ -138,9 +145,8 @@ impl Binder<'_> {
         let Some(block) = merged_block(view::ViewAlgorithm::Undefined, query) else {
             return false;
         };
-        let is_read_only = |table: &Table| {
-            table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable)
-        };
+        let is_read_only =
+            |table: &Table| table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable);
         let is_stored = |column: ColumnRef| {
             let relation = scope.relation(column);
             let of_table = relation.definition().is_some_and(|table| !is_read_only(table));
@@ -190,7 +196,11 @@ fn no_such_table(name: &TableName) -> Error {
 
 /// Error 1060 for a list that names two columns alike; it has the first of the two names.
 fn check_list(names: &[String]) -> Result<()> {
-    let is_twice = |at: usize| names[at + 1..].iter().any(|name| name.eq_ignore_ascii_case(&names[at]));
+    let is_twice = |at: usize| {
+        names[at + 1..]
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&names[at]))
+    };
     match (0..names.len()).find(|at| is_twice(*at)) {
         None => Ok(()),
         Some(at) => Err(Error::new(

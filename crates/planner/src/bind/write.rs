@@ -311,10 +311,17 @@ impl Binder<'_> {
 
 /// Whether a target of DELETE names a relation: by its alias, where it has one.
 fn is_target(target: &ObjectName, relation: &Relation) -> bool {
-    let has_alias = relation.definition().is_none_or(|table| table.name != relation.alias);
+    let has_alias = relation
+        .definition()
+        .is_none_or(|table| table.name != relation.alias);
     let is_database = match &target.database {
         None => true,
-        Some(database) => !has_alias && relation.definition().is_some_and(|table| table.database == *database),
+        Some(database) => {
+            !has_alias
+                && relation
+                    .definition()
+                    .is_some_and(|table| table.database == *database)
+        }
     };
     is_database && target.name == relation.alias
 }

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use types::{Error, Result};
 
 use super::Binder;
-use super::scope::{ColumnRef, Relation, Scope};
-use super::view::ViewRelation;
-use super::written_view::WrittenView;
-use crate::errno::{ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE};
+use super::scope::{ColumnRef, Relation, Scope, ViewRelation, WrittenView};
+use crate::errno::{
+    ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
+};
 use crate::logical::{ColumnId, LogicalAssignment};
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::row_check::RowCheck;
@@ -173,13 +173,6 @@ impl Binder<'_> {
 pub fn written_view(relation: &Relation) -> Option<(&ViewRelation, &WrittenView)> {
     let view = relation.view.as_deref()?;
     Some((view, view.written.as_ref()?))
-}
-
-impl ViewRelation {
-    /// `database.name`, as in errors.
-    pub fn full_name(&self) -> String {
-        format!("{}.{}", self.definition.database, self.definition.name)
-    }
 }
 
 /// Error 1348.

@@ -3,8 +3,6 @@
 //!
 //! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
 
-use std::sync::Arc;
-
 use functions::Expr;
 use schema::view::{CheckOption, View, ViewAlgorithm};
 use syntax::ast::{self, Query, SelectItem};
@@ -15,42 +13,11 @@ use super::block::Block;
 use super::expr::Context;
 use super::from::{FromPlace, filtered};
 use super::output::Item;
-use super::scope::{FIELD_LIST, Relation, RelationColumn, Scope, ScopeNames, WHERE_CLAUSE};
+use super::scope::{
+    FIELD_LIST, Relation, RelationColumn, Scope, ScopeNames, WHERE_CLAUSE, WrittenTable, WrittenView,
+};
 use super::subquery::Subqueries;
-use crate::logical::{ColumnId, Logical};
-use crate::object_access::ThroughView;
-
-/// The tables below a view, and the rows it shows of them.
-#[derive(Debug, Clone, Default)]
-pub struct WrittenView {
-    pub tables: Vec<WrittenTable>,
-    /// The conditions of the view and of the views below it.
-    filters: Vec<Expr>,
-    /// Those that a changed row has to satisfy: WITH CHECK OPTION.
-    pub checks: Vec<Expr>,
-    /// The columns that are expressions, and not of a table or another query.
-    computed: Vec<ColumnId>,
-}
-
-/// A table below a view.
-#[derive(Debug, Clone)]
-pub struct WrittenTable {
-    pub relation: Relation,
-    pub through: Option<Arc<ThroughView>>,
-}
-
-impl WrittenView {
-    pub fn is_computed(&self, column: ColumnId) -> bool {
-        self.computed.contains(&column)
-    }
-
-    /// The table that a column of the view is of, and its offset there; `None` for an expression.
-    pub fn table_of(&self, column: ColumnId) -> Option<(&WrittenTable, usize)> {
-        self.tables
-            .iter()
-            .find_map(|table| Some((table, table.relation.position(column)?)))
-    }
-}
+use crate::logical::Logical;
 
 impl Binder<'_> {
     /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
@@ -91,7 +58,10 @@ impl Binder<'_> {
         let mut written = self.tables_of(view, scope, filter.clone());
         let rel = filtered(in_where.applied_to(from.rel), filter);
         let (rel, columns) = self.with_computed(in_items.applied_to(rel), &items, scope);
-        let computed = items.iter().zip(&columns).filter(|(item, _)| item.column.is_none());
+        let computed = items
+            .iter()
+            .zip(&columns)
+            .filter(|(item, _)| item.column.is_none());
         written.computed.extend(computed.map(|(_, column)| column.id));
         Ok(Some((rel, columns, written)))
     }
@@ -129,12 +99,7 @@ impl Binder<'_> {
     }
 
     /// The rows with the columns of the select list that are expressions.
-    fn with_computed(
-        &self,
-        rel: Logical,
-        items: &[Item],
-        scope: &Scope,
-    ) -> (Logical, Vec<RelationColumn>) {
+    fn with_computed(&self, rel: Logical, items: &[Item], scope: &Scope) -> (Logical, Vec<RelationColumn>) {
         let mut computed = Vec::new();
         let mut columns = Vec::with_capacity(items.len());
         for item in items {

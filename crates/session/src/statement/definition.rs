@@ -19,15 +19,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
     session.shared.engine.check_writable()?;
-    let context = DdlContext {
-        interrupt: session.process.interrupt.clone(),
-        lock_wait: session.settings.run.metadata_lock_wait,
-        now_us: session.view().now_us(),
-        time_zone: session.settings.time_zone,
-        sql_mode: session.settings.sql_mode,
-        server_collation: session.settings.collation_server,
-        user: session.client.account.name(),
-    };
+    let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();
     let warnings = match ddl {
@@ -64,6 +56,18 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         _ => {}
     }
     Ok(done)
+}
+
+pub fn context(session: &Session) -> DdlContext {
+    DdlContext {
+        interrupt: session.process.interrupt.clone(),
+        lock_wait: session.settings.run.metadata_lock_wait,
+        now_us: session.view().now_us(),
+        time_zone: session.settings.time_zone,
+        sql_mode: session.settings.sql_mode,
+        server_collation: session.settings.collation_server,
+        user: session.client.account.name(),
+    }
 }
 
 /// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator can
@@ -104,7 +108,7 @@ fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
 }
 
 /// Fails with 1044 unless the account may use the databases that a definition changes or reads.
-fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
+pub fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
     if account.privileges.everything {
         return Ok(());
     }
@@ -120,7 +124,9 @@ fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
             check(&name.database)?;
             check(&source.database)
         }
-        Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => names.iter().try_for_each(|n| check(&n.database)),
+        Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => {
+            names.iter().try_for_each(|n| check(&n.database))
+        }
         Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
             check(&from.database)?;
             check(&to.database)

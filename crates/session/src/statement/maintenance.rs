@@ -96,7 +96,7 @@ fn maintain(
 fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
     match session.table(name)?.view {
         None => Ok(()),
-        Some(_) => Err(wrong_object(name, "BASE TABLE")),
+        Some(_) => Err(wrong_object(&name.database, &name.name, "BASE TABLE")),
     }
 }
 

@@ -17,8 +17,8 @@ mod write;
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, ColumnPosition,
-    CreateTable, DataType, DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexPart, ObjectKind,
-    TableElement, TableOptions, TypeName,
+    CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows, IndexDefinition,
+    IndexKind, IndexPart, ObjectKind, TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,

@@ -100,7 +100,10 @@ mod tests {
         assert_eq!(all.columns, ["x", "y"]);
         assert_eq!(all.check_option, Some(CheckOption::Local));
         let plain = view("create view v as (select 1) union select 2 with check option");
-        assert_eq!((plain.verb, plain.check_option), (ViewVerb::Create, Some(CheckOption::Cascaded)));
+        assert_eq!(
+            (plain.verb, plain.check_option),
+            (ViewVerb::Create, Some(CheckOption::Cascaded))
+        );
         assert_eq!(view("alter view v as select 1").verb, ViewVerb::Alter);
     }
 

@@ -28,7 +28,7 @@ pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Re
         return create_view(session, &table, view);
     }
     if wants_view {
-        return Err(wrong_object(name, "VIEW"));
+        return Err(wrong_object(&name.database, &name.name, "VIEW"));
     }
     let next_id = if table.id_column().is_some() {
         Some(session.shared.engine.cluster.ids().next(&table)?)
