@@ -16,7 +16,9 @@ use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, Logi
 impl Binder<'_> {
     pub fn create_table_select(&self, create: &CreateTable, select: &CreateSelect) -> Result<Command> {
         let bound = self.query(&select.query, None)?;
-        let selected: Vec<Column> = bound.columns.iter().map(|c| self.column_of_query(c)).collect();
+        let zero_dates = !self.env.sql_mode.no_zero_date;
+        let columns = bound.columns.iter();
+        let selected: Vec<Column> = columns.map(|c| self.column_of_query(c, zero_dates)).collect();
         check_names(&selected)?;
         let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
         let ddl = self.create_table(create, selected)?;

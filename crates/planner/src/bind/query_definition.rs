@@ -16,7 +16,8 @@ const INT_DIGITS: u32 = 10;
 
 impl Binder<'_> {
     /// A column of a query, without an id. A column of a table keeps its definition, save what makes ids.
-    pub fn column_of_query(&self, column: &QueryColumn) -> Column {
+    /// `zero_dates`: a date that is never NULL has the default zero.
+    pub fn column_of_query(&self, column: &QueryColumn, zero_dates: bool) -> Column {
         let result = &column.result;
         if let Some(stored) = self.stored_column(column) {
             let default = match stored.default {
@@ -32,9 +33,18 @@ impl Binder<'_> {
             };
         }
         let ty = stored_type(column.ty);
-        let has_default = !column.nullable && !ty.is_blob_or_text() && ty.kind != TypeKind::Json;
+        let is_date = matches!(
+            ty.kind,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp
+        );
+        let has_default = !column.nullable
+            && !ty.is_blob_or_text()
+            && ty.kind != TypeKind::Json
+            && (zero_dates || !is_date);
+        let is_varbinary = ty.kind == TypeKind::VarChar && ty.is_binary();
         Column {
             default: match has_default {
+                true if is_varbinary => Default::Literal(String::new()),
                 true => Default::Literal(implicit(&ty)),
                 false => Default::None,
             },
@@ -75,7 +85,11 @@ fn stored_type(ty: SqlType) -> SqlType {
             ..ty
         },
         TypeKind::VarChar if u64::from(ty.length) > VARCHAR_CHARS_MAX => text_of(ty),
-        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType { decimals: 0, ..ty },
+        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType {
+            decimals: 0,
+            unsigned: false,
+            ..ty
+        },
         _ => ty,
     }
 }

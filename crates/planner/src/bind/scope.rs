@@ -191,17 +191,6 @@ impl Relation {
         self.table().or_else(|| Some(&self.view.as_ref()?.definition))
     }
 
-    /// Whether a column of a merged query is simply one of a table.
-    pub fn is_of_table(&self, position: usize) -> bool {
-        match &self.source {
-            RelationSource::Table { .. } => true,
-            RelationSource::Query(columns) => {
-                let origin = columns[position].origin.as_ref();
-                origin.is_some_and(|origin| !origin.original_table.is_empty())
-            }
-        }
-    }
-
     /// Position of a column that a query may name.
     pub fn find(&self, name: &ColumnName) -> Option<usize> {
         if name.table.as_ref().is_some_and(|table| *table != self.alias) {

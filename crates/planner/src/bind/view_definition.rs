@@ -121,7 +121,7 @@ impl Binder<'_> {
         query: &mut Query,
         bound: &BoundQuery,
     ) -> Result<Vec<Column>> {
-        let mut columns: Vec<Column> = bound.columns.iter().map(|c| self.column_of_query(c)).collect();
+        let mut columns: Vec<Column> = bound.columns.iter().map(|c| self.column_of_query(c, true)).collect();
         if create.columns.is_empty() {
             make_unique(query, &mut columns);
         }
@@ -148,9 +148,9 @@ impl Binder<'_> {
         let is_read_only =
             |table: &Table| table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable);
         let is_stored = |column: ColumnRef| {
-            let relation = scope.relation(column);
-            let of_table = relation.definition().is_some_and(|table| !is_read_only(table));
-            of_table || relation.is_of_table(column.position)
+            // MySQL takes a derived table's columns for such, until a statement writes to them.
+            let definition = scope.relation(column).definition();
+            definition.is_none_or(|table| !is_read_only(table))
         };
         !block.from.iter().any(has_outer_join)
             && !scope

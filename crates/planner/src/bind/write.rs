@@ -45,6 +45,9 @@ struct WrittenRows<'a> {
     in_values: Subqueries,
 }
 
+/// The assignments to a table of several, and what a changed row must satisfy.
+type FoundUpdate = (Vec<LogicalAssignment>, Option<RowCheck>);
+
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<LogicalStatement> {
         let definitions = self.define_common_tables(update.with.as_ref(), STATEMENT)?;
@@ -227,7 +230,7 @@ impl Binder<'_> {
         &self,
         rows: WrittenRows<'_>,
         definitions: Definitions,
-        targets: Vec<(ColumnId, Option<(Vec<LogicalAssignment>, Option<RowCheck>)>)>,
+        targets: Vec<(ColumnId, Option<FoundUpdate>)>,
         ignore: bool,
     ) -> Result<LogicalStatement> {
         // The clauses of several tables have not been bound yet.
