@@ -32,6 +32,7 @@ fn joined(
         left: Box::new(Rel::OneRow),
         right: Box::new(Rel::OneRow),
         right_rows,
+        rows: 1.0,
         keys,
         residual,
     };

@@ -146,6 +146,7 @@ impl<'a> Change<'a> {
         }
         self.meta.delete(keys::auto_increment(table.id))?;
         self.meta.delete(keys::row_id(table.id))?;
+        self.meta.delete(keys::table_statistics(table.id))?;
         self.dropped.push(table.id);
         self.discard(vec![KeyRange::prefix(codec::key::table_prefix(table.id))])
     }

@@ -101,6 +101,7 @@ impl Spec {
             left: Box::new(left),
             right: Box::new(right),
             right_rows: 0,
+            rows: 1.0,
             keys: vec![JoinKey {
                 left: column(0, INT),
                 right: column(self.column, INT),
@@ -118,6 +119,7 @@ impl Spec {
             left: Box::new(left),
             right: Box::new(right),
             right_rows: 0,
+            rows: 1.0,
             keys: Vec::new(),
             residual: Some(match self.condition() {
                 Some(residual) => call("and", vec![key, residual]),
@@ -132,6 +134,7 @@ impl Spec {
             left: Box::new(left),
             right,
             residual: self.condition(),
+            rows: 1.0,
         })
     }
 
@@ -350,6 +353,7 @@ fn a_lookup_filters_the_table_and_reads_covering_entries() {
             left: Box::new(left()),
             right: table.clone(),
             residual,
+            rows: 1.0,
         })
     };
     assert_eq!(
@@ -389,7 +393,8 @@ fn several_points_of_a_row_find_a_partner_once() {
             },
         ),
         residual: None,
-    });
+            rows: 1.0,
+        });
     assert_eq!(
         c.line(project(join, vec![column(0, INT), column(2, INT)])),
         "2 1, 2 2, 3 3, NULL NULL, 2 2"
@@ -406,6 +411,7 @@ fn text_keys_compare_by_their_collation() {
             left: Box::new(texts(&[Some("a"), Some("Ä"), None, Some("b"), Some("x")])),
             right: Box::new(texts(&[Some("A"), Some("B"), Some("ä"), Some("c")])),
             right_rows: 0,
+            rows: 1.0,
             keys: vec![JoinKey {
                 left: column(0, text()),
                 right: column(0, text()),
@@ -454,6 +460,7 @@ fn marks_of_several_keys_are_null_only_where_no_key_differs() {
             left: Box::new(slices(&left)),
             right: Box::new(slices(&right)),
             right_rows: 0,
+            rows: 1.0,
             keys,
             residual,
         })
@@ -486,6 +493,7 @@ fn a_join_without_a_condition_pairs_all_rows() {
             left: Box::new(left),
             right: Box::new(right),
             right_rows: 0,
+            rows: 1.0,
             keys: Vec::new(),
             residual: None,
         })
@@ -533,6 +541,7 @@ fn a_limit_above_a_lookup_join_reads_few_rows() {
                 },
             ),
             residual: None,
+            rows: 1.0,
         })
     };
     // Each of 2000 rows has 2000 partners.
@@ -575,7 +584,8 @@ fn locking_lookups_lock_the_rows_they_return() {
                 left: Box::new(ints(&[&[Some(2)], &[Some(99)], &[Some(5)]])),
                 right: table,
                 residual: None,
-            });
+            rows: 1.0,
+        });
             c.begin();
             let rows = c.rel(join).len();
             assert_eq!(rows, if kind == JoinKind::Left { 3 } else { 2 });
@@ -604,6 +614,7 @@ fn what_a_join_holds_is_counted() {
             left: Box::new(ints(&[&[Some(1)]])),
             right: Box::new(values(&[INT], &many)),
             right_rows: 0,
+            rows: 1.0,
             keys: keys.then_some(key).into_iter().collect(),
             residual: None,
         });

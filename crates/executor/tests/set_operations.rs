@@ -156,6 +156,7 @@ fn pairs(left: Rel, right: Rel) -> Rel {
         left: Box::new(left),
         right: Box::new(right),
         right_rows: 0,
+        rows: 1.0,
         keys: Vec::new(),
         residual: None,
     })
@@ -254,6 +255,7 @@ fn union_distinct_ends_a_recursion_that_meets_rows_again() {
         left: Box::new(table(true)),
         right: Box::new(edges()),
         right_rows: 0,
+        rows: 1.0,
         keys: vec![planner::plan::JoinKey {
             left: column(0, INT),
             right: column(0, INT),

@@ -219,6 +219,7 @@ fn results_are_remembered_by_the_values_taken() {
         left: Box::new(values(&[INT], &numbers)),
         right: Box::new(values(&[INT], &numbers)),
         right_rows: 0,
+        rows: 1.0,
         keys: Vec::new(),
         residual: Some(call(
             "and",
@@ -332,6 +333,7 @@ fn what_takes_nothing_from_outside_is_made_once_for_all_runs() {
         left: Box::new(values(&[INT], &numbers)),
         right: Box::new(values(&[INT], &numbers)),
         right_rows: 0,
+        rows: 1.0,
         keys: Vec::new(),
         residual: Some(equal(call("*", vec![column(0, INT), column(1, INT)]), int(499))),
     });
@@ -369,6 +371,7 @@ fn a_common_table_of_a_subquery_is_made_for_each_row() {
                 recursive: false,
             }),
             right_rows: 0,
+            rows: 1.0,
             keys: Vec::new(),
             residual: None,
         })),

@@ -4,6 +4,8 @@
 use planner::plan::{Access, Range};
 use schema::model::Table;
 
+use crate::estimates::TableEstimate;
+
 /// Reading a row by its key.
 pub const POINT_READ: f64 = 4.5;
 /// The next row of a scan, decoded.
@@ -43,14 +45,19 @@ pub fn of_access(access: &Access, rows: f64) -> f64 {
 }
 
 /// Rows of a table of `rows` that a lookup finds for one row.
-pub fn rows_of_lookup(access: &Access, table: &Table, rows: f64) -> f64 {
-    let of_range = |range: &Range, unique: bool, parts: usize| {
+pub fn rows_of_lookup(access: &Access, table: &Table, estimate: &TableEstimate<'_>) -> f64 {
+    let rows = estimate.rows as f64;
+    let of_range = |range: &Range, index: Option<usize>, unique: bool, parts: usize| {
         let fixed = range.prefix.len();
         if unique && fixed == parts {
             return 1.0;
         }
         if fixed == 0 {
             return (rows * OPEN_RANGE).max(1.0);
+        }
+        if let Some(found) = estimate.rows_per_key(index, fixed) {
+            let is_bounded = range.lower.is_some() || range.upper.is_some();
+            return (found * if is_bounded { OPEN_RANGE } else { 1.0 }).max(1.0);
         }
         (ROWS_PER_KEY / FURTHER_PART.powi(fixed as i32 - 1))
             .max(1.0)
@@ -61,13 +68,18 @@ pub fn rows_of_lookup(access: &Access, table: &Table, rows: f64) -> f64 {
         Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
         Access::PrimaryRanges { ranges, .. } => {
             let parts = table.primary_parts().len();
-            ranges.iter().map(|range| of_range(range, true, parts)).sum()
-        }
-        Access::IndexRanges { index, ranges, .. } => {
-            let index = &table.indexes[*index];
             ranges
                 .iter()
-                .map(|range| of_range(range, index.unique, index.parts.len()))
+                .map(|range| of_range(range, None, true, parts))
+                .sum()
+        }
+        Access::IndexRanges {
+            index: at, ranges, ..
+        } => {
+            let index = &table.indexes[*at];
+            ranges
+                .iter()
+                .map(|range| of_range(range, Some(*at), index.unique, index.parts.len()))
                 .sum()
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! - [`rules`]: rewrites that make any plan cheaper, one a file. `join_order`: which tables are joined first.
 //! - `physical`: operators. `access`: which index of a table serves. `route`: which executor.
+//! - [`Estimates`]: what is known of tables.
 //! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
 //!
 //! Not here: what names mean (`planner`), running anything (`executor`, `analytics`).
@@ -13,6 +14,7 @@ mod access;
 mod constant;
 mod cost;
 pub mod dump;
+mod estimates;
 pub mod explain;
 mod expr;
 mod join_order;
@@ -23,6 +25,7 @@ mod route;
 mod rules;
 mod statement;
 
+pub use estimates::{Estimates, RowCounts};
 use functions::bind::TypeEnv;
 use planner::Bound;
 use planner::command::Command;
@@ -36,8 +39,7 @@ pub(crate) struct OptimizerEnv<'a> {
     pub types: &'a TypeEnv,
     /// Overrides the choice of an executor, where both can run the plan.
     pub route: Option<Route>,
-    /// About how many rows a table has, by its id.
-    pub row_estimate: &'a dyn Fn(i64) -> u64,
+    pub estimates: &'a dyn Estimates,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
 }
@@ -46,8 +48,7 @@ pub(crate) struct OptimizerEnv<'a> {
 pub struct Surroundings<'a> {
     /// Overrides the choice of an executor, where both can run the plan.
     pub route: Option<Route>,
-    /// About how many rows a table has, by its id.
-    pub row_estimate: &'a dyn Fn(i64) -> u64,
+    pub estimates: &'a dyn Estimates,
 }
 
 /// A statement that can be run.
@@ -92,7 +93,7 @@ pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
     let env = OptimizerEnv {
         types: &types,
         route: surroundings.route,
-        row_estimate: surroundings.row_estimate,
+        estimates: surroundings.estimates,
         assigns,
     };
     let builder = physical::Builder::new(&env);

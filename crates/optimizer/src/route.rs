@@ -84,7 +84,7 @@ impl Builder<'_> {
         let mut rows = Vec::new();
         root.walk(&mut |rel| {
             if let Logical::Get(get) = rel {
-                rows.push((self.env.row_estimate)(get.table.id) as f64);
+                rows.push(self.env.estimates.rows(get.table.id) as f64);
             }
         });
         rows

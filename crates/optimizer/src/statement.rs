@@ -38,6 +38,7 @@ impl Builder<'_> {
                 },
                 check: insert.check,
                 ignore: insert.ignore,
+                foreign_keys: insert.foreign_keys,
                 execution_cache: ExecutionCache::default(),
             }),
             LogicalStatement::Update(update) => {
@@ -49,12 +50,14 @@ impl Builder<'_> {
                         .check
                         .map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
                     ignore: update.ignore,
+                    foreign_keys: update.foreign_keys,
                     execution_cache: ExecutionCache::default(),
                 })
             }
             LogicalStatement::Delete(delete) => Plan::Delete(DeletePlan {
                 target: self.target(delete.target)?,
                 ignore: delete.ignore,
+                foreign_keys: delete.foreign_keys,
                 execution_cache: ExecutionCache::default(),
             }),
             LogicalStatement::FoundWrite(write) => Plan::FoundWrite(self.found_write(write)?),
@@ -134,6 +137,7 @@ impl Builder<'_> {
                     .map(|list| list.into_iter().map(assignment).collect()),
                 check: found.check.map(|check| check.map_columns(&of_row)),
                 table: get.table.clone(),
+                foreign_keys: found.foreign_keys,
             });
         }
         Ok(FoundWritePlan {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
-use optimizer::{Planned, Surroundings};
+use optimizer::{Planned, RowCounts, Surroundings};
 use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
@@ -184,6 +184,7 @@ impl Runner {
                 )
             },
             warnings: &warnings,
+            foreign_key_checks: true,
         };
         let planned = self.optimized(planner::bind(parsed, &env)?)?;
         let (list, _) = warnings.take();
@@ -197,7 +198,7 @@ impl Runner {
     fn optimized(&self, bound: Bound) -> Result<Planned> {
         let surroundings = Surroundings {
             route: self.route,
-            row_estimate: &|id| self.rows.get(&id).copied().unwrap_or(0),
+            estimates: &RowCounts(|id| self.rows.get(&id).copied().unwrap_or(0)),
         };
         optimizer::plan(bound, &surroundings)
     }
@@ -206,8 +207,7 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let rows = |id| self.rows.get(&id).copied().unwrap_or(0);
-        let (columns, rows) = optimizer::explain::explain(&planned, explained.format, &rows)?;
+        let (columns, rows) = optimizer::explain::explain(&planned, explained.format)?;
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {
@@ -279,10 +279,7 @@ fn empty_schema() -> Schema {
         collation: Collation::DEFAULT,
         tables: HashMap::new(),
     };
-    Schema {
-        version: 1,
-        databases: BTreeMap::from([("shop".to_owned(), Arc::new(database))]),
-    }
+    Schema::new(1, BTreeMap::from([("shop".to_owned(), Arc::new(database))]))
 }
 
 /// The table as CREATE TABLE would publish it.
@@ -320,6 +317,9 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         readable_from_ts: 0,
         view: None,
         system: Default::default(),
+        checks: definition.checks,
+        bound: Default::default(),
+        foreign_keys: Vec::new(),
     }
 }
 

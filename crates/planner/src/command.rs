@@ -48,6 +48,12 @@ pub enum Command {
     AnalyzeTable {
         tables: Vec<TableName>,
     },
+    /// `buckets`: of the histograms that are made; `None`: they are dropped.
+    Histograms {
+        tables: Vec<TableName>,
+        columns: Vec<String>,
+        buckets: Option<u32>,
+    },
     OptimizeTable {
         tables: Vec<TableName>,
     },

@@ -25,6 +25,8 @@ pub struct ObjectAccess {
     pub lock: Option<LockMode>,
     /// The view whose query names the object; `None`: the statement does.
     pub through: Option<Arc<ThroughView>>,
+    /// The statement does not name the table: foreign keys lead to it, and it needs no privileges.
+    pub is_implied: bool,
 }
 
 /// How a statement comes to use an object that it does not name.
@@ -43,6 +45,7 @@ impl ObjectAccess {
             && self.privileges == other.privileges
             && self.lock == other.lock
             && self.through == other.through
+            && self.is_implied == other.is_implied
     }
 }
 
@@ -114,6 +117,19 @@ impl Accesses {
             privileges,
             lock: (!table.is_virtual()).then_some(lock),
             through,
+            is_implied: false,
+        });
+    }
+
+    /// A table that foreign keys lead to.
+    pub fn add_implied(&self, table: &Arc<Table>, lock: LockMode) {
+        self.push(ObjectAccess {
+            table: Arc::clone(table),
+            alias: table.name.clone(),
+            privileges: PrivilegeSet(0),
+            lock: (!table.is_virtual()).then_some(lock),
+            through: None,
+            is_implied: true,
         });
     }
 

@@ -8,18 +8,19 @@ mod join;
 mod parallel;
 mod visit;
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use types::{Collation, Error, Result, SqlType};
+use types::{Collation, SqlType};
 
+use crate::foreign_key::ForeignKeyPlan;
 use crate::logical::{CommonTableId, SetOperator};
 use crate::row_check::RowCheck;
+
+pub use crate::execution_cache::ExecutionCache;
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 
@@ -233,6 +234,17 @@ pub struct TableScan {
     pub as_of: Option<Expr>,
     /// The rows that are read are locked.
     pub locking: Option<Locking>,
+    pub expected: Expected,
+}
+
+/// What the optimizer expects of reading a table, once or for one row of a join's other side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Expected {
+    /// Rows that the access path gives, and those of them that satisfy the filter.
+    pub read: f64,
+    pub rows: f64,
+    /// Microseconds.
+    pub cost: f64,
 }
 
 /// How a table is read.
@@ -312,6 +324,8 @@ pub struct InsertPlan {
     /// Of the view that the statement names, over the table's columns.
     pub check: Option<RowCheck>,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -349,6 +363,8 @@ pub struct UpdatePlan {
     /// Of the view that the statement names, over the table's columns.
     pub check: Option<RowCheck>,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -356,6 +372,8 @@ pub struct UpdatePlan {
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -383,41 +401,9 @@ pub struct FoundTable {
     pub assignments: Option<Vec<Assignment>>,
     /// Over the same columns, once they are assigned.
     pub check: Option<RowCheck>,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// The type of a row's key as a column.
 pub const ROW_KEY: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
-
-/// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
-/// plan: the copy of a plan, which may be changed, starts without it.
-#[derive(Default)]
-pub struct ExecutionCache(OnceLock<Box<dyn Any + Send + Sync>>);
-
-impl ExecutionCache {
-    /// # Errors
-    /// Those of `make`, and 1105 where the cache holds a value of another type.
-    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        let cached = match self.0.get() {
-            Some(cached) => cached,
-            None => {
-                let made = Box::new(make()?);
-                self.0.get_or_init(|| made)
-            }
-        };
-        cached
-            .downcast_ref()
-            .ok_or_else(|| Error::internal("the execution cache of a plan has another type"))
-    }
-}
-
-impl Clone for ExecutionCache {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for ExecutionCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExecutionCache")
-    }
-}

@@ -7,15 +7,21 @@
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
 //! - [`view`]: what a view is besides its name and columns.
+//! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
+//! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
+//! - [`statistics`]: what is known of the values in a table.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
 //! them, `system` has the tables that describe them. The bytes of a key or a row are `codec`'s. Start at
 //! [`model`].
 
+pub mod bound;
 pub mod default_value;
 pub mod definition;
 pub mod duplicate;
+pub mod expression;
+pub mod foreign_key;
 pub mod indexes;
 pub mod layout;
 pub mod limits;
@@ -23,8 +29,9 @@ pub mod model;
 mod new_table;
 pub mod sharded_id;
 pub mod show_create;
+pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 pub mod view;
 
-pub use new_table::{new_table, table_like};
+pub use new_table::{new_table, sort_keys, table_like};

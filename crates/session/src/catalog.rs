@@ -7,7 +7,7 @@ use cluster::Cluster;
 use cluster::node::NodeOptions;
 use ddl::SchemaChanger;
 use kv::Store;
-use system::TableStatistics;
+use system::StatisticsCatalog;
 use types::Result;
 
 /// One of each, for one store.
@@ -15,7 +15,7 @@ pub struct Catalog {
     pub cluster: Arc<Cluster>,
     pub changer: Arc<SchemaChanger>,
     pub accounts: Arc<AccountStore>,
-    pub statistics: Arc<TableStatistics>,
+    pub statistics: Arc<StatisticsCatalog>,
 }
 
 impl Catalog {
@@ -43,7 +43,7 @@ impl Catalog {
             Ok((changer, accounts)) => Ok(Self {
                 changer,
                 accounts,
-                statistics: TableStatistics::new(&cluster),
+                statistics: StatisticsCatalog::new(&cluster),
                 cluster,
             }),
             Err(error) => {
@@ -70,6 +70,7 @@ impl Catalog {
     /// # Errors
     /// Those of [`Cluster::close`].
     pub fn close(&self) -> Result<()> {
+        self.statistics.stop();
         self.changer.stop();
         self.cluster.close()
     }

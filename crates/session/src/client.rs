@@ -94,6 +94,7 @@ impl Client {
     /// whole databases only, so far.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
         accesses.iter().try_for_each(|access| match &access.through {
+            None if access.is_implied => Ok(()),
             None => self.account.check_database(&access.table.database),
             Some(through) => self.check_through(through, access),
         })

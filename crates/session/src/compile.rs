@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use optimizer::{Planned, PlannedStatement, Surroundings};
+use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
 use planner::{BindEnv, Bound, CachedPlan, PlanKey};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
+use schema::statistics::TableStatistics;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
@@ -145,16 +147,14 @@ impl Session {
     pub(crate) fn optimized(&self, bound: Bound, is_query: bool) -> Result<Planned> {
         let without_lease = Cell::new(None);
         let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
-        let row_estimate = |table: i64| match await_lease_to_plan(self.environment(), max_execution) {
-            Ok(()) => self.row_estimate(table),
-            Err(error) => {
-                without_lease.set(Some(error));
-                0
-            }
+        let estimates = SessionEstimates {
+            session: self,
+            max_execution,
+            without_lease: &without_lease,
         };
         let surroundings = Surroundings {
             route: self.settings.route,
-            row_estimate: &row_estimate,
+            estimates: &estimates,
         };
         let planned = optimizer::plan(bound, &surroundings)?;
         // A plan whose estimates were cut short is not cached.
@@ -219,6 +219,7 @@ impl Session {
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,
             warnings: &self.diagnostics.planning,
+            foreign_key_checks: self.settings.foreign_key_checks,
         }
     }
 
@@ -240,6 +241,35 @@ impl Session {
                 &system_variable,
             ),
         )
+    }
+}
+
+/// What the server knows of tables, for one statement.
+struct SessionEstimates<'a> {
+    session: &'a Session,
+    max_execution: Option<Duration>,
+    /// The error of a wait for the node's lease.
+    without_lease: &'a Cell<Option<types::Error>>,
+}
+
+impl Estimates for SessionEstimates<'_> {
+    fn rows(&self, table: i64) -> u64 {
+        match await_lease_to_plan(self.session.environment(), self.max_execution) {
+            Ok(()) => self.session.row_estimate(table),
+            Err(error) => {
+                self.without_lease.set(Some(error));
+                0
+            }
+        }
+    }
+
+    fn statistics(&self, table: i64) -> Option<Arc<TableStatistics>> {
+        self.session.shared.catalog.statistics.collected(table)
+    }
+
+    fn keys_in(&self, range: std::ops::Range<Vec<u8>>) -> Option<u64> {
+        let statistics = &self.session.shared.catalog.statistics;
+        statistics.keys_in(&range.into(), &self.session.process.interrupt)
     }
 }
 

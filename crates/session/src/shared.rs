@@ -9,6 +9,7 @@ use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
 use runner::Engine;
+use types::Result;
 use wire::connection::ClientInfo;
 
 use crate::catalog::Catalog;
@@ -67,6 +68,20 @@ impl Shared {
         let shared = Arc::new(shared);
         shared.join_other_nodes();
         shared
+    }
+
+    /// Starts the background work.
+    ///
+    /// # Errors
+    /// When the operating system has no more threads.
+    pub fn start(self: &Arc<Self>) -> Result<()> {
+        self.catalog.start()?;
+        let shared = Arc::downgrade(self);
+        self.catalog.statistics.start(&self.catalog.cluster, move || {
+            shared
+                .upgrade()
+                .is_some_and(|shared| shared.variables.boolean("innodb_stats_auto_recalc"))
+        })
     }
 
     /// Adds counters of connections to SHOW STATUS. Only the first call has an effect.

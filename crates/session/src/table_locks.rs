@@ -59,7 +59,8 @@ impl LockedTables {
             // What a view reads was locked with the view.
             let is_named = access.through.is_none();
             if let Some(lock) = access.lock.filter(|lock| is_named || *lock == LockMode::Write) {
-                self.check(&table.database, &table.name, Some(&access.alias), use_of(lock))?;
+                let alias = (!access.is_implied).then_some(access.alias.as_str());
+                self.check(&table.database, &table.name, alias, use_of(lock))?;
             }
         }
         Ok(())

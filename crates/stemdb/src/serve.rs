@@ -167,7 +167,7 @@ fn start(
     shared: &Arc<Shared>,
     configuration: &Configuration,
 ) -> Result<ServerHandle, String> {
-    shared.catalog.start().map_err(|e| e.message)?;
+    shared.start().map_err(|e| e.message)?;
     if config.exposed_address().is_some() {
         shared.catalog.accounts.require_passwords();
     }

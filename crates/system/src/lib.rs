@@ -8,7 +8,7 @@
 //!   has rows. Tables that MySQL has and that are always empty here are in `empty_tables.txt`.
 //! - [`Server`]: what the tables need from the server: connections, variables, privileges of the reader.
 //! - [`columns`], [`keys`], [`plugins`], [`charsets`]: what SHOW statements have in common with the tables.
-//! - [`TableStatistics`]: estimates of the sizes of tables.
+//! - [`StatisticsCatalog`]: sizes of tables, and statistics of their values.
 //!
 //! Not here: SHOW statements and the server's variables (`session`), what a table is (`schema`). Start at
 //! `table`.
@@ -28,7 +28,7 @@ mod values;
 
 pub use definitions::databases;
 pub use rows::{batches, rows};
-pub use statistics::TableStatistics;
+pub use statistics::{StatisticsCatalog, Wanted};
 pub use table::{Server, Sources};
 
 #[cfg(test)]

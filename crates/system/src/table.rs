@@ -13,7 +13,7 @@ use types::temporal::DateTime;
 use types::{Result, Value};
 
 use crate::condition::Conditions;
-use crate::statistics::TableStatistics;
+use crate::statistics::StatisticsCatalog;
 
 /// The value of each column.
 pub type Row = Vec<Value>;
@@ -69,9 +69,12 @@ pub trait Server {
 pub struct Sources<'a> {
     pub cluster: &'a Cluster,
     pub accounts: &'a AccountStore,
-    pub statistics: &'a TableStatistics,
+    pub statistics: &'a StatisticsCatalog,
     pub server: &'a dyn Server,
 }
+
+/// In place of a column's offset: no condition concerns it.
+pub(crate) const NO_COLUMN: usize = usize::MAX;
 
 /// One read of one table.
 pub(crate) struct Context<'a> {

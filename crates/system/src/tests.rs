@@ -13,7 +13,7 @@ use schema::model::{Column, Default};
 use types::{Collation, SqlType, TypeKind};
 
 use crate::columns::column_key;
-use crate::{Server, Sources, TableStatistics, batches};
+use crate::{Server, Sources, StatisticsCatalog, batches};
 
 struct TestServer(Arc<Interrupt>);
 
@@ -54,7 +54,7 @@ impl Server for TestServer {
 struct Db {
     changer: Arc<SchemaChanger>,
     accounts: Arc<AccountStore>,
-    statistics: Arc<TableStatistics>,
+    statistics: Arc<StatisticsCatalog>,
     server: TestServer,
 }
 
@@ -63,7 +63,7 @@ impl Db {
         let changer = new_db_with(crate::databases().unwrap());
         Self {
             accounts: AccountStore::open(changer.cluster()).unwrap(),
-            statistics: TableStatistics::new(changer.cluster()),
+            statistics: StatisticsCatalog::new(changer.cluster()),
             server: TestServer(Interrupt::new()),
             changer,
         }

@@ -8,6 +8,8 @@
 //! | `DB:{id}` | `Table:{id}` | [`schema::model::Table`] |
 //! | `AutoIncrement` | `Table:{id}` | counter: ids below it may be in use |
 //! | `RowId` | `Table:{id}` | the same for hidden row ids |
+//! | `Statistics` | `Table:{id}` | [`schema::statistics::TableStatistics`] |
+//! | `StatisticsVersion` | | a timestamp, which changes with each change of statistics |
 //! | `Garbage` | id | key ranges to destroy (`ddl`) |
 //! | `Jobs` | id | a schema change that runs (`ddl`) |
 //! | `JobProgress:{id}` | | how far it has come (`ddl`) |
@@ -58,6 +60,15 @@ pub fn auto_increment(table: i64) -> Vec<u8> {
 
 pub fn row_id(table: i64) -> Vec<u8> {
     hash_key(b"RowId", format!("Table:{table}").as_bytes())
+}
+
+/// By table only, as the counters are.
+pub fn table_statistics(table: i64) -> Vec<u8> {
+    hash_key(b"Statistics", format!("Table:{table}").as_bytes())
+}
+
+pub fn statistics_version() -> Vec<u8> {
+    string_key(b"StatisticsVersion")
 }
 
 pub fn garbage_queue() -> KeyRange {

@@ -172,7 +172,7 @@ impl Conn<'_> {
     fn planned(&self, sql: &str, params: &[Value]) -> Result<Planned> {
         let surroundings = Surroundings {
             route: Some(Route::Transactional),
-            row_estimate: &|_| 1_000_000,
+            estimates: &optimizer::RowCounts(|_| 1_000_000),
         };
         optimizer::plan(self.bind(sql, params)?, &surroundings)
     }
@@ -201,6 +201,7 @@ impl Conn<'_> {
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
+            foreign_key_checks: true,
         };
         planner::bind(&parsed[0], &env)
     }
@@ -338,6 +339,7 @@ impl Conn<'_> {
             sql_mode: self.sql_mode,
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
+            foreign_key_checks: true,
         }
     }
 

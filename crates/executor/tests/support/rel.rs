@@ -76,6 +76,7 @@ pub fn scan(c: &Conn<'_>, table: &str, access: Access) -> TableScan {
         filter: None,
         as_of: None,
         locking: None,
+        expected: planner::plan::Expected::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The cheapest way to read a table.
 
 use functions::Expr;
-use schema::model::{Handle, SchemaState, Table};
+use schema::model::{Handle, Table};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
@@ -18,16 +18,30 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
     };
     let allowed = Allowed::of(table, request.hints)?;
     let mut best: Option<(f64, Chosen)> = None;
+    let mut paths = Vec::new();
     let mut possible_keys = Vec::new();
     for candidate in candidates(table) {
         let path = candidate.path(&conditions);
         if path.useful {
             possible_keys.push(index_name(table, candidate.index));
         }
-        if !allowed.allows(candidate.index, path.useful) {
-            continue;
+        if allowed.allows(candidate.index, path.useful) {
+            paths.push((candidate, path));
         }
-        if let Some((cost, chosen)) = weigh(request, &candidate, path)
+    }
+    // A range of the primary key is never worse than the whole table: its size decides nothing.
+    let useful: Vec<&Path> = paths
+        .iter()
+        .map(|(_, path)| path)
+        .filter(|path| path.useful)
+        .collect();
+    let weighs = match useful.as_slice() {
+        [] => false,
+        [only] => only.index.is_some(),
+        several => !several.iter().any(|path| path.points),
+    };
+    for (candidate, path) in paths {
+        if let Some((cost, chosen)) = weigh(request, &candidate, path, weighs)
             && best.as_ref().is_none_or(|(least, _)| cost < *least)
         {
             best = Some((cost, chosen));
@@ -47,7 +61,8 @@ pub fn full(request: &Request<'_>) -> Chosen {
         access: planner::plan::Access::Full { reverse: false },
         residual: request.conjuncts.clone(),
         ordered: false,
-        rows: request.rows as f64,
+        rows: request.estimate.rows as f64,
+        expected: request.estimate.rows as f64,
         wide: true,
         points: false,
         possible_keys: Vec::new(),
@@ -63,7 +78,7 @@ fn candidates(table: &Table) -> Vec<Candidate<'_>> {
         table,
     }];
     for (position, index) in table.indexes.iter().enumerate() {
-        if index.state == SchemaState::Public && !is_primary(table, position) {
+        if index.is_readable() && !is_primary(table, position) {
             candidates.push(Candidate {
                 index: Some(position),
                 parts: index.parts.clone(),
@@ -84,7 +99,8 @@ fn index_name(table: &Table, index: Option<usize>) -> String {
     index.map_or_else(|| "PRIMARY".to_owned(), |index| table.indexes[index].name.clone())
 }
 
-fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option<(f64, Chosen)> {
+/// `dives`: the engine may be asked how large ranges are.
+fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bool) -> Option<(f64, Chosen)> {
     let direction = order::direction(&path, candidate, &request.order);
     // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
     // in key order is preferred: its cost is better known.
@@ -100,7 +116,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option
         .map(|(_, conjunct)| conjunct.clone())
         .collect();
     let covering = covers(candidate, request.columns, &residual);
-    let rows = rows_read(&path, request.rows);
+    let (rows, expected) = rows_read(&path, &request.estimate, dives);
     let reading = Reading {
         rows,
         of_rows: candidate.index.is_none(),
@@ -119,6 +135,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option
         residual,
         ordered: direction.is_some(),
         rows,
+        expected,
         possible_keys: Vec::new(),
     };
     Some((cost, chosen))
@@ -189,7 +206,7 @@ fn find_index(table: &Table, name: &str) -> Result<Option<usize>> {
     let found = table
         .indexes
         .iter()
-        .position(|index| index.state == SchemaState::Public && index.name.eq_ignore_ascii_case(name));
+        .position(|index| index.is_readable() && index.name.eq_ignore_ascii_case(name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

@@ -1,11 +1,9 @@
-//! The cost of an access path, in rows of a full scan. There are no histograms: selectivities are rules of
-//! thumb. The order of preference that they give is point, unique, equality, range, full.
-
-use planner::plan::{Access, Range};
-use schema::model::Table;
+//! The cost of an access path, in rows of a full scan. Where nothing is known of a table's values, selectivities
+//! are rules of thumb. The order of preference that they give is point, unique, equality, range, full.
 
 use super::RowLimit;
 use super::paths::{Bounded, Path};
+use crate::estimates::TableEstimate;
 
 /// Fetching the row of an index entry, relative to reading the next row.
 const LOOKUP: f64 = 4.0;
@@ -24,48 +22,26 @@ const FILTER_ROWS: f64 = 10.0;
 /// The same where the index serves no condition at all.
 const WHOLE_FILTER_ROWS: f64 = 100.0;
 
-/// Rows that a path reads, of `rows` in the table.
-pub fn rows_read(path: &Path, rows: u64) -> f64 {
-    let rows = (rows as f64).max(ROWS_MIN);
+/// Rows that a path reads: for comparisons, and of the table as it is now. `dives`: the engine may be asked.
+pub fn rows_read(path: &Path, estimate: &TableEstimate<'_>, dives: bool) -> (f64, f64) {
+    let now = estimate.rows as f64;
+    let assumed = if estimate.is_analyzed() {
+        now
+    } else {
+        now.max(ROWS_MIN)
+    };
     if !path.useful {
-        return rows;
+        return (assumed, now);
     }
     if path.points {
-        return path.ranges.len() as f64;
+        let keys = path.ranges.len() as f64;
+        return (keys, keys);
     }
-    share(path.fixed_parts, path.bounded, path.combinations, rows)
-}
-
-/// Rows that the access path of a plan gives, of `rows` in the table.
-pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
-    let rows = (rows as f64).max(1.0);
-    let of_ranges = |ranges: &[Range]| {
-        let fixed = ranges.iter().map(|range| range.prefix.len()).min().unwrap_or(0);
-        let is_open = |range: &Range| range.lower.is_some() != range.upper.is_some();
-        let bounded = if ranges.iter().any(is_open) {
-            Bounded::OneEnd
-        } else if ranges.iter().any(|range| range.lower.is_some()) {
-            Bounded::BothEnds
-        } else {
-            Bounded::No
-        };
-        let combinations = if bounded == Bounded::No { ranges.len() } else { 1 };
-        share(fixed, bounded, combinations, rows)
-    };
-    match access {
-        Access::Full { .. } => rows,
-        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
-        Access::PrimaryRanges { ranges, .. } => of_ranges(ranges),
-        Access::IndexRanges { index, ranges, .. } => {
-            let unique = &table.indexes[*index];
-            let is_key = |range: &Range| unique.unique && range.prefix.len() == unique.parts.len();
-            if ranges.iter().all(is_key) {
-                ranges.len() as f64
-            } else {
-                of_ranges(ranges)
-            }
-        }
+    if let Some(rows) = estimate.rows_in(path.index, &path.ranges, dives && now >= ROWS_MIN) {
+        return (rows, rows);
     }
+    let of = |rows: f64| share(path.fixed_parts, path.bounded, path.combinations, rows);
+    (of(assumed), of(now.max(1.0)))
 }
 
 /// The first part that is fixed leaves one row in a hundred, each further one in ten of those.

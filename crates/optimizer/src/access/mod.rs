@@ -4,6 +4,7 @@
 //!   allow.
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
+//! - [`generated`]: expressions that are generated columns.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -12,10 +13,11 @@
 mod choose;
 mod cost;
 mod fold;
+mod generated;
 mod like;
 mod order;
 mod paths;
-mod sarg;
+pub mod sarg;
 mod tuple;
 
 use functions::Expr;
@@ -24,8 +26,10 @@ use schema::model::Table;
 use planner::plan::Access;
 use syntax::ast::IndexHint;
 
+use crate::estimates::TableEstimate;
+
 pub use choose::{choose, full};
-pub use cost::rows_of_access;
+pub use generated::with_generated_columns;
 
 /// What a table is read for.
 pub struct Request<'a> {
@@ -38,8 +42,7 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
-    /// About how many rows the table has.
-    pub rows: u64,
+    pub estimate: TableEstimate<'a>,
 }
 
 /// How many rows are wanted.
@@ -59,8 +62,10 @@ pub struct Chosen {
     pub residual: Vec<Expr>,
     /// Rows come in the wanted order.
     pub ordered: bool,
-    /// About how many rows are read.
+    /// About how many rows are read, for comparisons: not too few of a small table, which may grow.
     pub rows: f64,
+    /// About how many rows are read, for EXPLAIN.
+    pub expected: f64,
     /// All rows of the table are read.
     pub wide: bool,
     /// At most one row per key is read.

@@ -13,8 +13,6 @@ use super::traditional::Row;
 use crate::limit::literal_count;
 
 pub struct Blocks<'a> {
-    /// About how many rows a table has.
-    rows: &'a dyn Fn(i64) -> u64,
     /// By alias: the indexes that could have served.
     possible_keys: &'a [(String, Vec<String>)],
     /// What is written.
@@ -28,9 +26,8 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub fn new(rows: &'a dyn Fn(i64) -> u64, possible_keys: &'a [(String, Vec<String>)]) -> Self {
+    pub fn new(possible_keys: &'a [(String, Vec<String>)]) -> Self {
         Self {
-            rows,
             possible_keys,
             written: None,
             blocks: Vec::new(),
@@ -147,7 +144,7 @@ impl<'a> Blocks<'a> {
         match rel {
             Rel::Scan(scan) => {
                 let mut row = Row::default();
-                row.scan(scan, self.rows, &self.names(Vec::new()));
+                row.scan(scan, &self.names(Vec::new()));
                 self.add(id, row);
             }
             Rel::Virtual(scan) => self.add(
@@ -170,7 +167,7 @@ impl<'a> Blocks<'a> {
             Rel::LookupJoin(join) => {
                 self.side(&join.left, id);
                 let mut row = Row::default();
-                row.lookup(&join.right, self.rows, &self.names(of_columns(&join.left)));
+                row.lookup(&join.right, &self.names(of_columns(&join.left)));
                 self.add(id, row);
             }
             Rel::Apply(apply) => self.apply(apply, id),

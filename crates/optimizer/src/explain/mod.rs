@@ -13,17 +13,13 @@ use syntax::ast::ExplainFormat;
 /// Columns, and rows with a value for each.
 pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
 
-/// The columns and rows of an EXPLAIN. `rows` estimates the number of rows of a table.
+/// The columns and rows of an EXPLAIN.
 ///
 /// # Errors
 /// 1235 for FORMAT=JSON.
-pub fn explain(
-    planned: &PlannedStatement,
-    format: ExplainFormat,
-    rows: &dyn Fn(i64) -> u64,
-) -> Result<Listing> {
+pub fn explain(planned: &PlannedStatement, format: ExplainFormat) -> Result<Listing> {
     match format {
-        ExplainFormat::Traditional => Ok((traditional::columns(), traditional::rows(planned, rows))),
+        ExplainFormat::Traditional => Ok((traditional::columns(), traditional::rows(planned))),
         ExplainFormat::Tree => {
             let tree = tree(&dump::plan(&planned.plan));
             let column = ("EXPLAIN".to_owned(), text_type(65_535));

@@ -8,8 +8,6 @@ use super::blocks::Blocks;
 use super::names::Names;
 use super::{key_length, text_type};
 use crate::PlannedStatement;
-use crate::access::rows_of_access;
-use crate::cost::rows_of_lookup;
 use planner::plan::{
     Access, InsertMode, InsertSource, Plan, Range, RangeBound, RangeValue, TableScan, Target,
 };
@@ -53,9 +51,9 @@ pub struct Row {
     pub extra: Vec<&'static str>,
 }
 
-/// The rows of an EXPLAIN. `rows` estimates the number of rows of a table.
-pub fn rows(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Vec<Value>> {
-    let mut blocks = Blocks::new(rows, &explained.possible_keys);
+/// The rows of an EXPLAIN.
+pub fn rows(explained: &PlannedStatement) -> Vec<Vec<Value>> {
+    let mut blocks = Blocks::new(&explained.possible_keys);
     match &explained.plan {
         Plan::Query(query) => blocks.query(query),
         Plan::Insert(insert) => {
@@ -76,18 +74,18 @@ pub fn rows(explained: &PlannedStatement, rows: &dyn Fn(i64) -> u64) -> Vec<Vec<
         Plan::FoundWrite(write) => {
             blocks.found_write(if write.is_update { "UPDATE" } else { "DELETE" }, &write.root);
         }
-        Plan::Update(update) => blocks.write(target("UPDATE", &update.target, rows)),
-        Plan::Delete(delete) => blocks.write(target("DELETE", &delete.target, rows)),
+        Plan::Update(update) => blocks.write(target("UPDATE", &update.target)),
+        Plan::Delete(delete) => blocks.write(target("DELETE", &delete.target)),
     }
     blocks.into_rows().into_iter().map(Row::values).collect()
 }
 
-fn target(select_type: &'static str, target: &Target, rows: &dyn Fn(i64) -> u64) -> Row {
+fn target(select_type: &'static str, target: &Target) -> Row {
     let mut row = Row {
         select_type,
         ..Row::default()
     };
-    row.scan(&target.scan, rows, &Names::default());
+    row.scan(&target.scan, &Names::default());
     if !target.order_by.is_empty() {
         row.extra.push("Using filesort");
     }
@@ -116,23 +114,21 @@ impl Row {
     }
 
     /// A table that is read for each row of others: `names` are their columns.
-    pub fn lookup(&mut self, scan: &TableScan, rows: &dyn Fn(i64) -> u64, names: &Names) {
-        self.scan(scan, rows, names);
-        let table_rows = rows(scan.table.id) as f64;
-        let found = rows_of_lookup(&scan.access, &scan.table, table_rows);
-        self.rows = Some((found.round() as u64).max(1));
+    pub fn lookup(&mut self, scan: &TableScan, names: &Names) {
+        self.scan(scan, names);
         if self.how == Some("const") {
             self.how = Some("eq_ref");
         }
     }
 
-    pub fn scan(&mut self, scan: &TableScan, rows: &dyn Fn(i64) -> u64, names: &Names) {
+    pub fn scan(&mut self, scan: &TableScan, names: &Names) {
         let table = &scan.table;
         self.table = Some(scan.alias.clone());
         self.access(&scan.access, table, names);
-        let read = rows_of_access(&scan.access, table, rows(table.id));
-        self.rows = Some((read.round() as u64).max(1));
-        self.filtered = Some(if scan.filter.is_some() { 10.0 } else { 100.0 });
+        let expected = &scan.expected;
+        self.rows = Some((expected.read.round() as u64).max(1));
+        let share = 100.0 * expected.rows / expected.read.max(f64::MIN_POSITIVE);
+        self.filtered = Some((share * 100.0).round() / 100.0);
         if scan.filter.is_some() {
             self.extra.push("Using where");
         }

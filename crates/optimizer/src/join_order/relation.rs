@@ -44,7 +44,7 @@ fn estimate(rel: &Logical, builder: &Builder<'_>) -> (f64, f64) {
     match rel {
         Logical::OneRow => (1.0, 0.0),
         Logical::Get(get) => {
-            let rows = (builder.env.row_estimate)(get.table.id) as f64;
+            let rows = builder.env.estimates.rows(get.table.id) as f64;
             (rows.max(1.0), rows * cost::NEXT_ROW)
         }
         Logical::Values { rows, .. } => (rows.len() as f64, 0.0),

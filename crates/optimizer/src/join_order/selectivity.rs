@@ -1,4 +1,4 @@
-//! How many rows satisfy a join's condition. There are no histograms: keys say how many values a column has.
+//! How many rows satisfy a join's condition, by how many values its columns have: from statistics, else keys say it.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use functions::Expr;
 use planner::logical::{ColumnId, Logical};
 use schema::model::{SchemaState, Table};
 
+use crate::estimates::{Estimates, TableEstimate};
 use crate::expr::bare_column;
 
 /// One value in so many rows, in a column of which nothing is known.
@@ -15,21 +16,36 @@ const OTHER: f64 = 0.3;
 /// The number of values in a column that no table has.
 const UNKNOWN_VALUES: f64 = 100.0;
 
+#[derive(Debug)]
+struct Known {
+    first: ColumnId,
+    table: Arc<Table>,
+    rows: f64,
+    /// By column offset, where statistics have it.
+    distinct: Vec<Option<f64>>,
+}
+
 /// How many values the columns of a query's tables have.
 #[derive(Debug, Default)]
 pub struct DistinctValues {
-    tables: Vec<(ColumnId, Arc<Table>, f64)>,
+    tables: Vec<Known>,
 }
 
 impl DistinctValues {
     /// Takes in the tables of a part of the query.
-    pub fn learn(&mut self, rel: &Logical, rows: &dyn Fn(i64) -> u64) {
+    pub fn learn(&mut self, rel: &Logical, estimates: &dyn Estimates) {
         rel.walk(&mut |rel| {
             if let Logical::Get(get) = rel
-                && !self.tables.iter().any(|(first, ..)| *first == get.first)
+                && !self.tables.iter().any(|known| known.first == get.first)
             {
-                let rows = (rows(get.table.id) as f64).max(1.0);
-                self.tables.push((get.first, Arc::clone(&get.table), rows));
+                let estimate = TableEstimate::new(&get.table, estimates);
+                let distinct = |offset| estimate.distinct(offset);
+                self.tables.push(Known {
+                    first: get.first,
+                    rows: (estimate.rows as f64).max(1.0),
+                    distinct: (0..get.table.columns.len()).map(distinct).collect(),
+                    table: Arc::clone(&get.table),
+                });
             }
         });
     }
@@ -38,13 +54,17 @@ impl DistinctValues {
         let Some(id) = column_below(expr) else {
             return UNKNOWN_VALUES;
         };
-        let table = self.tables.iter().find_map(|(first, table, rows)| {
-            let offset = id.0.checked_sub(first.0)?;
-            (offset < table.columns.len()).then_some((offset, table, *rows))
+        let found = self.tables.iter().find_map(|known| {
+            let offset = id.0.checked_sub(known.first.0)?;
+            (offset < known.table.columns.len()).then_some((offset, known))
         });
-        let Some((offset, table, rows)) = table else {
+        let Some((offset, known)) = found else {
             return UNKNOWN_VALUES;
         };
+        if let Some(distinct) = known.distinct[offset] {
+            return distinct;
+        }
+        let (table, rows) = (&known.table, known.rows);
         // A part of a key of n has the nth root of its values: together they are as many as the rows.
         let mut parts = usize::MAX;
         let primary = table.primary_parts();

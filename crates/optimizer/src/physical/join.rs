@@ -112,6 +112,7 @@ impl Builder<'_> {
                 left: Box::new(left.rel),
                 right: Box::new(right.rel),
                 right_rows: right.rows as u64,
+                rows: rows.max(1.0),
                 keys,
                 residual,
             }),

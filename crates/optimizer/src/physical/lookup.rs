@@ -9,14 +9,15 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{ColumnId, Get, Logical};
 use planner::plan::{
-    Access, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,
+    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,
 };
 use types::Result;
 
-use super::scan::{offsets, over_offsets};
+use super::scan::{offsets, over_offsets, selectivity};
 use super::{Builder, Built, Want};
 use crate::access::{self, Chosen};
 use crate::cost;
+use crate::estimates::TableEstimate;
 use crate::expr::{all, into_conjuncts, positioned, replace_columns};
 
 /// Slots from here on stand for columns of the left side.
@@ -33,6 +34,7 @@ pub struct Lookup {
     residual: Vec<Expr>,
     /// Microseconds that it takes for a row of the left side.
     pub cost: f64,
+    expected: Expected,
     /// Names of the indexes that could serve.
     keys: Vec<String>,
 }
@@ -99,9 +101,14 @@ impl Builder<'_> {
     }
 
     fn lookup_by(&self, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
-        let table_rows = (self.env.row_estimate)(get.table.id) as f64;
-        let found = cost::rows_of_lookup(&chosen.access, &get.table, table_rows);
+        let estimate = TableEstimate::new(&get.table, self.env.estimates);
+        let found = cost::rows_of_lookup(&chosen.access, &get.table, &estimate);
         let cost = cost::of_access(&chosen.access, found);
+        let expected = Expected {
+            read: found,
+            rows: found * selectivity(&chosen.residual, &estimate),
+            cost,
+        };
         let (pairs, filter): (Vec<Expr>, Vec<Expr>) = chosen.residual.into_iter().partition(names_left);
         for mut pair in pairs {
             pair.map_columns(&|offset| get.id(offset).0);
@@ -114,6 +121,7 @@ impl Builder<'_> {
             filter,
             residual,
             cost,
+            expected,
             keys: Vec::new(),
         }
     }
@@ -179,8 +187,10 @@ impl Builder<'_> {
                     filter,
                     as_of: get.as_of.clone(),
                     locking: get.locking,
+                    expected: lookup.expected,
                 },
                 residual,
+                rows,
             }),
             layout,
             ordered: left.ordered,

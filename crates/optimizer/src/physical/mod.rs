@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
 
     /// Takes in the tables of a part of the query, to estimate joins by.
     pub fn learn(&self, rel: &Logical) {
-        self.distinct.borrow_mut().learn(rel, self.env.row_estimate);
+        self.distinct.borrow_mut().learn(rel, self.env.estimates);
     }
 
     /// Notes what could have served a table, for EXPLAIN, in any of the plans that were compared.

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use functions::Expr;
 use planner::logical::{ColumnId, Get};
-use planner::plan::{Rel, Route, TableScan, VirtualScan};
+use planner::plan::{Expected, Rel, Route, TableScan, VirtualScan};
 use types::Result;
 
 use super::{Builder, Built, Want};
 use crate::access::{self, Chosen, Request};
 use crate::constant::Gate;
+use crate::estimates::TableEstimate;
 use crate::expr::{ColumnList, all, positioned};
 use crate::limit::{rows_if, unsigned};
 use crate::{cost, route};
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     pub(super) fn relation(&self, get: Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
         if get.table.is_virtual() {
             self.virtual_table(&get, filter, want)
@@ -82,7 +83,10 @@ impl Builder<'_> {
         want: &Want,
         conjuncts: Vec<Expr>,
         columns: &'r [usize],
-    ) -> Request<'r> {
+    ) -> Request<'r>
+    where
+        'a: 'r,
+    {
         let offset = |(id, descending): &(ColumnId, bool)| Some((get.offset(*id)?, *descending));
         Request {
             table: &get.table,
@@ -96,7 +100,7 @@ impl Builder<'_> {
                 .unwrap_or_default(),
             limit: want.limit,
             hints: &get.hints,
-            rows: (self.env.row_estimate)(get.table.id),
+            estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
     }
 
@@ -133,7 +137,8 @@ impl Builder<'_> {
                 }
             });
         }
-        let selectivity = 0.3_f64.powi(chosen.residual.len().min(4) as i32);
+        let expected = expected(&chosen, &TableEstimate::new(&get.table, self.env.estimates));
+        let selectivity = expected.rows / expected.read.max(f64::MIN_POSITIVE);
         let filter = all(chosen.residual, self.env.types)?.map(|mut filter| {
             filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
             filter
@@ -148,6 +153,7 @@ impl Builder<'_> {
             filter,
             as_of: get.as_of.clone(),
             locking: get.locking,
+            expected,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {
@@ -177,6 +183,31 @@ impl Want {
     }
 }
 
+/// The conditions of which nothing is known, beyond which further ones change nothing.
+const UNKNOWN_MAX: i32 = 4;
+
+/// What EXPLAIN says of a path.
+pub fn expected(chosen: &Chosen, estimate: &TableEstimate<'_>) -> Expected {
+    let read = chosen.expected.max(1.0);
+    Expected {
+        read,
+        rows: read * selectivity(&chosen.residual, estimate),
+        cost: cost::of_access(&chosen.access, read),
+    }
+}
+
+/// The share of rows that satisfies conditions over a table's columns by offset.
+pub fn selectivity(conditions: &[Expr], estimate: &TableEstimate<'_>) -> f64 {
+    let (mut known, mut unknown) = (1.0, 0);
+    for condition in conditions {
+        match estimate.share_of(condition) {
+            Some(share) => known *= share,
+            None => unknown += 1,
+        }
+    }
+    known * cost::UNKNOWN_CONDITION.powi(unknown.min(UNKNOWN_MAX))
+}
+
 /// Offsets of a table's columns.
 pub fn offsets(get: &Get, columns: &[ColumnId]) -> Vec<usize> {
     let mut offsets: Vec<usize> = Vec::with_capacity(columns.len());
@@ -194,7 +225,7 @@ pub fn over_offsets(mut conditions: Vec<Expr>, get: &Get) -> Vec<Expr> {
     for condition in &mut conditions {
         condition.map_columns(&|id| id.wrapping_sub(first));
     }
-    conditions
+    access::with_generated_columns(conditions, &get.table)
 }
 
 /// The conjuncts of a filter that read exactly one column.

@@ -7,9 +7,10 @@ use planner::plan::{TableScan, Target};
 use types::Result;
 
 use super::Builder;
-use super::scan::over_offsets;
+use super::scan::{expected, over_offsets};
 use crate::access::{self, Request, RowLimit, is_constant};
 use crate::constant::Gate;
+use crate::estimates::TableEstimate;
 use crate::expr::{all, bare_column};
 use crate::limit::{literal_count, rows_if, unsigned};
 
@@ -38,10 +39,11 @@ impl Builder<'_> {
                 Some(count) => literal_count(count).map_or(RowLimit::Some, RowLimit::AtMost),
             },
             hints: &get.hints,
-            rows: (self.env.row_estimate)(get.table.id),
+            estimate: TableEstimate::new(&get.table, self.env.estimates),
         };
         let mut chosen = access::choose(&request)?;
         self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
+        let expected = expected(&chosen, &request.estimate);
         if chosen.ordered {
             order_by.clear();
         }
@@ -62,6 +64,7 @@ impl Builder<'_> {
                 filter: all(chosen.residual, self.env.types)?,
                 as_of: None,
                 locking: None,
+                expected,
             },
             order_by,
             limit,

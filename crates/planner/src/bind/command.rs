@@ -72,6 +72,15 @@ impl Binder<'_> {
                     Maintenance::Repair => Command::RepairTable { tables },
                 })
             }
+            Statement::Histograms {
+                tables,
+                columns,
+                buckets,
+            } => Ok(Command::Histograms {
+                tables: self.table_names(tables)?,
+                columns: columns.clone(),
+                buckets: *buckets,
+            }),
             Statement::SplitTable { table, index, points } => Ok(Command::SplitTable {
                 table: self.table_name(table)?,
                 index: index.clone(),

@@ -25,6 +25,12 @@ impl Binder<'_> {
         let Ddl::CreateTable { name, definition, .. } = &ddl else {
             return Err(Error::internal("CREATE TABLE that is none"));
         };
+        if !definition.foreign_keys.is_empty() {
+            return Err(Error::not_supported(
+                "foreign keys in CREATE TABLE ... SELECT",
+                "add them with ALTER TABLE",
+            ));
+        }
         // It gets its id when the statement runs.
         let (table, _) = schema::new_table(name, definition, 0)?;
         let offset = |name: &String| {
@@ -42,6 +48,7 @@ impl Binder<'_> {
             },
             check: None,
             ignore: select.duplicates == DuplicateRows::LeftOut,
+            foreign_keys: None,
         };
         Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
             insert: self.bound_statement(LogicalStatement::Insert(insert))?,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
+use schema::bound::BoundExpressions;
 use schema::model::{Table, wrong_object};
 use syntax::ast::{
     ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
@@ -132,6 +133,13 @@ impl Binder<'_> {
 
     /// A table with new ids for its columns.
     fn get(&self, found: Arc<Table>, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
+        if found
+            .expressions()?
+            .is_some_and(|all| has_indexed_literals(&found, all))
+        {
+            // A condition may be the expression of an indexed column, literals included.
+            self.types.notes.needs_literals.set(true);
+        }
         let as_of = match &table.as_of {
             None => None,
             Some(expr) => {
@@ -172,6 +180,7 @@ impl Binder<'_> {
         (self.env.check_database)(&database)?;
         let table = self.env.schema.require_table(&database, &name.name)?;
         self.check_not_defined(table)?;
+        super::stored::expressions(table)?;
         Ok(Arc::clone(table))
     }
 
@@ -473,7 +482,7 @@ impl Scope {
             pairs => {
                 let none = Vec::new();
                 let pairs = pairs.unwrap_or(&none);
-                let (all_of_left, right_all) = (self.all(), right.all());
+                let (all_of_left, right_all) = (self.named(), right.named());
                 let left_rest = all_of_left
                     .iter()
                     .copied()
@@ -613,4 +622,19 @@ fn invalid_lateral() -> Error {
         3809,
         "Invalid use of LATERAL: a table on the left of RIGHT JOIN cannot be named on its right",
     )
+}
+
+/// Whether the expression of an indexed generated column has literals.
+fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
+    let is_indexed = |column: usize| {
+        let mut parts = table.indexes.iter().flat_map(|index| &index.parts);
+        parts.any(|part| part.column == column)
+    };
+    let has_literals = |expr: &Expr| {
+        let mut has = false;
+        expr.walk(&mut |expr| has |= matches!(expr, Expr::Literal { .. }));
+        has
+    };
+    let mut generated = expressions.generated.iter();
+    generated.any(|generated| is_indexed(generated.column) && has_literals(&generated.value))
 }

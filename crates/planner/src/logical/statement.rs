@@ -7,6 +7,7 @@ use functions::Expr;
 use schema::model::Table;
 
 use super::{ColumnId, Get, Logical};
+use crate::foreign_key::ForeignKeyPlan;
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 use crate::row_check::RowCheck;
 
@@ -45,6 +46,7 @@ pub struct LogicalInsert {
     /// Over the table's columns, by offset.
     pub check: Option<RowCheck>,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 #[derive(Debug, Clone)]
@@ -87,6 +89,7 @@ pub struct LogicalUpdate {
     /// Over the target's columns.
     pub check: Option<RowCheck>,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// UPDATE or DELETE of rows that a query finds: of several tables, or by subqueries.
@@ -106,10 +109,12 @@ pub struct LogicalFoundTable {
     pub assignments: Option<Vec<LogicalAssignment>>,
     /// Over the columns of the query, of which those of the table are the changed row's.
     pub check: Option<RowCheck>,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 #[derive(Debug, Clone)]
 pub struct LogicalDelete {
     pub target: LogicalTarget,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }

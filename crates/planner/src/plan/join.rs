@@ -13,6 +13,8 @@ pub struct Join {
     pub right: Box<Rel>,
     /// About how many rows the right side has.
     pub right_rows: u64,
+    /// About how many rows come out.
+    pub rows: f64,
     pub keys: Vec<JoinKey>,
     /// What a pair must satisfy besides, over the left side's columns and then the right side's.
     pub residual: Option<Expr>,
@@ -54,6 +56,8 @@ pub struct LookupJoin {
     pub right: TableScan,
     /// What a pair must satisfy besides, over the left side's columns and then the right side's.
     pub residual: Option<Expr>,
+    /// About how many rows come out.
+    pub rows: f64,
 }
 
 /// For each row of `input`: what `subquery` gives for it.

@@ -72,7 +72,9 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
     else {
         return Err(Error::internal("CREATE TABLE ... SELECT without its INSERT"));
     };
-    insert.table = Arc::new(table.clone());
+    let table = Arc::new(table.clone());
+    planner::expressions(&table)?;
+    insert.table = table;
     let strict = session.settings.sql_mode.strict && !insert.ignore;
     let Planned::Plan(planned) = session.optimized(bound, false)? else {
         return Err(Error::internal("an INSERT that is none"));

@@ -67,6 +67,7 @@ pub fn context(session: &Session) -> DdlContext {
         sql_mode: session.settings.sql_mode,
         server_collation: session.settings.collation_server,
         user: session.client.account.name(),
+        foreign_key_checks: session.settings.foreign_key_checks,
     }
 }
 

@@ -42,7 +42,6 @@ fn listing_of(session: &Session, explained: &Explained, planned: &PlannedStateme
     if explained.analyze {
         return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
     }
-    let rows = |table| session.row_estimate(table);
-    let (columns, rows) = optimizer::explain::explain(planned, explained.format, &rows)?;
+    let (columns, rows) = optimizer::explain::explain(planned, explained.format)?;
     Ok(Listing { columns, rows })
 }

@@ -14,23 +14,30 @@ use crate::table_locks::is_lock_error;
 /// ADMIN CHECK TABLE.
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
+        check_stored(session, name)?;
+        let (engine, interrupt) = (&session.shared.engine, &session.process.interrupt);
         let table = session.table(name)?;
-        if table.view.is_some() {
-            session.accesses_of_view(&table)?;
-            continue;
-        }
-        ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+        ddl::check::check_references(&engine.store, &engine.cluster.schema(), &table, interrupt)?;
     }
     Ok(())
 }
 
-/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
+fn check_stored(session: &Session, name: &TableName) -> Result<()> {
+    let table = session.table(name)?;
+    if table.view.is_some() {
+        return session.accesses_of_view(&table).map(drop);
+    }
+    ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+    Ok(())
+}
+
+/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer. As there, foreign keys are not checked.
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     check_unique(tables)?;
     let mut listing = maintenance_listing();
     for name in tables {
         let locked = lock_tables::check_name(session, name, Use::Read);
-        match locked.and_then(|()| admin_check(session, std::slice::from_ref(name))) {
+        match locked.and_then(|()| check_stored(session, name)) {
             Ok(()) => listing.push(maintenance_row(name, "check", OK)),
             Err(error) => push_failure(&mut listing, name, "check", &error),
         }
@@ -38,9 +45,28 @@ pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     Ok(listing)
 }
 
-/// ANALYZE TABLE.
+/// ANALYZE TABLE: statistics of all columns and indexes.
 pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
-    maintain(session, tables, "analyze", &NOT_ANALYZED)
+    check_unique(tables)?;
+    let mut listing = maintenance_listing();
+    for name in tables {
+        let analyzed = session.table(name).and_then(|table| {
+            lock_tables::check_name(session, name, Use::Read)?;
+            if table.is_virtual() {
+                return Ok(());
+            }
+            let catalog = &session.shared.catalog;
+            catalog
+                .statistics
+                .analyze(&catalog.cluster, &table, &session.process.interrupt)
+        });
+        match analyzed {
+            Ok(()) => listing.push(maintenance_row(name, "analyze", OK)),
+            Err(error) if error.code == errno::ER_QUERY_INTERRUPTED => return Err(error),
+            Err(error) => push_failure(&mut listing, name, "analyze", &error),
+        }
+    }
+    Ok(listing)
 }
 
 /// OPTIMIZE TABLE.
@@ -53,24 +79,15 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
-/// They have nothing to do: row counts are estimated from the store, which reclaims space in the background,
-/// and no table is ever written in half. `messages`: the rows for a table that exists.
+/// They have nothing to do: the store reclaims space in the background, and no table is ever written in half. `messages`: the rows for a table that exists.
 fn maintain(
     session: &Session,
     tables: &[TableName],
     operation: &str,
     messages: &[(&str, &str)],
 ) -> Result<Listing> {
-    if operation != "analyze" {
-        for name in tables {
-            let schema = session.shared.engine.cluster.schema();
-            if schema.database(&name.database).is_some_and(|d| d.is_system()) {
-                return Err(errors::database_access(
-                    &session.client.account.name(),
-                    &name.database,
-                ));
-            }
-        }
+    for name in tables {
+        check_database(session, name)?;
     }
     check_unique(tables)?;
     let mut listing = maintenance_listing();
@@ -100,25 +117,30 @@ fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
     }
 }
 
+/// Fails with 1044 for a table that the server itself provides.
+pub(super) fn check_database(session: &Session, name: &TableName) -> Result<()> {
+    let schema = session.shared.engine.cluster.schema();
+    if schema.database(&name.database).is_some_and(|d| d.is_system()) {
+        return Err(errors::database_access(
+            &session.client.account.name(),
+            &name.database,
+        ));
+    }
+    Ok(())
+}
+
 /// Kind and text of a maintenance statement's row.
 const OK: (&str, &str) = ("status", "OK");
-const NOT_ANALYZED: [(&str, &str); 2] = [
-    (
-        "note",
-        "Statistics are not collected: row counts are estimated from the store whenever a statement is planned",
-    ),
-    OK,
-];
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
-        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
+        "Nothing to do: the store compacts itself in the background",
     ),
     OK,
 ];
 const NO_REPAIR: (&str, &str) = ("note", "The storage engine for the table doesn't support repair");
 
-fn maintenance_listing() -> Listing {
+pub(super) fn maintenance_listing() -> Listing {
     Listing::new(&[
         ("Table", text_type(128)),
         ("Op", text_type(10)),
@@ -127,7 +149,7 @@ fn maintenance_listing() -> Listing {
     ])
 }
 
-fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
+pub(super) fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
     vec![
         text(format!("{}.{}", name.database, name.name)),
         text(operation),

@@ -8,6 +8,7 @@ pub mod definition;
 mod drop_absent;
 pub mod explain;
 mod flush;
+mod histograms;
 pub mod kill;
 mod lock_tables;
 mod maintenance;
@@ -83,6 +84,11 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         Command::AdminCancelDdlJobs { jobs } => ddl_jobs::cancel(session, jobs),
         Command::CheckTable { tables } => maintenance::check(session, tables),
         Command::AnalyzeTable { tables } => maintenance::analyze(session, tables),
+        Command::Histograms {
+            tables,
+            columns,
+            buckets,
+        } => histograms::run(session, tables, columns, *buckets),
         Command::OptimizeTable { tables } => maintenance::optimize(session, tables),
         Command::RepairTable { tables } => maintenance::repair(session, tables),
         Command::SplitTable { table, index, points } => {

@@ -67,6 +67,7 @@ pub struct Settings {
     pub timestamp_us: Option<i64>,
     /// A hash of whatever decides a plan besides text, database and parameter types.
     pub plan_environment: u64,
+    pub foreign_key_checks: bool,
 }
 
 impl Settings {
@@ -87,6 +88,7 @@ impl Settings {
                 "collation_connection",
                 "stemdb_route",
                 "div_precision_increment",
+                "foreign_key_checks",
             ];
             let mut hasher = DefaultHasher::new();
             names.map(text).hash(&mut hasher);
@@ -151,6 +153,7 @@ impl Settings {
             },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
             plan_environment,
+            foreign_key_checks: on("foreign_key_checks"),
         }
     }
 }

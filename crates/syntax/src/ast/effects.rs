@@ -8,7 +8,7 @@ impl Statement {
     pub fn commits_implicitly(&self) -> bool {
         match self {
             Self::TableMaintenance { action, .. } => *action != Maintenance::AdminCheck,
-            Self::LockTables(_) | Self::Flush(_) => true,
+            Self::LockTables(_) | Self::Flush(_) | Self::Histograms { .. } => true,
             // SET ROLE is about the session alone.
             Self::User(statement) => !matches!(statement, UserStatement::SetRole { user: None, .. }),
             // Temporary tables are no part of the schema that others see.

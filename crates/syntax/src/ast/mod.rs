@@ -16,9 +16,10 @@ mod write;
 
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, ColumnPosition,
-    CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows, IndexDefinition,
-    IndexKind, IndexPart, ObjectKind, TableElement, TableOptions, TypeName,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
+    ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
+    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction,
+    TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
@@ -128,6 +129,12 @@ pub enum Statement {
     TableMaintenance {
         action: Maintenance,
         tables: Vec<ObjectName>,
+    },
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are dropped.
+    Histograms {
+        tables: Vec<ObjectName>,
+        columns: Vec<String>,
+        buckets: Option<u32>,
     },
     SplitTable {
         table: ObjectName,

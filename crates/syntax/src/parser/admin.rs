@@ -1,11 +1,15 @@
 //! KILL, FLUSH, LOCK TABLES, ADMIN and other statements about the server and its tables.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{LockedTable, Maintenance, Statement};
+use crate::ast::{LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
+
+/// The buckets of a histogram: unless the statement says, and at most (manual 13.7.3.1).
+const BUCKETS: u32 = 100;
+const BUCKETS_MAX: u32 = 1024;
 
 /// What FLUSH may begin with.
 const FLUSHED: &[Kw] = &[
@@ -85,12 +89,38 @@ impl Parser<'_> {
                 while self.eat_any(&kinds).is_some() || self.eat_all(&[Kw::FOR, Kw::UPGRADE]) {}
             }
             Maintenance::Repair => while self.eat_any(&[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM]).is_some() {},
-            Maintenance::Analyze if self.is_any(&[Kw::UPDATE, Kw::DROP]) => {
-                return Err(Error::not_supported("histograms", "use ANALYZE TABLE alone"));
-            }
+            Maintenance::Analyze if self.is_any(&[Kw::UPDATE, Kw::DROP]) => return self.histograms(tables),
             _ => {}
         }
         Ok(Statement::TableMaintenance { action, tables })
+    }
+
+    /// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS]`, `DROP HISTOGRAM ON c, ...`
+    fn histograms(&mut self, tables: Vec<ObjectName>) -> Result<Statement> {
+        let updates = self.is(Kw::UPDATE);
+        self.advance();
+        self.expect(Kw::HISTOGRAM)?;
+        self.expect(Kw::ON)?;
+        let columns = self.comma_separated(Self::name)?;
+        let mut buckets = updates.then_some(BUCKETS);
+        if updates && self.eat(Kw::WITH) {
+            let count = self.unsigned()?;
+            self.expect(Kw::BUCKETS)?;
+            let allowed = u32::try_from(count)
+                .ok()
+                .filter(|count| (1..=BUCKETS_MAX).contains(count));
+            buckets = Some(allowed.ok_or_else(|| {
+                Error::new(
+                    errno::ER_DATA_OUT_OF_RANGE,
+                    "Number of buckets value is out of range in 'ANALYZE TABLE'",
+                )
+            })?);
+        }
+        Ok(Statement::Histograms {
+            tables,
+            columns,
+            buckets,
+        })
     }
 
     /// `FLUSH [LOCAL] what, ...`

@@ -199,12 +199,20 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
         ("Visible", text_type(3)),
         ("Expression", text_type(256)),
     ]);
-    let rows = session.row_estimate(table.id);
+    let statistics = &session.shared.catalog.statistics;
+    let guess = i64::try_from(session.row_estimate(table.id) / ROWS_PER_VALUE).unwrap_or(i64::MAX);
     for index in keys::all_indexes(&table) {
-        index_rows(&table, &index, rows, &mut listing);
+        let cardinality = |parts| {
+            let known = statistics.cardinality(&table, &index, parts, &session.process.interrupt);
+            Value::Int(known.unwrap_or(guess))
+        };
+        index_rows(&table, &index, &cardinality, &mut listing);
     }
     Ok(listing)
 }
+
+/// Rows with equal values in an index that is not unique, where nothing is known of it.
+const ROWS_PER_VALUE: u64 = 10;
 
 /// Names of databases and tables: case-sensitive.
 fn name_type() -> SqlType {
@@ -217,30 +225,29 @@ fn sorted(database: &Database) -> Vec<Arc<Table>> {
     tables
 }
 
-fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
+fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value, listing: &mut Listing) {
     for (position, part) in index.parts.iter().enumerate() {
         let column = &table.columns[part.column];
-        let cardinality = if index.unique && position + 1 == index.parts.len() {
-            rows
-        } else {
-            rows / 10
-        };
         listing.push(vec![
             text(&table.name),
             Value::Int(i64::from(!index.unique)),
             text(&index.name),
             Value::UInt(position as u64 + 1),
-            text(&column.name),
+            if column.hidden {
+                Value::Null
+            } else {
+                text(&column.name)
+            },
             text(if part.descending { "D" } else { "A" }),
-            Value::Int(i64::try_from(cardinality).unwrap_or(i64::MAX)),
+            cardinality(position + 1),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),
             text("BTREE"),
             text(""),
             text(&index.comment),
-            text("YES"),
-            Value::Null,
+            text(if index.invisible { "NO" } else { "YES" }),
+            columns::index_expression(column).map_or(Value::Null, |expression| text(&expression)),
         ]);
     }
 }

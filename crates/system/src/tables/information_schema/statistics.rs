@@ -4,7 +4,7 @@ use types::{Result, Value};
 
 use crate::keys::each_part;
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, number, signed, text};
+use crate::values::{CATALOG, number, optional, signed, text};
 
 pub(crate) struct Statistics;
 
@@ -39,16 +39,11 @@ EXPRESSION longtext bin NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         each_part(ctx, (1, 2), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            // All parts of a unique index together have as many values as there are rows. Nothing is known
-            // about other parts.
-            let is_known = ctx.wants(9..10) && index.unique && sequence as usize == index.parts.len();
-            let cardinality = if is_known {
-                i64::try_from(
-                    ctx.sources
-                        .statistics
-                        .rows(table.id, ctx.sources.server.interrupt()),
-                )
-                .map_or(Value::Null, signed)
+            let cardinality = if ctx.wants(9..10) {
+                let statistics = ctx.sources.statistics;
+                let known =
+                    statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
+                known.map_or(Value::Null, signed)
             } else {
                 Value::Null
             };
@@ -60,7 +55,7 @@ EXPRESSION longtext bin NULL
                 text(&table.database),
                 text(&index.name),
                 number(sequence),
-                text(&column.name),
+                optional((!column.hidden).then_some(column.name.as_str())),
                 text(if part.descending { "D" } else { "A" }),
                 cardinality,
                 part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
@@ -69,8 +64,8 @@ EXPRESSION longtext bin NULL
                 text("BTREE"),
                 text(""),
                 text(&index.comment),
-                text("YES"),
-                Value::Null,
+                text(if index.invisible { "NO" } else { "YES" }),
+                optional(crate::columns::index_expression(column)),
             ])
         })
     }

@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cluster::Cluster;
 use kv::{Interrupt, KeyRange, Reader, Store};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
@@ -107,33 +106,30 @@ impl<T: Copy + Default> Estimates<T> {
 }
 
 /// Estimates for all tables of a store.
-pub struct TableStatistics {
+pub struct TableSizes {
     store: Store,
     rows: Estimates<u64>,
     /// Of rows, and of indexes.
     bytes: Estimates<(u64, u64)>,
 }
 
-impl TableStatistics {
-    /// Estimates of a table are dropped when the table changes or is dropped.
-    pub fn new(cluster: &Cluster) -> Arc<Self> {
-        let statistics = Arc::new(Self {
-            store: cluster.store().clone(),
+impl TableSizes {
+    pub fn new(store: Store) -> Self {
+        Self {
+            store,
             rows: Estimates::default(),
             bytes: Estimates::default(),
-        });
-        let changed = Arc::clone(&statistics);
-        cluster.on_table_change(move |table| changed.forget(table));
-        statistics
+        }
     }
 
     /// How many estimates are cached.
     #[cfg(test)]
-    pub(crate) fn cached_estimates(&self) -> usize {
+    pub fn cached_estimates(&self) -> usize {
         self.rows.tables.read().len() + self.bytes.tables.read().len()
     }
 
-    fn forget(&self, table: i64) {
+    /// Estimates of a table that has changed, or that is gone, are dropped.
+    pub fn forget(&self, table: i64) {
         self.rows.tables.write().remove(&table);
         self.bytes.tables.write().remove(&table);
     }
@@ -146,13 +142,20 @@ impl TableStatistics {
     }
 
     fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
+        self.keys_in(&KeyRange::prefix(codec::key::row_prefix(table)), interrupt)
+    }
+
+    /// About how many keys a range has now, within a factor of a few; exact for fewer than 128.
+    ///
+    /// # Errors
+    /// Those of the store, and its error for an interrupt.
+    pub fn keys_in(&self, range: &KeyRange, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
         interrupt.check()?;
-        let range = KeyRange::prefix(codec::key::row_prefix(table));
         let reader = self.store.latest().interruptible(Arc::clone(interrupt));
         let (mut rows, mut bytes) = (0u64, 0u64);
         for reverse in [false, true] {
             let mut seen = 0;
-            reader.scan(&range, reverse, &mut |key, value| {
+            reader.scan(range, reverse, &mut |key, value| {
                 seen += 1;
                 bytes += (key.len() + value.len()) as u64;
                 if seen < SAMPLE_ROWS {
@@ -166,9 +169,14 @@ impl TableStatistics {
                 return Ok(seen as u64);
             }
         }
-        let total = reader.approximate_bytes(&range)?;
+        let total = reader.approximate_bytes(range)?;
         let row_bytes = (bytes / rows).max(1);
         Ok((total / row_bytes).max(SAMPLE_ROWS as u64))
+    }
+
+    /// The tables of which a statement has wanted to know the size.
+    pub fn known(&self) -> Vec<i64> {
+        self.rows.tables.read().keys().copied().collect()
     }
 
     /// About how many bytes a table's rows and its indexes took some seconds ago; 0 if the store does not
@@ -245,7 +253,7 @@ mod tests {
     #[test]
     fn small_tables_are_counted_and_large_ones_estimated() {
         let db = new_db();
-        let statistics = TableStatistics::new(db.cluster());
+        let statistics = TableSizes::new(db.cluster().store().clone());
         for (name, rows) in [("none", 0), ("few", 100), ("many", 5_000)] {
             create(
                 &db,

@@ -1,0 +1,247 @@
+//! What is known of the tables of a statement, and shares of their rows that follow from it.
+//!
+//! In this order: statistics of values (ANALYZE TABLE), the engine's estimate for a range of keys (MySQL's index
+//! dives), and rules of thumb, which the callers have.
+
+use std::sync::Arc;
+
+use functions::{Expr, TimeZone};
+use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
+use schema::layout::{KeyParts, ValueBound, ValueRange};
+use schema::model::{Handle, IndexPart, Table};
+use schema::statistics::{Bound, ColumnStatistics, TableStatistics, sort_key};
+use types::Value;
+
+use crate::access::sarg::{self, Interval};
+
+/// What the server knows of tables.
+pub trait Estimates {
+    /// About how many rows a table has, by its id.
+    fn rows(&self, table: i64) -> u64;
+
+    /// What ANALYZE TABLE has found.
+    fn statistics(&self, _table: i64) -> Option<Arc<TableStatistics>> {
+        None
+    }
+
+    /// About how many keys of the store lie in a range; `None` where that is expensive to find out.
+    fn keys_in(&self, _range: std::ops::Range<Vec<u8>>) -> Option<u64> {
+        None
+    }
+}
+
+/// Row counts alone.
+pub struct RowCounts<F>(pub F);
+
+impl<F: Fn(i64) -> u64> Estimates for RowCounts<F> {
+    fn rows(&self, table: i64) -> u64 {
+        (self.0)(table)
+    }
+}
+
+/// Ranges whose shares are added up. The others are taken to be alike.
+const RANGES_MAX: usize = 64;
+/// Ranges that the engine is asked about.
+const DIVES_MAX: usize = 8;
+/// The share of values that a range with an end of unknown value has.
+const UNKNOWN_RANGE: f64 = 0.1;
+
+/// One table of a statement.
+pub struct TableEstimate<'a> {
+    table: &'a Table,
+    pub rows: u64,
+    statistics: Option<Arc<TableStatistics>>,
+    source: &'a dyn Estimates,
+}
+
+impl<'a> TableEstimate<'a> {
+    pub fn new(table: &'a Table, source: &'a dyn Estimates) -> Self {
+        Self {
+            rows: source.rows(table.id),
+            statistics: source.statistics(table.id),
+            table,
+            source,
+        }
+    }
+
+    /// Whether its values have been looked at.
+    pub fn is_analyzed(&self) -> bool {
+        self.statistics.is_some()
+    }
+
+    /// The share of rows that satisfies a condition on one column, over the table's columns by offset.
+    pub fn share_of(&self, condition: &Expr) -> Option<f64> {
+        if let Expr::Call { function, args, .. } = condition
+            && let ("<>", [left, right]) = (function.0.name, args.as_slice())
+        {
+            let equal =
+                functions::bind::call("=", vec![left.clone(), right.clone()], &Default::default()).ok()?;
+            return Some(1.0 - self.share_of(&equal)?);
+        }
+        let sarg = sarg::of(condition, self.table)?;
+        let column = self.column(sarg.column)?;
+        let share = |interval: &Interval| match interval {
+            Interval::Point(value) => share_of_value(column, value),
+            Interval::Between { lower, upper } => share_of_bounds(column, lower.as_ref(), upper.as_ref()),
+        };
+        Some(sum(&sarg.intervals, share).min(1.0))
+    }
+
+    /// Rows in ranges of an index, by its position; `None`: of the primary key. `dives`: the engine may be asked.
+    pub fn rows_in(&self, index: Option<usize>, ranges: &[Range], dives: bool) -> Option<f64> {
+        let parts = match index {
+            Some(index) => self.table.indexes.get(index)?.parts.clone(),
+            None => self.table.primary_parts(),
+        };
+        let rows = self.rows as f64;
+        let shares: Option<Vec<f64>> = ranges
+            .iter()
+            .take(RANGES_MAX)
+            .map(|range| self.share_of_range(index, &parts, range))
+            .collect();
+        match shares {
+            Some(shares) if !shares.is_empty() => {
+                let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+                Some((mean * ranges.len() as f64).min(1.0) * rows)
+            }
+            _ if dives => self.dive(index, ranges),
+            _ => None,
+        }
+    }
+
+    /// Rows with one value in each of the first `parts` parts of an index, whichever values these are.
+    pub fn rows_per_key(&self, index: Option<usize>, parts: usize) -> Option<f64> {
+        let distinct = self.distinct_of_parts(index, parts)?;
+        Some(self.rows as f64 / distinct.max(1) as f64)
+    }
+
+    /// How many different values a column has, by its offset.
+    pub fn distinct(&self, column: usize) -> Option<f64> {
+        Some(self.column(column)?.distinct.max(1) as f64)
+    }
+
+    fn column(&self, offset: usize) -> Option<&ColumnStatistics> {
+        let column = self.table.columns.get(offset)?;
+        self.statistics.as_ref()?.column(column.id, &column.ty)
+    }
+
+    fn distinct_of_parts(&self, index: Option<usize>, parts: usize) -> Option<u64> {
+        let id = match (index, self.table.handle) {
+            (Some(index), _) | (None, Handle::Clustered { index }) => self.table.indexes.get(index)?.id,
+            (None, Handle::Integer { .. }) => 0,
+            (None, Handle::Hidden) => return None,
+        };
+        let index = self.statistics.as_ref()?.index(id)?;
+        index.distinct.get(parts.checked_sub(1)?).copied()
+    }
+
+    fn share_of_range(&self, index: Option<usize>, parts: &[IndexPart], range: &Range) -> Option<f64> {
+        let mut share = 1.0;
+        let mut least = 1.0_f64;
+        let mut distinct = 1.0;
+        for (part, value) in parts.iter().zip(&range.prefix) {
+            let column = self.column(part.column)?;
+            let of_value = share_of_value(column, value);
+            share *= of_value;
+            least = least.min(of_value);
+            distinct *= 1.0 / column.share_of_any().max(f64::MIN_POSITIVE);
+        }
+        // Columns of one index often depend on each other: together they have fewer values than by
+        // multiplication.
+        if range.prefix.len() > 1
+            && let Some(together) = self.distinct_of_parts(index, range.prefix.len())
+        {
+            share = (share * distinct / together.max(1) as f64).min(least);
+        }
+        if range.lower.is_some() || range.upper.is_some() {
+            let column = self.column(parts.get(range.prefix.len())?.column)?;
+            share *= share_of_bounds(column, range.lower.as_ref(), range.upper.as_ref());
+        }
+        Some(share)
+    }
+
+    /// Asks the engine. All values must be known.
+    fn dive(&self, index: Option<usize>, ranges: &[Range]) -> Option<f64> {
+        let parts = match index {
+            Some(index) => KeyParts::index(self.table, index),
+            None => KeyParts::primary(self.table),
+        };
+        let parts = parts.ok()?;
+        let mut found = 0;
+        let asked = ranges.len().min(DIVES_MAX);
+        for range in &ranges[..asked] {
+            let keys = parts.range(&known_range(range)?, TimeZone::UTC).ok()?;
+            found += self.source.keys_in(keys)?;
+        }
+        Some((found as f64 * ranges.len() as f64 / asked.max(1) as f64).min(self.rows.max(1) as f64))
+    }
+}
+
+fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
+    let taken = intervals.len().min(RANGES_MAX);
+    let of_taken: f64 = intervals[..taken].iter().map(share).sum();
+    of_taken * intervals.len() as f64 / taken.max(1) as f64
+}
+
+fn literal(expr: &Expr) -> Option<&Value> {
+    match expr {
+        Expr::Literal { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
+    let known = match value {
+        RangeValue::IsNull => return column.nulls,
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
+    };
+    match known.and_then(|value| sort_key(value, &column.ty)) {
+        Some(key) => column.share_equal(&key),
+        None => column.share_of_any(),
+    }
+}
+
+fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper: Option<&RangeBound>) -> f64 {
+    let mut unknown = 1.0;
+    let mut known = |bound: Option<&RangeBound>| match &bound?.value {
+        RangeBoundValue::Null => None,
+        RangeBoundValue::Value(expr) => match literal(expr).and_then(|value| sort_key(value, &column.ty)) {
+            Some(key) => Some(Bound {
+                key,
+                inclusive: bound?.inclusive,
+            }),
+            None => {
+                unknown = UNKNOWN_RANGE;
+                None
+            }
+        },
+    };
+    let (lower, upper) = (known(lower), known(upper));
+    unknown * column.share_between(lower.as_ref(), upper.as_ref())
+}
+
+/// A range all of whose values are literals.
+fn known_range(range: &Range) -> Option<ValueRange> {
+    let value = |value: &RangeValue| match value {
+        RangeValue::IsNull => Some(Value::Null),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr).cloned(),
+    };
+    let bound = |bound: &Option<RangeBound>| match bound {
+        None => Some(None),
+        Some(bound) => {
+            let value = match &bound.value {
+                RangeBoundValue::Null => Value::Null,
+                RangeBoundValue::Value(expr) => literal(expr)?.clone(),
+            };
+            Some(Some(ValueBound {
+                value,
+                inclusive: bound.inclusive,
+            }))
+        }
+    };
+    Some(ValueRange {
+        prefix: range.prefix.iter().map(value).collect::<Option<_>>()?,
+        lower: bound(&range.lower)?,
+        upper: bound(&range.upper)?,
+    })
+}

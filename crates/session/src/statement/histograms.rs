@@ -1,0 +1,141 @@
+//! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
+//!
+//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the order
+//! of the columns' names, as MySQL has them.
+
+use cluster::metadata_lock::Use;
+use schema::definition::TableName;
+use schema::model::Table;
+use schema::statistics::requested::data_type;
+use system::{Wanted, keys};
+use types::{Error, Result, errno};
+
+use super::lock_tables;
+use super::maintenance::{maintenance_listing, maintenance_row};
+use crate::listing::Listing;
+use crate::session::Session;
+
+/// `buckets`: of the histograms that are made; `None`: they are dropped.
+pub fn run(
+    session: &Session,
+    tables: &[TableName],
+    columns: &[String],
+    buckets: Option<u32>,
+) -> Result<Listing> {
+    check_columns(columns)?;
+    let mut listing = maintenance_listing();
+    let [name] = tables else {
+        let nothing = TableName {
+            database: String::new(),
+            name: String::new(),
+        };
+        let problem = "Only one table can be specified while modifying histogram statistics.";
+        let mut row = maintenance_row(&nothing, "histogram", ("Error", problem));
+        row[0] = crate::listing::text("");
+        listing.push(row);
+        return Ok(listing);
+    };
+    super::maintenance::check_database(session, name)?;
+    let mut push = |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
+    let table = match session.table(name) {
+        Ok(table) => table,
+        Err(error) => {
+            push("Error", &error.message);
+            return Ok(listing);
+        }
+    };
+    lock_tables::check_name(session, name, Use::Read)?;
+    let mut named: Vec<(&str, Option<usize>)> = columns
+        .iter()
+        .map(|column| match table.column_offset(column) {
+            Some(offset) => (table.columns[offset].name.as_str(), Some(offset)),
+            None => (column.as_str(), None),
+        })
+        .collect();
+    named.sort_by_key(|(name, _)| name.to_lowercase());
+    match buckets {
+        Some(buckets) => update(session, &table, &named, buckets, &mut push)?,
+        None => drop_all(session, &table, &named, &mut push)?,
+    }
+    Ok(listing)
+}
+
+fn update(
+    session: &Session,
+    table: &Table,
+    named: &[(&str, Option<usize>)],
+    buckets: u32,
+    push: &mut dyn FnMut(&str, &str),
+) -> Result<()> {
+    let problem = |(name, offset): &(&str, Option<usize>)| match offset {
+        None => Some(format!("The column '{name}' does not exist.")),
+        Some(offset) if data_type(&table.columns[*offset].ty).is_none() => {
+            Some(format!("The column '{name}' has an unsupported data type."))
+        }
+        Some(offset) if is_unique(table, *offset) => Some(format!(
+            "The column '{name}' is covered by a single-part unique index."
+        )),
+        Some(_) => None,
+    };
+    let wanted: Vec<Wanted> = named
+        .iter()
+        .filter(|named| problem(named).is_none())
+        .filter_map(|(_, column)| Some(Wanted { column: (*column)?, buckets }))
+        .collect();
+    if !wanted.is_empty() {
+        let catalog = &session.shared.catalog;
+        catalog
+            .statistics
+            .update_histograms(&catalog.cluster, table, &wanted, &session.process.interrupt)?;
+    }
+    for named in named {
+        match problem(named) {
+            Some(problem) => push("Error", &problem),
+            None => push(
+                "status",
+                &format!("Histogram statistics created for column '{}'.", named.0),
+            ),
+        }
+    }
+    Ok(())
+}
+
+fn drop_all(
+    session: &Session,
+    table: &Table,
+    named: &[(&str, Option<usize>)],
+    push: &mut dyn FnMut(&str, &str),
+) -> Result<()> {
+    let id = |offset: &Option<usize>| offset.map_or(0, |offset| table.columns[offset].id);
+    let ids: Vec<i64> = named.iter().map(|(_, offset)| id(offset)).collect();
+    let catalog = &session.shared.catalog;
+    let found = catalog.statistics.drop_histograms(&catalog.cluster, table, &ids)?;
+    for ((name, _), found) in named.iter().zip(found) {
+        if found {
+            push("status", &format!("Histogram statistics removed for column '{name}'."));
+        } else {
+            push("Error", &format!("No histogram statistics found for column '{name}'."));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a unique index is of the column alone.
+fn is_unique(table: &Table, column: usize) -> bool {
+    keys::all_indexes(table).iter().any(|index| {
+        index.unique && matches!(index.parts.as_slice(), [part] if part.column == column && part.prefix.is_none())
+    })
+}
+
+/// Fails with 1060 if a column is named twice.
+fn check_columns(columns: &[String]) -> Result<()> {
+    for (position, name) in columns.iter().enumerate() {
+        if columns[..position].iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            return Err(Error::new(
+                errno::ER_DUP_FIELDNAME,
+                format!("Duplicate column name '{name}'"),
+            ));
+        }
+    }
+    Ok(())
+}
