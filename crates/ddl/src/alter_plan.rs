@@ -147,7 +147,10 @@ fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Res
         })
         .collect();
     altered.new_keys = new_keys(&altered.table, &base.foreign_keys, &definitions)?;
-    altered.table.foreign_keys.extend(altered.new_keys.iter().cloned());
+    altered
+        .table
+        .foreign_keys
+        .extend(altered.new_keys.iter().cloned());
     schema::sort_keys(&mut altered.table);
     Ok(())
 }
@@ -618,7 +621,11 @@ impl<'a> Draft<'a> {
             .collect();
         let keys = self.foreign_keys.iter().map(|draft| {
             Ok(ForeignKey {
-                columns: draft.columns.iter().map(|&id| offset(id)).collect::<Result<_>>()?,
+                columns: draft
+                    .columns
+                    .iter()
+                    .map(|&id| offset(id))
+                    .collect::<Result<_>>()?,
                 ..draft.key.clone()
             })
         });

@@ -235,7 +235,11 @@ pub(crate) fn altered_with(schema: &Schema, base: &Table, altered: &Altered) -> 
         .iter()
         .any(|column| !altered.table.columns.contains(column));
     if changes_columns || !altered.dropped_indexes.is_empty() || altered.rename.is_some() {
-        ids.extend(children_of(schema, &name_of(base)).into_iter().map(|r| r.child.id));
+        ids.extend(
+            children_of(schema, &name_of(base))
+                .into_iter()
+                .map(|r| r.child.id),
+        );
     }
     ids.extend(
         altered

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use functions::TimeZone;
 use cluster::Cluster;
+use functions::TimeZone;
 use kv::{Reader, Snapshot};
 use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
 use schema::model::{Handle, SchemaState, Table};

@@ -170,7 +170,9 @@ fn reached(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Vec<(Ar
             if is_updated && key.on_update.writes() {
                 caused.updates.extend(&key.columns);
             }
-            let found = reached.iter().position(|(known, _)| known.id == reference.child.id);
+            let found = reached
+                .iter()
+                .position(|(known, _)| known.id == reference.child.id);
             match found {
                 None => {
                     reached.push((Arc::clone(&reference.child), caused));
@@ -225,8 +227,7 @@ fn children(
 fn parents(schema: &Schema, table: &Table, changes: &RowChanges) -> Vec<ParentKey> {
     let keys = table.foreign_keys.iter().enumerate();
     keys.filter_map(|(position, key)| {
-        let concerned =
-            changes.inserts || key.columns.iter().any(|column| changes.updates.contains(column));
+        let concerned = changes.inserts || key.columns.iter().any(|column| changes.updates.contains(column));
         concerned.then(|| ParentKey {
             key: position,
             columns: key.columns.clone(),

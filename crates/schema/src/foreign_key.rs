@@ -11,7 +11,8 @@ use types::{Error, Result, TypeKind, errno};
 
 use crate::definition::NewForeignKey;
 use crate::model::{
-    Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table, TableName,
+    Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table,
+    TableName,
 };
 
 const ER_FK_NO_INDEX_PARENT: u16 = 1822;
@@ -108,9 +109,7 @@ impl Table {
         if !primary.is_empty() && leads(&primary, columns) {
             return Some(KeyIndex::Primary);
         }
-        all.iter()
-            .find(usable)
-            .map(|(at, _)| KeyIndex::Secondary(*at))
+        all.iter().find(usable).map(|(at, _)| KeyIndex::Secondary(*at))
     }
 
     /// Whether at most one row has given values of all `columns`, and the index has no other parts.
@@ -150,9 +149,7 @@ pub fn is_superfluous(indexes: &[(Vec<IndexPart>, bool)], primary: &[IndexPart],
         return true;
     }
     indexes.iter().enumerate().any(|(other, (longer, is_generated))| {
-        other != at
-            && leads(longer, &columns)
-            && (!is_generated || longer.len() > parts.len() || other > at)
+        other != at && leads(longer, &columns) && (!is_generated || longer.len() > parts.len() || other > at)
     })
 }
 
@@ -328,7 +325,11 @@ pub fn check_names(schema: &Schema, table: &Table) -> Result<()> {
 pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) {
     let (old, new) = (generated_prefix(&from.name), generated_prefix(&to.name));
     for key in &mut table.foreign_keys {
-        if let Some(number) = key.name.strip_prefix(&old).filter(|rest| rest.parse::<u32>().is_ok()) {
+        if let Some(number) = key
+            .name
+            .strip_prefix(&old)
+            .filter(|rest| rest.parse::<u32>().is_ok())
+        {
             key.name = format!("{new}{number}");
         }
         if key.parent == *from {
@@ -375,12 +376,22 @@ pub fn backticked(name: &str) -> String {
 
 /// Error 1451: rows of the child refer to a row that would be removed or changed.
 pub fn row_is_referenced(child: &Table, key: &ForeignKey) -> Error {
-    violated(errno::ER_ROW_IS_REFERENCED_2, "Cannot delete or update a parent row", child, key)
+    violated(
+        errno::ER_ROW_IS_REFERENCED_2,
+        "Cannot delete or update a parent row",
+        child,
+        key,
+    )
 }
 
 /// Error 1452: a row of the child refers to a row that does not exist.
 pub fn no_referenced_row(child: &Table, key: &ForeignKey) -> Error {
-    violated(errno::ER_NO_REFERENCED_ROW_2, "Cannot add or update a child row", child, key)
+    violated(
+        errno::ER_NO_REFERENCED_ROW_2,
+        "Cannot add or update a child row",
+        child,
+        key,
+    )
 }
 
 fn violated(code: u16, what: &str, child: &Table, key: &ForeignKey) -> Error {

@@ -61,15 +61,13 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     let mut result = DmlResult::default();
     for (position, table) in plan.tables.iter().enumerate() {
         // Under another alias, or by foreign keys, rows of the same table have been written already.
-        let again = plan.tables[..position]
-            .iter()
-            .any(|other| {
-                let through_keys = other
-                    .foreign_keys
-                    .as_ref()
-                    .is_some_and(|keys| keys.may_change(table.table.id));
-                other.table.id == table.table.id || through_keys
-            });
+        let again = plan.tables[..position].iter().any(|other| {
+            let through_keys = other
+                .foreign_keys
+                .as_ref()
+                .is_some_and(|keys| keys.may_change(table.table.id));
+            other.table.id == table.table.id || through_keys
+        });
         let done = match &table.assignments {
             Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
             None => delete((table, again), plan.ignore, &found, &mut env)?,

@@ -281,7 +281,9 @@ impl Update<'_> {
         }
         writer.lock(keys.into_iter())?;
         if let Some(keys) = &mut self.keys {
-            let rows = changes.iter().map(|change| (change.old_row.as_ref(), &change.row));
+            let rows = changes
+                .iter()
+                .map(|change| (change.old_row.as_ref(), &change.row));
             keys.lock_parents(rows, writer.txn)?;
         }
         for change in changes {
@@ -298,7 +300,9 @@ impl Update<'_> {
                 let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
                 if !self.ignore || conflict.is_building {
                     // InnoDB looks first for rows that refer to a row whose key changes.
-                    if let Some((keys, old_row)) = self.keys.as_mut().zip(old_row).filter(|_| old.key != new.key) {
+                    if let Some((keys, old_row)) =
+                        self.keys.as_mut().zip(old_row).filter(|_| old.key != new.key)
+                    {
                         keys.changed(&old_row, &row, writer.txn)?;
                     }
                     return Err(error);

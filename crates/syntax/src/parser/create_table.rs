@@ -576,7 +576,10 @@ mod tests {
     fn what_is_not_there_is_named() {
         for (text, code) in [
             ("create table t (a enum('x'))", 1235),
-            ("create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)", 1064),
+            (
+                "create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)",
+                1064,
+            ),
             ("create table t (a int, check (a > 1))", 1235),
             ("create table t (a int as (1))", 1235),
             ("create table t (a int zerofill)", 1235),

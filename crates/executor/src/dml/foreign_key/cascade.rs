@@ -134,7 +134,10 @@ impl<'p> ForeignKeys<'p> {
             });
             let changes: Vec<Change> = changes.collect();
             let child = plan.tables.get(key.child).ok_or_else(no_such_table)?;
-            if changes.iter().any(|change| !fits(&child.table, &key.columns, &change.new)) {
+            if changes
+                .iter()
+                .any(|change| !fits(&child.table, &key.columns, &change.new))
+            {
                 return Err(self.is_referenced(key));
             }
             let parents: Vec<Row> = rows.iter().map(|(_, new)| new.clone()).collect();
@@ -257,9 +260,7 @@ impl<'p> ForeignKeys<'p> {
     ) -> Error {
         let name = |at: usize| self.plan.tables.get(at).map_or("", |keyed| &keyed.table.name);
         let values = picked(child, &key.columns);
-        let row = rows
-            .iter()
-            .find(|row| picked(row, &key.parent_columns) == values);
+        let row = rows.iter().find(|row| picked(row, &key.parent_columns) == values);
         let record = row.map_or_else(String::new, |row| self.record(parent, row));
         Error::new(
             errno::ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO,

@@ -45,9 +45,7 @@ impl<'p> ForeignKeys<'p> {
         let Some(plan) = plan else { return Ok(None) };
         Ok(Some(Self {
             plan,
-            layout: plan
-                .execution_cache
-                .get_or_make(|| ForeignKeyLayout::of(plan))?,
+            layout: plan.execution_cache.get_or_make(|| ForeignKeyLayout::of(plan))?,
             ctx,
             locked: HashMap::new(),
         }))
@@ -61,7 +59,10 @@ impl<'p> ForeignKeys<'p> {
 
     /// Whether other rows may refer to the table's.
     pub fn has_children(&self) -> bool {
-        self.plan.tables.first().is_some_and(|keyed| !keyed.children.is_empty())
+        self.plan
+            .tables
+            .first()
+            .is_some_and(|keyed| !keyed.children.is_empty())
     }
 
     /// Locks the parents of rows that are about to be written, in one call. The first of a pair is the row
