@@ -20,6 +20,9 @@ pub(crate) fn altered(
     ctx: &DdlContext,
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
+    schema
+        .require_database(&base.database)?
+        .check_constraint_names(&altered.table)?;
     check_sequence_fits(cluster, base, &altered)?;
     foreign_key::check_altered(schema, base, &altered, ctx)?;
     if let Some(to) = &altered.rename

@@ -14,6 +14,7 @@ use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, Schem
 use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
+use crate::alter_expressions;
 use crate::context::DdlContext;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
@@ -31,10 +32,14 @@ pub(crate) struct Altered {
     pub dropped_indexes: Vec<i64>,
     /// What must be true for all rows, with the offset of the column before the change.
     pub row_checks: Vec<(usize, RowCheck)>,
+    /// The names of CHECK constraints that all rows must satisfy.
+    pub new_checks: Vec<String>,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
     /// Whether the new definition would read values of older snapshots wrongly.
     pub forgets_past: bool,
+    /// New indexes cannot be built while other statements use the table.
+    pub closed: bool,
     pub rename: Option<TableName>,
     /// The keys that are added; they are in `table`, too.
     pub new_keys: Vec<ForeignKey>,
@@ -74,6 +79,7 @@ struct Draft<'a> {
     row_checks: Vec<(usize, RowCheck)>,
     only_if_empty: Option<Error>,
     forgets_past: bool,
+    closed: bool,
 }
 
 /// Computes the result of an ALTER TABLE.
@@ -95,7 +101,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
     draft.add_indexes(changes)?;
+    draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
+    alter_expressions::apply(base, changes, &mut altered, ctx)?;
     add_keys(base, changes, &mut altered)?;
     for change in changes {
         match change {
@@ -136,6 +144,14 @@ fn check_base(table: &Table, next: u64) -> Result<u64> {
         )));
     }
     Ok(next.max(1))
+}
+
+/// Error 1176.
+fn no_key(name: &str, table: &Table) -> Error {
+    Error::new(
+        ER_KEY_DOES_NOT_EXIST,
+        format!("Key '{name}' doesn't exist in table '{}'", table.name),
+    )
 }
 
 fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
@@ -210,12 +226,16 @@ impl<'a> Draft<'a> {
             row_checks: Vec::new(),
             only_if_empty: None,
             forgets_past: false,
+            closed: false,
         }
     }
 
     /// The current position of a column, by its name before the change.
     fn find_before(&self, name: &str) -> Option<usize> {
         let before = self.base.column_offset(name)?;
+        if self.base.columns[before].hidden {
+            return None;
+        }
         self.columns.iter().position(|c| c.before == Some(before))
     }
 
@@ -305,12 +325,19 @@ impl<'a> Draft<'a> {
                 AlterChange::SetDefault { column, default } => {
                     let at = self.require_before(column)?;
                     let column = &mut self.columns[at].column;
+                    if column.generated.is_some() {
+                        continue;
+                    }
                     column.default = match default {
                         Some(default) => default.clone(),
                         None if column.nullable => Default::Dropped,
                         None => Default::None,
                     };
                     column.default = column.effective_default();
+                }
+                AlterChange::SetColumnVisibility { column, invisible } => {
+                    let at = self.require_before(column)?;
+                    self.columns[at].column.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -339,6 +366,19 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
+        if old.generated != new.generated
+            && let Some(refused) = modify::regenerated(old, &new)?
+        {
+            self.only_if_empty = Some(refused);
+            self.forgets_past = true;
+        }
+        if new.is_virtual() {
+            if indexed && (&old.generated, &old.ty) != (&new.generated, &new.ty) {
+                self.rebuild_indexes(new.id);
+            }
+            self.columns[at].column = new;
+            return Ok(());
+        }
         let is_handle = self.base.handle == Handle::Integer { column: before };
         if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
             // The keys of rows hold signed integers.
@@ -360,6 +400,18 @@ impl<'a> Draft<'a> {
         }
         self.columns[at].column = new;
         Ok(())
+    }
+
+    /// The indexes of a column become new ones, which are built while no other statement uses the table: their
+    /// entries would be wrong for the column as it was.
+    fn rebuild_indexes(&mut self, column: i64) {
+        for index in &mut self.indexes {
+            if index.parts.iter().any(|(id, _)| *id == column) {
+                self.max_index_id += 1;
+                index.index.id = self.max_index_id;
+            }
+        }
+        self.closed = true;
     }
 
     /// Adds columns, and moves those for which MODIFY has a position, from left to right.
@@ -463,13 +515,18 @@ impl<'a> Draft<'a> {
                 AlterChange::RenameIndex { from, to } => {
                     let at = position(&self.indexes, self.base, from)
                         .filter(|&at| !self.indexes[at].index.primary)
-                        .ok_or_else(|| {
-                            Error::new(
-                                ER_KEY_DOES_NOT_EXIST,
-                                format!("Key '{from}' doesn't exist in table '{}'", self.base.name),
-                            )
-                        })?;
+                        .ok_or_else(|| no_key(from, self.base))?;
                     self.indexes[at].index.name.clone_from(to);
+                }
+                AlterChange::SetIndexVisibility { index, invisible } => {
+                    let at = position(&self.indexes, self.base, index);
+                    let is_primary = at.is_some_and(|at| self.indexes[at].index.primary)
+                        || at.is_none() && index.eq_ignore_ascii_case("PRIMARY");
+                    if is_primary && *invisible {
+                        return Err(Error::new(3522, "A primary key index cannot be invisible"));
+                    }
+                    let at = at.ok_or_else(|| no_key(index, self.base))?;
+                    self.indexes[at].index.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -498,6 +555,7 @@ impl<'a> Draft<'a> {
                 columns,
                 unique,
                 comment,
+                invisible,
                 generated,
             } = change
             else {
@@ -516,6 +574,7 @@ impl<'a> Draft<'a> {
                     unique: *unique,
                     primary: false,
                     comment: comment.clone(),
+                    invisible: *invisible,
                     state: SchemaState::Public,
                     generated: *generated,
                 },
@@ -538,6 +597,13 @@ impl<'a> Draft<'a> {
             descending: part.descending,
         };
         Ok((self.columns[at].column.id, made))
+    }
+
+    /// Removes the hidden columns of dropped indexes.
+    fn drop_unused_expressions(&mut self) {
+        let indexes = &self.indexes;
+        let is_part = |id: i64| indexes.iter().flat_map(|i| &i.parts).any(|(part, _)| *part == id);
+        self.columns.retain(|c| !c.column.hidden || is_part(c.column.id));
     }
 
     /// Indexes of foreign keys, when another index serves as well.
@@ -640,8 +706,10 @@ impl<'a> Draft<'a> {
             new_indexes,
             dropped_indexes,
             row_checks: self.row_checks,
+            new_checks: Vec::new(),
             only_if_empty: self.only_if_empty,
             forgets_past: self.forgets_past,
+            closed: self.closed,
             rename: None,
             new_keys: Vec::new(),
             auto_increment: None,

@@ -45,6 +45,7 @@ struct Checker<'a> {
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
 /// between memory and disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
+    planner::expressions(table)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let encoder = RowEncoder::new(table)?;
     let checker = Checker {

@@ -66,6 +66,7 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
         table.readable_from_ts = change.ts;
         foreign_key::check_new(&change.schema, &table, statement)?;

@@ -115,5 +115,6 @@ pub(crate) fn put_target(
         foreign_key::put_relatives(change, &before, &mut table)?;
     }
     change.discard(index_ranges(table.id, dropped_indexes))?;
+    change.database(&table.database)?.check_constraint_names(&table)?;
     change.put_table(table)
 }

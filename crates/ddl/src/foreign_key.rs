@@ -209,11 +209,12 @@ pub(crate) fn rename(
         }
     }
     for (table, to) in moved {
-        let table = Table {
+        let mut table = Table {
             database: to.database,
-            name: to.name,
             ..table
         };
+        table.rename(&to.name);
+        change.database(&table.database)?.check_constraint_names(&table)?;
         if !table.foreign_keys.is_empty() {
             check_names(&change.schema, &table)?;
         }

@@ -40,6 +40,7 @@
 mod about;
 mod alter;
 mod alter_check;
+mod alter_expressions;
 mod alter_plan;
 mod backfill;
 mod between;

@@ -74,7 +74,8 @@ impl<'a> TableEstimate<'a> {
         if let Expr::Call { function, args, .. } = condition
             && let ("<>", [left, right]) = (function.0.name, args.as_slice())
         {
-            let equal = functions::bind::call("=", vec![left.clone(), right.clone()], &Default::default()).ok()?;
+            let equal =
+                functions::bind::call("=", vec![left.clone(), right.clone()], &Default::default()).ok()?;
             return Some(1.0 - self.share_of(&equal)?);
         }
         let sarg = sarg::of(condition, self.table)?;

@@ -316,6 +316,8 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         revision: 1,
         readable_from_ts: 0,
         system: Default::default(),
+        checks: definition.checks,
+        bound: Default::default(),
         foreign_keys: Vec::new(),
     }
 }

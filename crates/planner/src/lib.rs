@@ -22,7 +22,10 @@ pub mod logical;
 pub mod object_access;
 pub mod plan;
 
-pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
+pub use bind::{
+    bind, bind_filter, collation_named, columns_of_check, default_text, deprecated_charset,
+    deprecated_collation, expressions,
+};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};

@@ -2,6 +2,7 @@
 
 use types::Collation;
 
+use crate::expression::{Check, StoredExpression};
 use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 
 pub use crate::model::TableName;
@@ -89,6 +90,7 @@ pub struct TableDefinition {
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
+    pub checks: Vec<Check>,
     /// Their indexes are among the others.
     pub foreign_keys: Vec<NewForeignKey>,
 }
@@ -119,6 +121,7 @@ pub enum AlterChange {
         columns: Vec<IndexColumn>,
         unique: bool,
         comment: String,
+        invisible: bool,
         /// See [`Index::generated`].
         generated: bool,
     },
@@ -161,6 +164,29 @@ pub enum AlterChange {
     ShardRowIdBits(u64),
     Comment(String),
     DefaultCollation(Collation),
+    SetColumnVisibility {
+        column: String,
+        invisible: bool,
+    },
+    SetIndexVisibility {
+        index: String,
+        invisible: bool,
+    },
+    /// Without a name it gets one: `table_chk_n`.
+    AddCheck {
+        name: Option<String>,
+        expression: StoredExpression,
+        enforced: bool,
+        /// The column that it stands behind.
+        column: Option<String>,
+    },
+    DropCheck {
+        name: String,
+    },
+    AlterCheck {
+        name: String,
+        enforced: bool,
+    },
 }
 
 #[derive(Debug, Clone)]

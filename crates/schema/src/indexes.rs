@@ -87,7 +87,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
 }
 
 /// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique
-/// ones, those with prefixes are last. Otherwise the order of the statement stays.
+/// ones, those with prefixes are last. Indexes of virtual columns come behind their like. Otherwise the order of the statement stays.
 fn sort(table: &mut Table) {
     let columns = &table.columns;
     let rank = |index: &Index| {
@@ -101,6 +101,10 @@ fn sort(table: &mut Table) {
             !index.unique,
             index.unique && has_null,
             index.unique && has_prefix,
+            index
+                .parts
+                .iter()
+                .any(|p| columns.get(p.column).is_some_and(Column::is_virtual)),
         )
     };
     let mut order: Vec<usize> = (0..table.indexes.len()).collect();

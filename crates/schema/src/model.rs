@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
+use crate::bound::BoundCell;
+use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::sharded_id::{AutoRandom, IdLayout};
 
 /// Every database at one schema version.
@@ -70,6 +72,11 @@ pub struct Table {
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
     #[serde(skip)]
     pub system: SystemTraits,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// The table's expressions, once they are bound.
+    #[serde(skip)]
+    pub bound: BoundCell,
     /// Those in which this table refers to another, in the order of their names.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
@@ -107,6 +114,8 @@ impl Table {
             revision: 0,
             readable_from_ts: 0,
             system: SystemTraits::default(),
+            checks: Vec::new(),
+            bound: BoundCell::default(),
             foreign_keys: Vec::new(),
         }
     }
@@ -143,6 +152,18 @@ pub struct Column {
     /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of
     /// [`Default::Literal`]).
     pub original_default: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Generated>,
+    /// `INVISIBLE`: `*` and an INSERT without a list of columns leave it out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub invisible: bool,
+    /// The expression of an index: a generated column that no statement can name.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Column {
@@ -161,7 +182,15 @@ impl Column {
             comment: String::new(),
             state: SchemaState::Public,
             original_default: None,
+            generated: None,
+            invisible: false,
+            hidden: false,
         }
+    }
+
+    /// Whether it is a generated column that is not stored: its value is computed when a row is read.
+    pub fn is_virtual(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| !generated.stored)
     }
 
     /// The default as it is stored: `DEFAULT NULL` of a nullable column means the same as no clause.
@@ -188,9 +217,9 @@ pub enum Default {
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,
-    /// The same as an expression, `(now(fsp))`, with a precision of its own that is at most the column's. No
-    /// other expression can be a default.
-    NowExpression(u8),
+    /// `DEFAULT (expression)`. Older catalogs have only `(now(fsp))`, stored as its precision.
+    #[serde(alias = "NowExpression", deserialize_with = "default_expression")]
+    Expression(StoredExpression),
     /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
     Dropped,
 }
@@ -204,6 +233,9 @@ pub struct Index {
     pub primary: bool,
     pub comment: String,
     pub state: SchemaState,
+    /// `INVISIBLE`: it is maintained, and queries do not use it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub invisible: bool,
     /// It was made for a foreign key only: a later index that begins with the same columns replaces it.
     #[serde(default)]
     pub generated: bool,
@@ -218,6 +250,13 @@ pub struct IndexPart {
     /// `DESC`. Only shown: entries are stored in ascending order, and read in both directions.
     #[serde(default)]
     pub descending: bool,
+}
+
+impl Index {
+    /// Whether queries may read it.
+    pub fn is_readable(&self) -> bool {
+        self.state == SchemaState::Public && !self.invisible
+    }
 }
 
 impl IndexPart {
@@ -414,9 +453,15 @@ impl Table {
             .position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
-    /// Offsets of the columns a `SELECT *` sees.
+    /// Offsets of the columns that statements can name.
     pub fn public_columns(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.columns.len()).filter(|&i| self.columns[i].state == SchemaState::Public)
+        (0..self.columns.len())
+            .filter(|&i| self.columns[i].state == SchemaState::Public && !self.columns[i].hidden)
+    }
+
+    /// Offsets of the columns a `SELECT *` sees.
+    pub fn visible_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.public_columns().filter(|&i| !self.columns[i].invisible)
     }
 
     /// The primary key's parts; none for a hidden handle.
@@ -450,7 +495,7 @@ impl Table {
         IdLayout::of_row_ids(self.shard_row_id_bits)
     }
 
-    /// Indexes that queries may read.
+    /// Indexes that are complete.
     pub fn public_indexes(&self) -> impl Iterator<Item = &Index> {
         self.indexes.iter().filter(|i| i.state == SchemaState::Public)
     }

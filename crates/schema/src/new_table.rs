@@ -3,7 +3,9 @@
 
 use types::{Result, Warning, errno};
 
+use crate::bound::BoundCell;
 use crate::definition::{TableDefinition, TableName};
+use crate::expression::generated_check_name;
 use crate::limits::check_table;
 use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{foreign_key, indexes, sharded_id};
@@ -46,12 +48,15 @@ pub fn new_table(
         revision: 0,
         readable_from_ts: 0,
         system: SystemTraits::default(),
+        checks: definition.checks.clone(),
+        bound: BoundCell::default(),
         foreign_keys: Vec::new(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
         table.indexes.retain(|i| !i.primary);
     }
+    table.sort_checks();
     table.foreign_keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
     sort_keys(&mut table);
     indexes::normalize(&mut table)?;
@@ -83,6 +88,9 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
+    }
+    for (number, check) in (1..).zip(&mut table.checks) {
+        check.name = generated_check_name(&name.name, number);
     }
     if let Some(primary) = table.indexes.iter().position(|i| i.primary) {
         table.handle = Handle::Clustered { index: primary };

@@ -69,6 +69,7 @@ pub fn key(name: &str, columns: &[usize]) -> Index {
         primary: false,
         comment: String::new(),
         state: SchemaState::Public,
+        invisible: false,
         generated: false,
     }
 }
@@ -108,6 +109,7 @@ pub fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
         auto_increment_start: 1,
         shard_row_id_bits: 0,
         pre_split_regions: 0,
+        checks: Vec::new(),
         foreign_keys: Vec::new(),
     }
 }
@@ -133,6 +135,7 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
             .collect(),
         unique,
         comment: String::new(),
+        invisible: false,
         generated: false,
     }
 }

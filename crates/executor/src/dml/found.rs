@@ -13,6 +13,7 @@ use types::array::ColumnView;
 use types::{Error, Result, SqlType};
 
 use super::auto_increment::AutoIncrement;
+use super::computed::Computed;
 use super::delete::Removal;
 use super::foreign_key::ForeignKeys;
 use super::image::{ImageMaker, Row};
@@ -91,7 +92,7 @@ fn update(
     let ctx = env.ctx;
     let table = &found.table;
     let codec = TableCodec::of(table)?;
-    let touched = Touched::by(assignments, table, &codec);
+    let touched = Touched::by(assignments, table, &codec)?;
     let assigns_ids = table
         .id_column()
         .is_some_and(|column| assignments.iter().any(|a| a.column == column));
@@ -102,6 +103,7 @@ fn update(
         ignore,
         ctx,
         touched: &touched,
+        computed: Computed::of_touched(table, &touched)?,
         keys: ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?,
         ids: assigns_ids
             .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))

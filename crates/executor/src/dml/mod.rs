@@ -7,6 +7,7 @@
 
 mod assign;
 mod auto_increment;
+mod computed;
 mod defaults;
 mod delete;
 mod duplicate;

@@ -13,6 +13,7 @@ use types::{Result, Value};
 
 use super::assign::{NullRule, assign_row, is_same_row};
 use super::auto_increment::AutoIncrement;
+use super::computed::Computed;
 use super::defaults::now;
 use super::duplicate;
 use super::foreign_key::ForeignKeys;
@@ -44,6 +45,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ignore: plan.ignore,
         ctx,
         touched: &layout.touched,
+        computed: Computed::of_touched(table, &layout.touched)?,
         keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
         ids,
         result: DmlResult::default(),
@@ -75,12 +77,19 @@ impl UpdateLayout {
     fn of(plan: &UpdatePlan) -> Result<Self> {
         let table = &plan.target.scan.table;
         let codec = TableCodec::of(table)?;
-        let touched = Touched::by(&plan.assignments, table, &codec);
+        let touched = Touched::by(&plan.assignments, table, &codec)?;
         let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
         // If no key changes, the stored bytes show whether the row changes.
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
+        // Expressions of DEFAULT may read any column.
+        if plan.assignments.iter().any(|a| a.value.is_none()) && table.has_expressions() {
+            read.extend(0..table.columns.len());
+        }
+        if let Some(computed) = Computed::of_touched(table, &touched)? {
+            read.extend(computed.columns());
+        }
         read.extend(plan.foreign_keys.iter().flat_map(|keys| keys.columns_of_target()));
         let assigned = |column| plan.assignments.iter().any(|a| a.column == column);
         Ok(Self {
@@ -110,6 +119,7 @@ pub(super) struct Update<'p> {
     pub ignore: bool,
     pub ctx: &'p ExecContext<'p>,
     pub touched: &'p Touched,
+    pub computed: Option<Computed<'p>>,
     /// Foreign keys, if one concerns the assigned columns.
     pub keys: Option<ForeignKeys<'p>>,
     /// Set if the AUTO_INCREMENT column is assigned.
@@ -162,8 +172,11 @@ impl Update<'_> {
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
             return Ok(());
         };
-        if !touched.on_update.is_empty() {
-            self.stamp(&mut row);
+        let more_changes = touched.columns.len() > touched.assigned().len();
+        if more_changes || self.computed.is_some() {
+            if !self.complete(&mut row)? {
+                return Ok(());
+            }
             let stamped = maker.changed_value(&found.stored, &row, &touched.columns)?;
             value = stamped.unwrap_or(value);
         }
@@ -226,8 +239,18 @@ impl Update<'_> {
             return Ok(None);
         }
         row.truncate(self.table.columns.len());
-        self.stamp(&mut row);
-        Ok(Some(row))
+        Ok(self.complete(&mut row)?.then_some(row))
+    }
+
+    /// Sets what the statement does not assign. `false` if the row violates a CHECK constraint and is ignored.
+    fn complete(&self, row: &mut Row) -> Result<bool> {
+        self.stamp(row);
+        let Some(computed) = &self.computed else {
+            return Ok(true);
+        };
+        let eval = self.ctx.eval;
+        computed.generate(row, self.result.matched, NullRule::of(eval), eval)?;
+        computed.admits(row, self.ignore, eval)
     }
 
     fn assign(&mut self, row: &mut Row) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The cheapest way to read a table.
 
 use functions::Expr;
-use schema::model::{Handle, SchemaState, Table};
+use schema::model::{Handle, Table};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
@@ -30,7 +30,11 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
         }
     }
     // A range of the primary key is never worse than the whole table: its size decides nothing.
-    let useful: Vec<&Path> = paths.iter().map(|(_, path)| path).filter(|path| path.useful).collect();
+    let useful: Vec<&Path> = paths
+        .iter()
+        .map(|(_, path)| path)
+        .filter(|path| path.useful)
+        .collect();
     let weighs = match useful.as_slice() {
         [] => false,
         [only] => only.index.is_some(),
@@ -74,7 +78,7 @@ fn candidates(table: &Table) -> Vec<Candidate<'_>> {
         table,
     }];
     for (position, index) in table.indexes.iter().enumerate() {
-        if index.state == SchemaState::Public && !is_primary(table, position) {
+        if index.is_readable() && !is_primary(table, position) {
             candidates.push(Candidate {
                 index: Some(position),
                 parts: index.parts.clone(),
@@ -96,12 +100,7 @@ fn index_name(table: &Table, index: Option<usize>) -> String {
 }
 
 /// `dives`: the engine may be asked how large ranges are.
-fn weigh(
-    request: &Request<'_>,
-    candidate: &Candidate<'_>,
-    path: Path,
-    dives: bool,
-) -> Option<(f64, Chosen)> {
+fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bool) -> Option<(f64, Chosen)> {
     let direction = order::direction(&path, candidate, &request.order);
     // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
     // in key order is preferred: its cost is better known.
@@ -207,7 +206,7 @@ fn find_index(table: &Table, name: &str) -> Result<Option<usize>> {
     let found = table
         .indexes
         .iter()
-        .position(|index| index.state == SchemaState::Public && index.name.eq_ignore_ascii_case(name));
+        .position(|index| index.is_readable() && index.name.eq_ignore_ascii_case(name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

@@ -63,7 +63,8 @@ impl Binder<'_> {
 pub fn index_of(definition: &ForeignKeyDefinition) -> IndexDefinition {
     let part = |column: &String| ast::IndexPart {
         column: column.clone(),
-        prefix: None,
+        expression: None,
+            prefix: None,
         descending: false,
         ordered: false,
     };
@@ -73,6 +74,7 @@ pub fn index_of(definition: &ForeignKeyDefinition) -> IndexDefinition {
         parts: definition.columns.iter().map(part).collect(),
         comment: String::new(),
         hash: false,
+        invisible: false,
     }
 }
 

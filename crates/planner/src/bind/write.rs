@@ -324,6 +324,7 @@ impl Binder<'_> {
         let Some(value) = value else {
             return Ok(None);
         };
+        refuse_generated(table, column)?;
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
@@ -335,6 +336,24 @@ impl Binder<'_> {
         let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
         Ok(Some(bound))
     }
+}
+
+/// Error 3105 where a value is given for a generated column.
+pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
+    let Some(table) = relation.table() else {
+        return Ok(());
+    };
+    let column = &table.columns[column];
+    if column.generated.is_none() {
+        return Ok(());
+    }
+    Err(Error::new(
+        3105,
+        format!(
+            "The value specified for generated column '{}' in table '{}' is not allowed.",
+            column.name, table.name
+        ),
+    ))
 }
 
 /// Whether a target of DELETE names a relation: by its alias, where it has one.
@@ -375,7 +394,8 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
 pub fn updated(table: &Table, assignments: &[LogicalAssignment]) -> BTreeSet<usize> {
     let assigned = assignments.iter().map(|assignment| assignment.column);
     let stamped = (0..table.columns.len()).filter(|&at| table.columns[at].on_update_now);
-    assigned.chain(stamped).collect()
+    let generated = (0..table.columns.len()).filter(|&at| table.columns[at].generated.is_some());
+    assigned.chain(stamped).chain(generated).collect()
 }
 
 /// The column on the left of `=`.

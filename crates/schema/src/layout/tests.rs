@@ -38,6 +38,7 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         primary: false,
         comment: String::new(),
         state: SchemaState::Public,
+        invisible: false,
         generated: false,
     }
 }
@@ -84,6 +85,8 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         revision: 1,
         readable_from_ts: 0,
         system: Default::default(),
+        checks: Vec::new(),
+        bound: Default::default(),
         foreign_keys: Vec::new(),
     }
 }

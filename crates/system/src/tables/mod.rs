@@ -11,6 +11,7 @@ use crate::table::SystemTable;
 /// All tables that have rows.
 pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &information_schema::character_sets::CharacterSets,
+    &information_schema::check_constraints::CheckConstraints,
     &information_schema::cluster_processlist::ClusterProcesslist,
     &information_schema::collation_character_set_applicability::CollationCharacterSetApplicability,
     &information_schema::collations::Collations,

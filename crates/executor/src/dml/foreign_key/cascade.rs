@@ -212,7 +212,7 @@ impl<'p> ForeignKeys<'p> {
         &mut self,
         key: &ChildKey,
         parent: (usize, &[Row]),
-        changes: Vec<Change>,
+        mut changes: Vec<Change>,
         chain: &mut Chain,
         txn: &mut Transaction,
     ) -> Result<()> {

@@ -54,10 +54,10 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, template, txn.start_ts(), ctx),
+        rows: RowMaker::new(plan, template, txn.start_ts(), ctx)?,
         on_duplicate: match (&plan.mode, &layout.touched) {
             (InsertMode::Update(assignments), Some(touched)) => {
-                Some(OnDuplicate::new(plan, assignments, touched))
+                Some(OnDuplicate::new(plan, assignments, touched)?)
             }
             _ => None,
         },
@@ -94,7 +94,7 @@ impl InsertLayout {
     fn of(plan: &InsertPlan) -> Result<Self> {
         let codec = TableCodec::of(&plan.table)?;
         let touched = match &plan.mode {
-            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)),
+            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)?),
             InsertMode::Insert | InsertMode::Replace => None,
         };
         Ok(Self {

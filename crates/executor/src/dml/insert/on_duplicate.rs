@@ -7,6 +7,7 @@ use types::{Result, Value};
 use super::existing::Existing;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::assign::{NullRule, WarnedNulls, assign_row, is_same_row};
+use crate::dml::computed::Computed;
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::foreign_key::ForeignKeys;
@@ -19,6 +20,7 @@ pub(super) struct OnDuplicate<'p> {
     assignments: &'p [Assignment],
     ignore: bool,
     touched: &'p Touched,
+    computed: Option<Computed<'p>>,
 }
 
 /// How the existing row was changed.
@@ -40,13 +42,14 @@ impl Changed {
 }
 
 impl<'p> OnDuplicate<'p> {
-    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Self {
-        Self {
+    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Result<Self> {
+        Ok(Self {
             table: &plan.table,
             assignments,
             ignore: plan.ignore,
             touched,
-        }
+            computed: Computed::of_touched(&plan.table, touched)?,
+        })
     }
 
     /// `number`: the number of `offered` among the statement's rows, for messages. `warned`: the columns for
@@ -74,6 +77,12 @@ impl<'p> OnDuplicate<'p> {
         for &column in &self.touched.on_update {
             if let (Some(cell), Some(column)) = (new.get_mut(column), self.table.columns.get(column)) {
                 *cell = now(&column.ty, ctx.eval);
+            }
+        }
+        if let Some(computed) = &self.computed {
+            computed.generate(&mut new, number, nulls, ctx.eval)?;
+            if !computed.admits(&new, self.ignore, ctx.eval)? {
+                return Ok(Changed::default());
             }
         }
         let maker = writer.maker;

@@ -33,7 +33,7 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = each_part(ctx, (4, 5), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            index.unique.then(|| {
+            (index.unique && !column.hidden).then(|| {
                 vec![
                     text(CATALOG),
                     text(&table.database),

@@ -1,6 +1,7 @@
 //! Tables of `information_schema`.
 
 pub(super) mod character_sets;
+pub(super) mod check_constraints;
 pub(super) mod cluster_processlist;
 pub(super) mod collation_character_set_applicability;
 pub(super) mod collations;

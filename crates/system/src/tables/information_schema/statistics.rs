@@ -4,7 +4,7 @@ use types::{Result, Value};
 
 use crate::keys::each_part;
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, number, signed, text};
+use crate::values::{CATALOG, number, optional, signed, text};
 
 pub(crate) struct Statistics;
 
@@ -41,7 +41,8 @@ EXPRESSION longtext bin NULL
             let column = table.columns.get(part.column)?;
             let cardinality = if ctx.wants(9..10) {
                 let statistics = ctx.sources.statistics;
-                let known = statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
+                let known =
+                    statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
                 known.map_or(Value::Null, signed)
             } else {
                 Value::Null
@@ -54,7 +55,7 @@ EXPRESSION longtext bin NULL
                 text(&table.database),
                 text(&index.name),
                 number(sequence),
-                text(&column.name),
+                optional((!column.hidden).then_some(column.name.as_str())),
                 text(if part.descending { "D" } else { "A" }),
                 cardinality,
                 part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
@@ -63,8 +64,8 @@ EXPRESSION longtext bin NULL
                 text("BTREE"),
                 text(""),
                 text(&index.comment),
-                text("YES"),
-                Value::Null,
+                text(if index.invisible { "NO" } else { "YES" }),
+                optional(crate::columns::index_expression(column)),
             ])
         })
     }

@@ -1,3 +1,4 @@
+//! The unique keys and CHECK constraints.
 //! The unique keys and foreign keys.
 
 use types::Result;
@@ -40,6 +41,17 @@ ENFORCED varchar(3) bin NOT ""
             })
         })?;
         for table in ctx.tables(3, 4)? {
+            rows.extend(table.checks.iter().map(|check| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&check.name),
+                    text(&table.database),
+                    text(&table.name),
+                    text("CHECK"),
+                    text(if check.enforced { "YES" } else { "NO" }),
+                ]
+            }));
             rows.extend(table.foreign_keys.iter().map(|key| {
                 vec![
                     text(CATALOG),
