@@ -394,8 +394,7 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
 pub fn updated(table: &Table, assignments: &[LogicalAssignment]) -> BTreeSet<usize> {
     let assigned = assignments.iter().map(|assignment| assignment.column);
     let stamped = (0..table.columns.len()).filter(|&at| table.columns[at].on_update_now);
-    let generated = (0..table.columns.len()).filter(|&at| table.columns[at].generated.is_some());
-    assigned.chain(stamped).chain(generated).collect()
+    assigned.chain(stamped).collect()
 }
 
 /// The column on the left of `=`.

@@ -9,8 +9,6 @@ use types::{Error, Result, Value, errno};
 use super::children::{Purpose, Referring};
 use super::layout::{no_such_table, picked};
 use super::state::ForeignKeys;
-use crate::dml::assign::NullRule;
-use crate::dml::computed::Computed;
 use crate::dml::image::{ImageMaker, Row};
 use crate::dml::writer::{Writer, unique_keys};
 
@@ -214,20 +212,13 @@ impl<'p> ForeignKeys<'p> {
         &mut self,
         key: &ChildKey,
         parent: (usize, &[Row]),
-        mut changes: Vec<Change>,
+        changes: Vec<Change>,
         chain: &mut Chain,
         txn: &mut Transaction,
     ) -> Result<()> {
         let (plan, layout) = (self.plan, self.layout);
         let keyed = plan.tables.get(key.child).ok_or_else(no_such_table)?;
         let maker = ImageMaker::new(&keyed.table, &layout.table(key.child)?.codec, self.zone());
-        if let Some(computed) = Computed::of_new_rows(&keyed.table)? {
-            let eval = self.ctx.eval;
-            for change in &mut changes {
-                computed.generate(&mut change.new, 1, NullRule::of(eval), eval)?;
-                computed.admits(&change.new, false, eval)?;
-            }
-        }
         let moves = keyed
             .table
             .primary_parts()
