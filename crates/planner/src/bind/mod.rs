@@ -14,6 +14,7 @@ mod collation;
 mod column;
 mod command;
 mod common_table;
+mod create_select;
 mod default_value;
 mod definition;
 mod expr;
@@ -25,6 +26,7 @@ mod functional_index;
 pub(crate) mod grouping;
 mod hints;
 mod insert;
+mod insert_target;
 mod json_table;
 mod limit;
 mod literal;
@@ -33,6 +35,8 @@ mod name_lookup;
 mod output;
 mod parameter;
 mod query;
+mod query_definition;
+mod resolution;
 mod result_column;
 mod row_compare;
 mod scope;
@@ -40,8 +44,12 @@ mod select;
 mod stored;
 mod subquery;
 mod values;
+mod view;
+mod view_definition;
 mod window;
 mod write;
+mod write_target;
+mod written_view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -61,6 +69,7 @@ pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
 use result_column::result_column;
 pub use stored::{columns_of_check, expressions};
+pub use view::view_text;
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///
@@ -138,6 +147,14 @@ pub(crate) struct Binder<'a> {
     /// The named windows of the blocks that are being bound, the innermost last.
     windows: RefCell<Vec<Vec<ast::NamedWindow>>>,
     hints: RefCell<hints::BlockHints>,
+    /// The ids of the views around what is being bound, the innermost last.
+    views: Vec<i64>,
+    /// What the names mean: where a view is being defined.
+    resolution: Option<resolution::Resolution>,
+    /// The view that is being defined.
+    defined: Option<TableName>,
+    /// INSERT, UPDATE or DELETE, for error messages.
+    verb: Cell<&'static str>,
 }
 
 impl<'a> Binder<'a> {
@@ -157,6 +174,10 @@ impl<'a> Binder<'a> {
             common_tables: RefCell::default(),
             windows: RefCell::default(),
             hints: RefCell::default(),
+            views: Vec::new(),
+            resolution: None,
+            defined: None,
+            verb: Cell::new(""),
         }
     }
 
@@ -167,14 +188,17 @@ impl<'a> Binder<'a> {
             }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
             Statement::Insert(insert) => {
+                self.verb.set("INSERT");
                 self.enter_block(insert.hints.as_deref());
                 LogicalStatement::Insert(self.insert(insert)?)
             }
             Statement::Update(update) => {
+                self.verb.set("UPDATE");
                 self.enter_block(update.hints.as_deref());
                 self.update(update)?
             }
             Statement::Delete(delete) => {
+                self.verb.set("DELETE");
                 self.enter_block(delete.hints.as_deref());
                 self.delete(delete)?
             }
@@ -229,6 +253,11 @@ impl<'a> Binder<'a> {
     }
 
     fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {
+        if let Statement::CreateTable(create) = statement
+            && let Some(select) = &create.select
+        {
+            return self.create_table_select(create, select).map(Bound::Command);
+        }
         match self.definition(statement)? {
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),

@@ -35,8 +35,10 @@ impl Binder<'_> {
                     return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
                 }
                 SelectItem::All => {
-                    let all = scope.all().into_iter();
-                    out.borrow_mut().extend(all.map(|column| scope.item(column)));
+                    let columns = scope.all();
+                    self.note_star(item, &columns, scope);
+                    out.borrow_mut()
+                        .extend(columns.into_iter().map(|column| scope.item(column)));
                 }
                 SelectItem::AllOf(name) => {
                     let found = scope
@@ -45,8 +47,12 @@ impl Binder<'_> {
                         .position(|relation| relation.is_named(name));
                     let relation = found.ok_or_else(|| unknown_table(name))?;
                     let positions = scope.relations[relation].positions().into_iter();
+                    let columns: Vec<_> = positions
+                        .map(|position| ColumnRef { relation, position })
+                        .collect();
+                    self.note_star(item, &columns, scope);
                     out.borrow_mut()
-                        .extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
+                        .extend(columns.into_iter().map(|column| scope.item(column)));
                 }
                 SelectItem::Expr { expr, name, aliased } => {
                     let mut item = self.item(expr, name, scope, context)?;

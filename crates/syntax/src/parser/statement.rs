@@ -146,6 +146,9 @@ impl Parser<'_> {
         if self.eat(Kw::USER) {
             return self.create_user();
         }
+        if let Some(view) = self.view(false)? {
+            return Ok(view);
+        }
         self.refuse_object("CREATE")
     }
 
@@ -159,6 +162,9 @@ impl Parser<'_> {
         }
         if self.eat(Kw::USER) {
             return self.alter_user();
+        }
+        if let Some(view) = self.view(true)? {
+            return Ok(view);
         }
         self.refuse_object("ALTER")
     }
