@@ -5,7 +5,7 @@
 //! | 0x00 | nothing | NULL |
 //! | 0x01 | byte string | strings: the collation's sort key, for `binary` the bytes |
 //! | 0x03 | signed integer | signed integers, YEAR |
-//! | 0x04 | unsigned integer | unsigned integers; DATE, DATETIME, TIMESTAMP packed |
+//! | 0x04 | unsigned integer | unsigned integers; DATE, DATETIME, TIMESTAMP packed; ENUM, SET, BIT |
 //! | 0x05 | double | FLOAT, DOUBLE |
 //! | 0x06 | decimal | DECIMAL |
 //! | 0x07 | signed integer, nanoseconds | TIME |
@@ -64,7 +64,12 @@ pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
             out.push(INT_FLAG);
             encode_i64(value.as_i64().ok_or_else(wrong)?, out);
         }
-        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+        TypeKind::Date
+        | TypeKind::DateTime
+        | TypeKind::Timestamp
+        | TypeKind::Enum(_)
+        | TypeKind::Set(_)
+        | TypeKind::Bit => {
             out.push(UINT_FLAG);
             encode_u64(value.as_u64().ok_or_else(wrong)?, out);
         }
@@ -129,7 +134,7 @@ pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
                 _ => return Err(Error::UnknownFlag { what: WHAT, flag }),
             }
         }
-        UINT_FLAG if ty.is_datetime() || (ty.is_integer() && ty.unsigned) => Value::UInt(decode_u64(input)?),
+        UINT_FLAG if is_unsigned(ty) => Value::UInt(decode_u64(input)?),
         FLOAT_FLAG if ty.is_float() => Value::Double(decode_f64(input)?),
         DECIMAL_FLAG if ty.is_decimal() => Value::Decimal(decimal::decode(input)?),
         DURATION_FLAG if ty.kind == TypeKind::Time => Value::Int(decode_i64(input)? / NANOS_PER_MICRO),
@@ -141,6 +146,10 @@ pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
         flag => return Err(Error::UnknownFlag { what: WHAT, flag }),
     };
     Ok(value)
+}
+
+fn is_unsigned(ty: &SqlType) -> bool {
+    ty.is_datetime() || ty.has_members() || (ty.is_integer() && ty.unsigned)
 }
 
 /// Removes one value of any type from the front and returns its bytes, with the flag.

@@ -86,8 +86,8 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
     if from.unsigned != to.unsigned || !text_stays {
         return false;
     }
-    // Index entries are sort keys.
-    if indexed && from.collation != to.collation {
+    // Index entries are sort keys, but those of ENUM and SET.
+    if indexed && from.collation != to.collation && !from.has_members() {
         return false;
     }
     if let (Some(from), Some(to)) = (integer_rank(from.kind), integer_rank(to.kind)) {
@@ -97,6 +97,11 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
         return from <= to;
     }
     match (from.kind, to.kind) {
+        // A value is the number of its member: more members may follow.
+        (TypeKind::Enum(from), TypeKind::Enum(to)) | (TypeKind::Set(from), TypeKind::Set(to)) => {
+            to.texts().starts_with(from.texts())
+        }
+        (TypeKind::Bit, TypeKind::Bit) => from.length <= to.length,
         (TypeKind::VarChar, TypeKind::VarChar) => from.length <= to.length,
         // BINARY is padded with zeros to its length; CHAR is stored without its padding.
         (TypeKind::Char, TypeKind::Char | TypeKind::VarChar) if !from.is_binary() => from.length <= to.length,

@@ -8,7 +8,7 @@ use crate::{EvalContext, Expr};
 
 /// An expression; parameters print as their values where the context is known.
 pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
-    match expr.without_padding() {
+    match expr.as_stored() {
         Expr::Column { label, index, .. } => match label.as_str() {
             Some(label) => label.to_owned(),
             None => format!("`column {index}`"),

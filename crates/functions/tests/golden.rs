@@ -61,6 +61,8 @@ fn type_text(ty: &SqlType) -> String {
         Timestamp => "TIMESTAMP",
         Time => "TIME",
         Json => "JSON",
+        Enum(_) | Set(_) => "STRING",
+        Bit => "BIT",
         Char | VarChar | TinyText | Text | MediumText | LongText => "text",
     };
     let decimals = match ty.kind {

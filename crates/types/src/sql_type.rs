@@ -3,7 +3,7 @@
 use arrow::datatypes::DataType;
 use serde::{Deserialize, Serialize};
 
-use crate::Collation;
+use crate::{Collation, Members};
 
 /// Which of MySQL's types. Source: MySQL 8.0 manual, chapter 11 "Data Types".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ pub enum TypeKind {
     MediumText,
     LongText,
     Json,
+    Enum(Members),
+    Set(Members),
+    /// BIT(n): an unsigned integer whose text is its bytes.
+    Bit,
 }
 
 /// The type of a column or an expression.
@@ -50,19 +54,23 @@ pub enum TypeKind {
 /// | CHAR, VARCHAR, TEXT | `Utf8` | whatever the column's character set, valid UTF-8 in memory |
 /// | BINARY, VARBINARY, BLOB | `Binary` | |
 /// | JSON | `Utf8` | normalised JSON text, as MySQL prints it |
+/// | ENUM, SET, BIT | `UInt64` | the number ([`Members`]); BIT: its bits |
 /// | NULL | `Null` | |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SqlType {
     pub kind: TypeKind,
     pub unsigned: bool,
     /// Integers: display width. DECIMAL: precision (1..=65). Strings: maximum length in characters
-    /// (CHAR, VARCHAR) or bytes (BINARY, VARBINARY, TEXT, BLOB). Otherwise 0.
+    /// (CHAR, VARCHAR, ENUM, SET) or bytes (BINARY, VARBINARY, TEXT, BLOB). BIT: its bits. Otherwise 0.
     pub length: u32,
     /// DECIMAL: scale (0..=30). Temporal types: fractional digits (0..=6).
     /// FLOAT and DOUBLE: [`SqlType::NOT_FIXED`] unless declared `(M,D)`. Otherwise 0.
     pub decimals: u8,
-    /// Strings: their collation. Every other type: [`Collation::Binary`].
+    /// Strings, ENUM and SET: their collation. Every other type: [`Collation::Binary`].
     pub collation: Collation,
+    /// Of a column of numbers: shown with zeros in front, up to the display width.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zerofill: bool,
 }
 
 impl SqlType {
@@ -100,6 +108,30 @@ impl SqlType {
         ..Self::plain(TypeKind::Json, 0)
     };
 
+    /// BIT(bits).
+    pub const fn bit(bits: u32) -> Self {
+        Self {
+            unsigned: true,
+            ..Self::plain(TypeKind::Bit, bits)
+        }
+    }
+
+    /// ENUM with these members.
+    pub fn of_enum(members: Members, collation: Collation) -> Self {
+        Self {
+            collation,
+            ..Self::plain(TypeKind::Enum(members), members.enum_chars())
+        }
+    }
+
+    /// SET with these members.
+    pub fn of_set(members: Members, collation: Collation) -> Self {
+        Self {
+            collation,
+            ..Self::plain(TypeKind::Set(members), members.set_chars())
+        }
+    }
+
     const fn plain(kind: TypeKind, length: u32) -> Self {
         Self {
             kind,
@@ -107,6 +139,7 @@ impl SqlType {
             length,
             decimals: 0,
             collation: Collation::Binary,
+            zerofill: false,
         }
     }
 
@@ -161,7 +194,10 @@ impl SqlType {
 
     pub fn is_integer(&self) -> bool {
         use TypeKind::*;
-        matches!(self.kind, TinyInt | SmallInt | MediumInt | Int | BigInt | Year)
+        matches!(
+            self.kind,
+            TinyInt | SmallInt | MediumInt | Int | BigInt | Year | Bit
+        )
     }
 
     pub fn is_decimal(&self) -> bool {
@@ -183,6 +219,29 @@ impl SqlType {
             self.kind,
             Char | VarChar | TinyText | Text | MediumText | LongText
         )
+    }
+
+    /// The type of a value that is computed of such values: ZEROFILL is for columns.
+    pub fn computed(self) -> Self {
+        Self {
+            zerofill: false,
+            ..self
+        }
+    }
+
+    /// ENUM or SET.
+    pub fn has_members(&self) -> bool {
+        matches!(self.kind, TypeKind::Enum(_) | TypeKind::Set(_))
+    }
+
+    /// A string, an ENUM or a SET that is no binary data: its values are text in a character set.
+    pub fn is_text(&self) -> bool {
+        (self.is_string() || self.has_members()) && self.collation != Collation::Binary
+    }
+
+    /// The bytes of a BIT.
+    pub fn bit_bytes(&self) -> usize {
+        self.length.div_ceil(8).clamp(1, 8) as usize
     }
 
     /// BINARY, VARBINARY and the BLOBs.
@@ -214,7 +273,7 @@ impl SqlType {
         use TypeKind::*;
         match self.kind {
             Null => DataType::Null,
-            Year | Date | DateTime | Timestamp => DataType::UInt64,
+            Year | Date | DateTime | Timestamp | Enum(_) | Set(_) | Bit => DataType::UInt64,
             Time => DataType::Int64,
             TinyInt | SmallInt | MediumInt | Int | BigInt if self.unsigned => DataType::UInt64,
             TinyInt | SmallInt | MediumInt | Int | BigInt => DataType::Int64,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::{SqlType, TypeKind};
+use crate::{Members, SqlType, TypeKind};
 
 impl SqlType {
     /// `int unsigned`, `decimal(10,2)`, `varchar(20)`, `timestamp(6)`:
@@ -13,8 +13,9 @@ impl SqlType {
         let mut text = self.data_type().to_owned();
         // Writing to a String cannot fail.
         let _ = match self.kind {
-            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN.
+            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN, but for ZEROFILL's.
             TypeKind::TinyInt if self.length == 1 && !self.unsigned => write!(text, "(1)"),
+            _ if self.zerofill && self.is_integer() => write!(text, "({})", self.length),
             TypeKind::Decimal => write!(text, "({},{})", self.length, self.decimals),
             TypeKind::Float | TypeKind::Double if self.decimals < Self::NOT_FIXED => {
                 write!(text, "({},{})", self.length, self.decimals)
@@ -22,11 +23,15 @@ impl SqlType {
             TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time if self.decimals > 0 => {
                 write!(text, "({})", self.decimals)
             }
-            TypeKind::Char | TypeKind::VarChar => write!(text, "({})", self.length),
+            TypeKind::Char | TypeKind::VarChar | TypeKind::Bit => write!(text, "({})", self.length),
+            TypeKind::Enum(members) | TypeKind::Set(members) => write!(text, "({})", quoted_list(members)),
             _ => Ok(()),
         };
-        if self.unsigned && self.kind != TypeKind::Year {
+        if self.unsigned && !matches!(self.kind, TypeKind::Year | TypeKind::Bit) {
             text.push_str(" unsigned");
+        }
+        if self.zerofill {
+            text.push_str(" zerofill");
         }
         text
     }
@@ -56,13 +61,17 @@ impl SqlType {
             TypeKind::MediumText => of_strings("mediumtext", "mediumblob"),
             TypeKind::LongText => of_strings("longtext", "longblob"),
             TypeKind::Json => "json",
+            TypeKind::Enum(_) => "enum",
+            TypeKind::Set(_) => "set",
+            TypeKind::Bit => "bit",
         }
     }
 
-    /// The most bytes a value of a string type or JSON has, in its own character set; 0 for the other types.
+    /// The most bytes a value of a string type, an ENUM, a SET or JSON has as text, in its own character set; 0 for
+    /// the other types.
     pub fn max_bytes(&self) -> u64 {
         match self.kind {
-            TypeKind::Char | TypeKind::VarChar => {
+            TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => {
                 u64::from(self.length) * u64::from(self.collation.charset().max_bytes_per_char())
             }
             TypeKind::TinyText => 255,
@@ -89,9 +98,39 @@ impl SqlType {
                 let scale = u32::from(self.decimals);
                 decimal_bytes(self.length.saturating_sub(scale)) + decimal_bytes(scale)
             }
+            TypeKind::Enum(members) if members.texts().len() < 256 => 1,
+            TypeKind::Enum(_) => 2,
+            TypeKind::Set(members) => match members.texts().len().div_ceil(8) as u64 {
+                5.. => 8,
+                bytes => bytes,
+            },
+            TypeKind::Bit => u64::from(self.length.div_ceil(8)),
             _ => 0,
         }
     }
+}
+
+fn quoted_list(members: Members) -> String {
+    let texts: Vec<String> = members.texts().iter().map(|text| quoted(text)).collect();
+    texts.join(",")
+}
+
+/// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("''"),
+            other => out.push(other),
+        }
+    }
+    out.push('\'');
+    out
 }
 
 /// Nine digits take four bytes, the rest as few as will do.

@@ -1,10 +1,10 @@
 //! One value in memory, and its text.
 
 use crate::temporal::{DateTime, Time};
-use crate::{Decimal, SqlType, TypeKind, number_text};
+use crate::{Decimal, Members, SqlType, TypeKind, number_text};
 
 /// One value. The table of [`crate::SqlType`] says which variant holds values of which type: integers are
-/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP and YEAR are `UInt`, TIME is `Int`, text is `String`, binary
+/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP, YEAR, ENUM, SET and BIT are `UInt`, TIME is `Int`, text is `String`, binary
 /// data is `Bytes`.
 ///
 /// Equality is that of the variants: strings byte for byte; numbers of different variants are never equal.
@@ -124,17 +124,36 @@ pub fn shown_bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// Appends an unsigned integer, a YEAR or a packed point in time.
+/// Appends an unsigned integer, a YEAR, a packed point in time, the text of an ENUM or SET, or the bytes of a
+/// BIT.
 pub(crate) fn write_uint(value: u64, ty: &SqlType, out: &mut Vec<u8>) {
     match ty.kind {
         TypeKind::Date => DateTime::unpack(value).write_date(out),
         TypeKind::DateTime | TypeKind::Timestamp => DateTime::unpack(value).write_datetime(ty.decimals, out),
         TypeKind::Year => number_text::write_padded(value, 4, out),
+        TypeKind::Enum(members) => out.extend_from_slice(members.enum_text(value).as_bytes()),
+        TypeKind::Set(members) => write_set(members, value, out),
+        TypeKind::Bit => {
+            let bytes = value.to_be_bytes();
+            out.extend_from_slice(bytes.get(8 - ty.bit_bytes()..).unwrap_or_default());
+        }
+        _ if ty.zerofill => number_text::write_padded(value, ty.length as usize, out),
         _ => number_text::write_u64(value, out),
     }
 }
 
+fn write_set(members: Members, bits: u64, out: &mut Vec<u8>) {
+    let start = out.len();
+    for text in members.set_texts(bits) {
+        if out.len() > start {
+            out.push(b',');
+        }
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
 pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
+    let start = out.len();
     if ty.is_float() && ty.decimals != SqlType::NOT_FIXED {
         number_text::write_fixed(value, ty.decimals, out);
     } else if ty.kind == TypeKind::Float {
@@ -142,14 +161,25 @@ pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
     } else {
         number_text::write_f64(value, out);
     }
+    fill(start, ty.length, ty, out);
 }
 
 pub(crate) fn write_decimal(value: &Decimal, ty: &SqlType, out: &mut Vec<u8>) {
+    let start = out.len();
     if ty.is_decimal() && ty.decimals != value.scale {
         // A value too wide for its type's scale is printed as it is rather than not at all.
         value.rescale(ty.decimals).unwrap_or(*value).write_text(out);
     } else {
         value.write_text(out);
+    }
+    fill(start, ty.length + u32::from(ty.decimals > 0), ty, out);
+}
+
+/// Puts zeros in front of the text that begins at `start`, if the type shows them.
+fn fill(start: usize, width: u32, ty: &SqlType, out: &mut Vec<u8>) {
+    let missing = (width as usize).saturating_sub(out.len() - start);
+    if ty.zerofill && missing > 0 {
+        out.splice(start..start, std::iter::repeat_n(b'0', missing));
     }
 }
 

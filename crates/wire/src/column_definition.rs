@@ -58,7 +58,7 @@ impl<'a> ColumnDefinition<'a> {
     /// announces 31 decimals for its strings.
     pub fn of_expression(name: &'a str, ty: &SqlType, nullable: bool, results: Option<Collation>) -> Self {
         let mut definition = Self::of_type(name, ty, nullable, results);
-        if ty.is_numeric() || ty.kind == types::TypeKind::Null {
+        if ty.is_numeric() && ty.kind != types::TypeKind::Bit || ty.kind == types::TypeKind::Null {
             definition.flags |= flag::BINARY;
             definition.flags &= !flag::ZEROFILL;
         }
@@ -67,7 +67,7 @@ impl<'a> ColumnDefinition<'a> {
             definition.column_type = ColumnType::of_computed_text(ty);
             definition.length = computed_text_length(ty, results);
         }
-        if ty.is_string() || ty.kind == types::TypeKind::Json {
+        if ty.is_string() || ty.has_members() || ty.kind == types::TypeKind::Json {
             definition.decimals = SqlType::NOT_FIXED;
         }
         if ty.kind == types::TypeKind::Json {

@@ -96,6 +96,9 @@ impl ColumnType {
             TypeKind::VarChar => Self::VarString,
             TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => Self::Blob,
             TypeKind::Json => Self::Json,
+            // The flags say which they are.
+            TypeKind::Enum(_) | TypeKind::Set(_) => Self::String,
+            TypeKind::Bit => Self::Bit,
         }
     }
 
@@ -137,14 +140,22 @@ pub fn type_flags(ty: &SqlType) -> u16 {
     if ty.unsigned {
         flags |= flag::UNSIGNED;
     }
+    if ty.zerofill {
+        flags |= flag::ZEROFILL;
+    }
     if ty.kind == TypeKind::Year {
         flags |= flag::UNSIGNED | flag::ZEROFILL;
     }
     if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
         flags |= flag::BLOB;
     }
+    match ty.kind {
+        TypeKind::Enum(_) => flags |= flag::ENUM,
+        TypeKind::Set(_) => flags |= flag::SET,
+        _ => {}
+    }
     if ty.is_temporal()
-        || ty.is_binary()
+        || (ty.is_string() || ty.has_members()) && !ty.is_text()
         || ty.kind == TypeKind::Json
         || ty.collation.name().ends_with("_bin")
     {
@@ -156,7 +167,7 @@ pub fn type_flags(ty: &SqlType) -> u16 {
 /// The collation number announced for a result's column: that of `character_set_results` for text, `binary`
 /// for everything else.
 pub fn announced_collation(ty: &SqlType, results: Option<Collation>) -> u16 {
-    if ty.is_string() && !ty.is_binary() {
+    if ty.is_text() {
         results.unwrap_or(ty.collation).id()
     } else {
         Collation::Binary.id()
@@ -171,7 +182,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     } else {
         0
     };
-    let bytes_per_char = if ty.is_binary() {
+    let bytes_per_char = if !ty.is_text() {
         1
     } else {
         results
@@ -198,7 +209,10 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
         TypeKind::Date => 10,
         TypeKind::DateTime | TypeKind::Timestamp => 19 + fraction,
         TypeKind::Time => 10 + fraction,
-        TypeKind::Char | TypeKind::VarChar => ty.length.saturating_mul(bytes_per_char),
+        TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => {
+            ty.length.saturating_mul(bytes_per_char)
+        }
+        TypeKind::Bit => ty.length,
         TypeKind::TinyText => 0xff * bytes_per_byte,
         TypeKind::Text => 0xffff * bytes_per_byte,
         TypeKind::MediumText => 0xff_ffff * bytes_per_byte,

@@ -5,6 +5,7 @@
 //! | integers, YEAR | 1, 2, 4 or 8 bytes little-endian: the fewest that hold it, signed or unsigned as the type is |
 //! | DATE, DATETIME, TIMESTAMP (UTC) | the packed form, as an unsigned integer |
 //! | TIME | nanoseconds, as a signed integer |
+//! | ENUM, SET, BIT | the number, as an unsigned integer |
 //! | FLOAT, DOUBLE | 8 bytes, memcomparable |
 //! | DECIMAL | precision, scale, binary digits ([`crate::decimal`]) |
 //! | CHAR, VARCHAR, TEXT | UTF-8 |
@@ -22,7 +23,13 @@ pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
     let wrong = || Error::wrong_type(value, ty);
     match ty.kind {
         TypeKind::Null => return Err(wrong()),
-        TypeKind::Year | TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+        TypeKind::Year
+        | TypeKind::Date
+        | TypeKind::DateTime
+        | TypeKind::Timestamp
+        | TypeKind::Enum(_)
+        | TypeKind::Set(_)
+        | TypeKind::Bit => {
             encode_unsigned(value.as_u64().ok_or_else(wrong)?, out);
         }
         TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
@@ -172,6 +179,7 @@ impl Form {
         match ty.kind {
             TypeKind::Timestamp => Self::Timestamp,
             TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Self::Unsigned,
+            TypeKind::Enum(_) | TypeKind::Set(_) | TypeKind::Bit => Self::Unsigned,
             TypeKind::Time => Self::Time,
             TypeKind::Float | TypeKind::Double => Self::Double,
             TypeKind::Decimal => Self::Decimal,

@@ -96,7 +96,7 @@ impl Target<'_> {
         if self.nulls.warns_of(column) {
             warn(self.eval, errno::ER_BAD_NULL_ERROR, message);
         }
-        Ok(implicit(&column.ty))
+        Ok(defaults::for_null(&column.ty))
     }
 }
 

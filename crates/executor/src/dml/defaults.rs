@@ -28,6 +28,9 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
         Default::None if column.nullable => ColumnDefault::Value(Value::Null),
         // A column that is still being added takes the value that ADD COLUMN gives to existing rows.
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
+        Default::None | Default::Dropped if matches!(column.ty.kind, TypeKind::Enum(_)) => {
+            ColumnDefault::Value(for_want(column))
+        }
         Default::None | Default::Dropped => ColumnDefault::Missing,
         Default::Now | Default::NowExpression(_) | Default::Literal(_) => return None,
     })
@@ -83,6 +86,8 @@ pub(super) fn implicit(ty: &SqlType) -> Value {
         TypeKind::Float | TypeKind::Double => Value::Double(0.0),
         TypeKind::Time => Value::Int(0),
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Year => Value::UInt(0),
+        TypeKind::Enum(_) => Value::UInt(1),
+        TypeKind::Set(_) => Value::UInt(0),
         TypeKind::Json => Value::from("null"),
         _ if ty.is_integer() && ty.unsigned => Value::UInt(0),
         _ if ty.is_integer() => Value::Int(0),
@@ -90,6 +95,14 @@ pub(super) fn implicit(ty: &SqlType) -> Value {
         TypeKind::Char if ty.is_binary() => Value::Bytes(vec![0; ty.length as usize]),
         _ if ty.is_binary() => Value::Bytes(Vec::new()),
         _ => Value::from(""),
+    }
+}
+
+/// What a NOT NULL column takes for NULL, where that is no error: of an ENUM the number 0, which is no member.
+pub(super) fn for_null(ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Enum(_) => Value::UInt(0),
+        _ => implicit(ty),
     }
 }
 

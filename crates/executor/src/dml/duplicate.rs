@@ -56,6 +56,9 @@ fn write_part(part: IndexPart, ty: &SqlType, value: &Value, out: &mut String) {
             out.push_str(&shown_bytes(shown));
         }
         Value::String(text) => out.extend(text.chars().take(limit)),
+        Value::UInt(_) if ty.kind == TypeKind::Bit => {
+            out.push_str(&shown_bytes(&value.to_text(ty).unwrap_or_default()));
+        }
         value => out.push_str(&value.display_text(ty)),
     }
 }

@@ -5,7 +5,9 @@ use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
 use super::binary_bits::LONGEST;
 use super::collect::Concat;
 use crate::Expr;
-use crate::bind::arguments::{digits, implicit_cast, numeric_type, reads_branches, text_type};
+use crate::bind::arguments::{
+    digits, implicit_cast, numeric_type, read_members, reads_branches, text_type,
+};
 use crate::bind::env::TypeEnv;
 use crate::ops::bits::{as_unsigned, is_binary};
 use crate::quotient::{computed_type, quotient_scale};
@@ -121,10 +123,11 @@ impl AggregateCall {
     /// Types the call and converts its arguments.
     pub(crate) fn bind(
         function: AggregateFunction,
-        mut args: Vec<Expr>,
+        args: Vec<Expr>,
         distinct: bool,
         env: &TypeEnv,
     ) -> Result<Self> {
+        let mut args = Self::read_members(function, args);
         let fits = match function {
             AggregateFunction::Count if distinct => !args.is_empty(),
             AggregateFunction::Count => args.len() <= 1,
@@ -148,7 +151,7 @@ impl AggregateCall {
                 (ty, ty)
             }
             AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
-                let ty = args.first().map_or(SqlType::NULL, Expr::ty);
+                let ty = args.first().map_or(SqlType::NULL, Expr::ty).computed();
                 (ty, ty)
             }
             AggregateFunction::Sum | AggregateFunction::Avg => {
@@ -205,6 +208,23 @@ impl AggregateCall {
             ty,
             shown,
         })
+    }
+
+    /// The arguments with the texts of ENUMs and SETs; COUNT counts them as they are.
+    fn read_members(function: AggregateFunction, args: Vec<Expr>) -> Vec<Expr> {
+        let read = |arg: Expr| match function {
+            AggregateFunction::Count => arg,
+            AggregateFunction::Min | AggregateFunction::Max if arg.ty().has_members() => {
+                let ty = arg.ty();
+                let text = SqlType {
+                    kind: TypeKind::Char,
+                    ..text_type(&ty, ty.collation)
+                };
+                implicit_cast(arg, text)
+            }
+            _ => read_members(arg),
+        };
+        args.into_iter().map(read).collect()
     }
 
     /// Types a GROUP_CONCAT of `args`. `order`: each key, and whether it is descending.

@@ -1,6 +1,7 @@
 //! Converts a value for a column in INSERT and UPDATE: strict mode's errors, or the nearest value and a
 //! warning.
 //!
+//! - [`member`]: ENUM, SET, BIT.
 //! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
 //! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
 //! - [`text`]: strings, binary data, JSON.
@@ -8,6 +9,7 @@
 //! [`crate::EvalContext::strictness`] decides whether a value that does not fit fails. NOT NULL is checked by
 //! the executor. Source: manual 5.1.11 "Strict SQL Mode", and MySQL 8.0.33's answers.
 
+mod member;
 mod number;
 mod temporal;
 mod text;
@@ -93,6 +95,7 @@ fn is_same(from: &SqlType, to: &SqlType) -> bool {
         TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
             plain
         }
+        TypeKind::Enum(_) | TypeKind::Set(_) | TypeKind::Bit => from == to,
         TypeKind::Double => plain && !to.unsigned && to.decimals == SqlType::NOT_FIXED,
         _ => false,
     }
@@ -111,6 +114,18 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     fn convert(&self, value: Datum<'_>) -> Result<Value> {
         use TypeKind::*;
+        if let Some(converted) = member::from_stored(self, value) {
+            return converted;
+        }
+        if self.from.zerofill {
+            // The zeros in front are how the column is shown.
+            let from = self.from.computed();
+            return Target {
+                from: &from,
+                ..*self
+            }
+            .convert(value);
+        }
         match self.to.kind {
             Null => Ok(value.to_value()),
             TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_integer(self, value),
@@ -121,6 +136,9 @@ impl Target<'_> {
             Time => temporal::to_time(self, value),
             Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(self, value),
             Json => text::to_json(self, value),
+            Enum(members) => member::to_enum(self, members, value),
+            Set(members) => member::to_set(self, members, value),
+            Bit => member::to_bit(self, value),
         }
     }
 

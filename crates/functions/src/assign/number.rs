@@ -16,6 +16,7 @@ pub fn integer_range(ty: &SqlType) -> (i128, i128) {
         TypeKind::MediumInt => 24,
         TypeKind::Int => 32,
         TypeKind::Year => return (0, 2155),
+        TypeKind::Bit => ty.length.clamp(1, 64),
         _ => 64,
     };
     if ty.unsigned {

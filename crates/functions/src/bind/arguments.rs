@@ -57,7 +57,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
         DateTime | Timestamp => 19 + fraction(ty.decimals),
         Time => 10 + fraction(ty.decimals),
         Json => u32::MAX,
-        Char | VarChar => ty.length,
+        Char | VarChar | Enum(_) | Set(_) | Bit => ty.length,
         TinyText | Text | MediumText | LongText if ty.is_binary() => ty.length,
         // Columns: MySQL takes their bytes for characters.
         TinyText | Text => ty.length,
@@ -84,6 +84,11 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
             ..*ty
         };
     }
+    // The text of a BIT is its bytes.
+    let collation = match ty.kind {
+        TypeKind::Bit => Collation::Binary,
+        _ => collation,
+    };
     let kind = if ty.kind == TypeKind::Json {
         TypeKind::LongText
     } else {
@@ -101,9 +106,10 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    // A number is read from the stored text without padding, so that warnings show no spaces.
-    if ty.is_numeric() && !std::ptr::eq(expr.without_padding(), &expr) {
-        return implicit_cast(expr.without_padding().clone(), ty);
+    // A number is read from the stored text without padding, so that warnings show no spaces. Of an ENUM or SET
+    // it is the member's number.
+    if ty.is_numeric() && !std::ptr::eq(expr.as_stored(), &expr) {
+        return implicit_cast(expr.as_stored().clone(), ty);
     }
     if reads_branches(&expr, &ty) {
         return of_branches(expr, ty, &|branch| implicit_cast(branch, ty));
@@ -133,6 +139,16 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
             ty,
             implicit: true,
         },
+    }
+}
+
+/// What functions read of an ENUM or SET: its text. [`implicit_cast`] to a number takes the member's number in
+/// its place.
+pub(crate) fn read_members(expr: Expr) -> Expr {
+    let ty = expr.ty();
+    match ty.has_members() {
+        true => implicit_cast(expr, text_type(&ty, ty.collation)),
+        false => expr,
     }
 }
 
@@ -199,7 +215,9 @@ fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr 
 pub fn output_text(expr: &Expr) -> Option<Expr> {
     let is_nullif = matches!(expr, Expr::Call { function, .. } if function.0.name == NULLIF);
     let ty = text_type(&expr.ty(), Collation::DEFAULT);
-    (expr.ty().is_decimal() && !is_nullif && reads_branches(expr, &ty))
+    let mut reads_bits = false;
+    expr.walk(&mut |part| reads_bits |= part.ty().kind == TypeKind::Bit);
+    (expr.ty().is_decimal() && !is_nullif && !reads_bits && reads_branches(expr, &ty))
         .then(|| implicit_cast(expr.clone(), ty))
 }
 

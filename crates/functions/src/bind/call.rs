@@ -2,8 +2,8 @@
 
 use types::{Error, Result, SqlType, TypeKind, errno};
 
-use super::arguments::{implicit_cast, numeric_type};
-use super::compare::{ComparisonKind, pair, under_one_collation};
+use super::arguments::{implicit_cast, numeric_type, read_members};
+use super::compare::{ComparisonKind, by_member, pair, under_one_collation};
 use super::env::TypeEnv;
 use crate::call::Binding;
 use crate::string::ill_formed::refuse_in_json;
@@ -39,6 +39,7 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
             format!("Incorrect parameter count in the call to native function '{name}'"),
         ));
     }
+    let args: Vec<Expr> = args.into_iter().map(read_members).collect();
     refuse_in_json(def.name, &args)?;
     let mut binding = Binding {
         name: def.name,
@@ -48,7 +49,7 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(rewritten) = rewrite(&mut binding)? {
         return Ok(rewritten);
     }
-    let ty = (def.resolve)(&mut binding)?;
+    let ty = (def.resolve)(&mut binding)?.computed();
     Ok(Expr::Call {
         function,
         args: binding.args,
@@ -88,7 +89,7 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         let mut all = vec![needle];
         all.extend(list);
         under_one_collation(&mut all, operation, binding.env)?;
-        binding.args = all;
+        binding.args = by_member(all);
         return Ok(None);
     }
     // A list of one is compared as `=` compares.

@@ -56,7 +56,7 @@ impl Derived {
 pub(crate) fn derive(expr: &Expr) -> Derived {
     use Coercibility::*;
     let ty = expr.ty();
-    match expr.without_padding() {
+    match expr.as_stored() {
         Expr::Cast {
             input,
             implicit: true,
@@ -65,7 +65,8 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
         Expr::Literal { value, .. } if value.is_null() => Derived::new(Collation::Binary, Ignorable, true),
         _ if ty.kind == types::TypeKind::Null => Derived::new(Collation::Binary, Ignorable, true),
         _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),
-        _ if !ty.is_string() => Derived::new(Collation::Binary, Numeric, true),
+        _ if ty.kind == types::TypeKind::Bit => Derived::new(Collation::Binary, Implicit, false),
+        _ if !ty.is_string() && !ty.has_members() => Derived::new(Collation::Binary, Numeric, true),
         Expr::Column { .. } | Expr::Outer { .. } => {
             let ascii = ty.collation.charset() == Charset::Ascii;
             Derived::new(ty.collation, Implicit, ascii)

@@ -4,7 +4,7 @@
 
 use types::{Collation, Result, SqlType, TypeKind};
 
-use super::arguments::{implicit_cast, integer_digits, text_length};
+use super::arguments::{implicit_cast, integer_digits, read_members, text_length, text_type};
 use super::collation;
 use super::env::TypeEnv;
 use crate::Expr;
@@ -12,6 +12,8 @@ use crate::Expr;
 /// The type of a result that may have any of `types`. Strings take the collation of the first string, or
 /// `binary` if any is binary.
 pub fn common_type(types: &[SqlType]) -> SqlType {
+    let types: Vec<SqlType> = types.iter().map(as_result).collect();
+    let types = types.as_slice();
     let connection = types
         .iter()
         .find(|t| t.is_string() && !t.is_binary())
@@ -31,8 +33,20 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     }
 }
 
+/// What takes part in a result instead of a column's type: the text of ENUM and SET.
+fn as_result(ty: &SqlType) -> SqlType {
+    match ty.kind {
+        TypeKind::Enum(_) | TypeKind::Set(_) => text_type(ty, ty.collation),
+        _ => ty.computed(),
+    }
+}
+
 /// Converts all `values` to their common type and returns it. `operation` names the call in error 1267.
 pub(crate) fn unify(values: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<SqlType> {
+    for value in values.iter_mut() {
+        let expr = std::mem::replace(value, Expr::null());
+        *value = read_members(expr);
+    }
     let types: Vec<SqlType> = values.iter().map(Expr::ty).collect();
     let mut ty = common_type(&types);
     if ty.is_string() {
@@ -90,6 +104,9 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.kind == TypeKind::Year && b.kind == TypeKind::Year {
         return *a;
     }
+    if a.kind == TypeKind::Bit && b.kind == TypeKind::Bit {
+        return SqlType::bit(a.length.max(b.length));
+    }
     let larger = if integer_rank(a.kind) >= integer_rank(b.kind) {
         a
     } else {
@@ -97,6 +114,8 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     };
     let kind = if larger.kind == TypeKind::Year {
         TypeKind::SmallInt
+    } else if larger.kind == TypeKind::Bit {
+        TypeKind::BigInt
     } else {
         larger.kind
     };

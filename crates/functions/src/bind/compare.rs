@@ -92,7 +92,47 @@ fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr
     let mut both = [a, b];
     under_one_collation(&mut both, operation, env)?;
     let [a, b] = both;
-    Ok((a, b))
+    if !matches!(operation, "=" | "<>" | "<=>") {
+        return Ok((a, b));
+    }
+    match <[Expr; 2]>::try_from(by_member(vec![a, b])) {
+        Ok([a, b]) => Ok((a, b)),
+        Err(_) => Err(types::Error::internal("a comparison has two sides")),
+    }
+}
+
+/// Texts that are compared for equality, of which one is an ENUM's or SET's and the others are constants or of
+/// the same column type: by the members' numbers, which an index holds. A constant that is no member gets a
+/// number that no value has.
+pub(super) fn by_member(all: Vec<Expr>) -> Vec<Expr> {
+    let member = |expr: &Expr| {
+        let (ty, text) = (expr.as_stored().ty(), expr.ty());
+        (ty.has_members() && ty.collation == text.collation).then_some(ty)
+    };
+    let Some(ty) = all.iter().find_map(member) else {
+        return all;
+    };
+    let has_free_number = match ty.kind {
+        TypeKind::Enum(members) => members.texts_differ(ty.collation),
+        TypeKind::Set(members) => members.texts_differ(ty.collation) && members.set_max() != u64::MAX,
+        _ => false,
+    };
+    let fits = |expr: &Expr| match member(expr) {
+        Some(other) => other == ty,
+        None => expr.is_constant() && expr.ty().collation == ty.collation,
+    };
+    if !has_free_number || !all.iter().all(fits) {
+        return all;
+    }
+    let number = |expr: Expr| match member(&expr) {
+        Some(_) => expr.as_stored().clone(),
+        None => Expr::Cast {
+            input: Box::new(expr),
+            ty,
+            implicit: true,
+        },
+    };
+    all.into_iter().map(number).collect()
 }
 
 /// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
@@ -233,6 +273,9 @@ fn note_incorrect(literal: &Expr, column: &Expr, env: &TypeEnv) {
 /// `expr` beside `other`, at least one of which is a number and none a date or time.
 fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
+    if expr.as_stored().ty().has_members() {
+        return implicit_cast(expr, SqlType::BIGINT_UNSIGNED);
+    }
     let constant = expr.is_constant();
     let beside_column = matches!(other, Expr::Column { .. });
     let is_year = other_ty.kind == TypeKind::Year && ty.kind != TypeKind::Year;

@@ -28,6 +28,11 @@ pub enum KeyRounding {
 /// kept as a filter where it was `<` or `>`. An out of range constant becomes the nearest end of the column's
 /// range on the side where rows can still match, else NULL.
 pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Expr> {
+    // The index of an ENUM or SET holds the numbers of members.
+    let column = match column.has_members() && expr.ty() != column {
+        true => SqlType::BIGINT_UNSIGNED,
+        false => column,
+    };
     let from = expr.ty();
     // A number may lie between two dates.
     let place = matches!(&expr, Expr::Call { function, .. } if function.0.name == DATETIME_NUMBER);

@@ -79,6 +79,22 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
+/// A value that is no column's any more: of an ENUM or SET only the text is left, even where a number is wanted.
+pub fn without_members(expr: Expr) -> Expr {
+    let ty = expr.ty();
+    if !ty.has_members() {
+        return expr;
+    }
+    Expr::Cast {
+        input: Box::new(expr),
+        ty: SqlType {
+            kind: TypeKind::Char,
+            ..arguments::text_type(&ty, ty.collation)
+        },
+        implicit: false,
+    }
+}
+
 /// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 where
 /// their collations do not go together.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
@@ -93,11 +109,15 @@ pub fn case(
     otherwise: Option<Expr>,
     env: &TypeEnv,
 ) -> Result<Expr> {
+    let operand = operand.map(arguments::read_members);
     let mut conditions = Vec::with_capacity(branches.len());
     let mut values = Vec::with_capacity(branches.len() + 1);
     for (when, then) in branches {
         conditions.push(match &operand {
-            Some(operand) => call("=", case_operands(operand.clone(), when), env)?,
+            Some(operand) => {
+                let when = arguments::read_members(when);
+                call("=", case_operands(operand.clone(), when), env)?
+            }
             None => arguments::condition(when),
         });
         values.push(then);

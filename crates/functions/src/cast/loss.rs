@@ -6,6 +6,8 @@ use types::{SqlType, TypeKind};
 pub(crate) fn may_fail(from: &SqlType, to: &SqlType) -> bool {
     let harmless = from == to
         || from.kind == TypeKind::Null
+        || from.has_members() && (to.is_numeric() || to.is_string())
+        || to.has_members()
         || from.is_numeric()
             && (to.kind == TypeKind::Double || to.is_string() && !to.is_binary() && to.length >= 30)
         || from.is_datetime() && to.is_datetime()

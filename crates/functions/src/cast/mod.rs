@@ -8,6 +8,7 @@
 
 pub(crate) mod conversion;
 pub(crate) mod loss;
+pub(crate) mod members;
 pub(crate) mod number;
 pub(crate) mod number_text;
 pub(crate) mod text;
@@ -69,6 +70,7 @@ fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
         Double => from.is_float(),
         TinyInt | SmallInt | MediumInt | Int | BigInt => {
             from.is_integer() && (from.unsigned == to.unsigned || from.kind == Year && to.unsigned)
+                || from.has_members() && to.unsigned
         }
         Char | VarChar | TinyText | Text | MediumText | LongText => {
             let unlimited = implicit || to.length == u32::MAX;
@@ -86,8 +88,13 @@ fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
 pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     use TypeKind::*;
     let to = &conversion.to;
+    if let Some(converted) = members::from_stored(value, conversion) {
+        return converted;
+    }
     match to.kind {
         Null => Ok(value.to_value()),
+        Enum(_) | Set(_) => Ok(members::number_of_text(value, to)),
+        Bit => number::to_unsigned(value, conversion),
         TinyInt | SmallInt | MediumInt | Int | BigInt if to.unsigned => {
             number::to_unsigned(value, conversion)
         }
@@ -170,7 +177,7 @@ pub(crate) fn array(
         return Ok(array.clone());
     }
     if to.kind == TypeKind::Double
-        && from.is_integer()
+        && (from.is_integer() || matches!(from.kind, TypeKind::Enum(_)))
         && let Some(doubles) = to_doubles(array)
     {
         return Ok(doubles);
@@ -179,6 +186,9 @@ pub(crate) fn array(
         && let Some(decimals) = to_decimals(array, to)
     {
         return Ok(decimals);
+    }
+    if implicit && from.has_members() && to.is_string() && !to.is_binary() {
+        return members::texts(array, from, to);
     }
     let conversion = Conversion {
         from: *from,

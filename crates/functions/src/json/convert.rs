@@ -79,6 +79,11 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
             Json::String(DateTime::unpack(*packed).date_text())
         }
         Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
+        Datum::UInt(bits) if ty.kind == TypeKind::Bit => {
+            let bytes = Value::UInt(*bits).to_text(ty).unwrap_or_default();
+            Json::String(format!("base64:type16:{}", crate::string::base64::encode(&bytes)))
+        }
+        Datum::UInt(number) if ty.has_members() => Json::String(Value::UInt(*number).display_text(ty)),
         Datum::UInt(v) => Json::UInt(*v),
         Datum::Double(v) => Json::Double(*v),
         Datum::Decimal(d) => Json::Decimal(*d),

@@ -1,6 +1,6 @@
 //! Numbers in other bases: CONV, BIN, OCT.
 
-use types::{Result, SqlType, Value};
+use types::{Result, SqlType, TypeKind, Value};
 
 use crate::bind::arguments::hex_as_number;
 use crate::call::Binding;
@@ -24,6 +24,9 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     if let Some(value) = binding.args.first_mut() {
         let expr = std::mem::replace(value, crate::Expr::null());
         *value = hex_as_number(expr, &SqlType::BIGINT_UNSIGNED);
+    }
+    if binding.ty(0).kind == TypeKind::Bit {
+        binding.cast(0, SqlType::BIGINT_UNSIGNED);
     }
     binding.text(0);
     binding.integer_if_given(1);

@@ -58,10 +58,16 @@ fn is_padded(ty: &SqlType) -> bool {
 }
 
 impl Expr {
-    /// The CHAR column that [`padded_char`] wrapped; any other expression is returned as it is.
-    pub fn without_padding(&self) -> &Self {
+    /// The column whose stored value is shown in another form: the CHAR that [`padded_char`] wrapped, the ENUM
+    /// or SET whose text is read. Any other expression is returned as it is.
+    pub fn as_stored(&self) -> &Self {
         match self {
             Self::Call { function, args, .. } if function.0.name == NAME => args.first().unwrap_or(self),
+            Self::Cast {
+                input,
+                ty,
+                implicit: true,
+            } if ty.is_string() && input.ty().has_members() => input,
             other => other,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Collation, Result, SqlType, Value};
+use types::{Collation, Members, Result, SqlType, TypeKind, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
@@ -218,7 +218,15 @@ fn field(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_find_in_set(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let stored = binding.args.get(1).map(|set| set.as_stored().clone());
     binding.compared_texts(0..2)?;
+    // A constant is looked for among the members of a SET, so that its position is that in the definition.
+    if let Some(stored) = stored.filter(|set| matches!(set.ty().kind, TypeKind::Set(_)))
+        && let [needle, set] = binding.args.as_mut_slice()
+        && needle.is_constant()
+    {
+        *set = stored;
+    }
     Ok(integer(3))
 }
 
@@ -227,6 +235,12 @@ fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let collation = call.arg_type(0).collation;
+    if let (Datum::UInt(bits), TypeKind::Set(members)) = (set, call.arg_type(1).kind) {
+        let text = std::str::from_utf8(needle.bytes()).unwrap_or_default();
+        let position = members.find(text, collation);
+        let found = position.filter(|at| *at < Members::SET_MAX && bits >> at & 1 == 1);
+        return Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)));
+    }
     // What takes more bytes than the set is not looked for, even if a collation has it equal to less.
     let too_long = byte_length(needle, &call.arg_type(0)) > byte_length(set, &call.arg_type(1));
     if set.bytes().is_empty() || too_long || needle.bytes().contains(&b',') {

@@ -5,7 +5,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 use super::{WindowCall, WindowFunction};
 use crate::Expr;
 use crate::aggregate::{AggregateCall, AggregateFunction};
-use crate::bind::arguments::text_length;
+use crate::bind::arguments::{read_members, text_length};
 use crate::bind::common;
 use crate::bind::env::TypeEnv;
 use crate::context::EvalContext;
@@ -14,7 +14,8 @@ use crate::eval::eval_value;
 /// Binds a window function by its lower-case name, if there is one of that name that is no aggregate. The
 /// parser has checked the number of arguments. Error 1210 for a number of rows that is out of range; that of
 /// a parameter is checked when the call runs.
-pub fn bind(name: &str, mut args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
+pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
+    let mut args: Vec<Expr> = args.into_iter().map(read_members).collect();
     let function = WindowFunction::from_name(name)
         .ok_or_else(|| Error::internal(format!("{name} is no window function")))?;
     if let Some(rows) = function.row_count(&args)
@@ -170,5 +171,5 @@ fn stored(ty: SqlType) -> SqlType {
         }
         kind => kind,
     };
-    SqlType { kind, ..ty }
+    SqlType { kind, ..ty }.computed()
 }

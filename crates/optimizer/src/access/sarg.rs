@@ -50,12 +50,12 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
         ("in", [column, list @ ..]) => in_list(column, list, table),
         ("between", [column, low, high]) => between(column, low, high, table),
         ("is null", [column]) => Some(Sarg {
-            column: stored_column(column.without_padding(), table)?.0,
+            column: stored_column(column.as_stored(), table)?.0,
             intervals: vec![Interval::Point(RangeValue::IsNull)],
             exact: true,
         }),
         ("is not null", [column]) => Some(Sarg {
-            column: stored_column(column.without_padding(), table)?.0,
+            column: stored_column(column.as_stored(), table)?.0,
             intervals: vec![not_null()],
             exact: true,
         }),
@@ -102,7 +102,7 @@ fn turned(operator: &str) -> Option<&'static str> {
 /// is stored is where the collation ignores trailing spaces.
 fn bare_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     match expr.ty().collation.pads_space() {
-        true => stored_column(expr.without_padding(), table),
+        true => stored_column(expr.as_stored(), table),
         false => stored_column(expr, table),
     }
 }
@@ -121,9 +121,13 @@ fn stored_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     }
 }
 
-/// Whether a conversion changes no value and no order: from an integer to a larger one.
+/// Whether a conversion changes no value and no order: from an integer to a larger one, or from an ENUM or SET to
+/// the number that it is.
 fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     let plain = |ty: &SqlType| ty.is_integer() && ty.kind != TypeKind::Year;
+    if from.has_members() {
+        return *to == SqlType::BIGINT_UNSIGNED;
+    }
     plain(from) && plain(to) && from.unsigned == to.unsigned && from.fixed_bytes() <= to.fixed_bytes()
 }
 

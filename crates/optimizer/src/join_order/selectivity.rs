@@ -102,6 +102,6 @@ impl DistinctValues {
 fn column_below(expr: &Expr) -> Option<ColumnId> {
     match expr {
         Expr::Cast { input, .. } => column_below(input),
-        other => bare_column(other.without_padding()),
+        other => bare_column(other.as_stored()),
     }
 }

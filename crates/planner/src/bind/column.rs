@@ -70,6 +70,12 @@ impl Binder<'_> {
         // A collation means nothing to a number, but has to be one.
         of_clauses(None, ty.collation.as_deref())?;
         let written = self.collation_of_type(ty);
+        if ty.zerofill {
+            self.deprecated(
+                "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad \
+                 numbers, or store the formatted numbers in a CHAR column.",
+            );
+        }
         use TypeName::*;
         let plain = |ty| Ok((ty, false));
         match ty.name {
@@ -88,7 +94,8 @@ impl Binder<'_> {
                 let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
                 let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
                 plain(SqlType {
-                    unsigned: ty.unsigned,
+                    unsigned: ty.unsigned || ty.zerofill,
+                    zerofill: ty.zerofill,
                     ..exact
                 })
             }
@@ -105,6 +112,8 @@ impl Binder<'_> {
             Timestamp => plain(SqlType::timestamp(fraction_digits(name, ty)?)),
             Year => plain(self.year(ty)?),
             Json => plain(SqlType::JSON),
+            Bit => plain(super::members::bit(name, ty.length)?),
+            Enum | Set => self.with_members(name, ty, written?, inherited),
         }
     }
 
@@ -113,16 +122,13 @@ impl Binder<'_> {
             self.deprecated("Integer display width is deprecated and will be removed in a future release.");
             check_display_width(name, width)?;
         }
-        // Of the display widths MySQL 8 still shows only the one that means BOOLEAN.
-        let is_boolean = kind == TypeKind::TinyInt && ty.length == Some(1) && !ty.unsigned;
+        let unsigned = ty.unsigned || ty.zerofill;
+        let width = ty.length.filter(|&width| width > 0).map(clamped);
         Ok(SqlType {
             kind,
-            unsigned: ty.unsigned,
-            length: if is_boolean {
-                1
-            } else {
-                widths[usize::from(ty.unsigned)]
-            },
+            unsigned,
+            length: width.unwrap_or(widths[usize::from(unsigned)]),
+            zerofill: ty.zerofill,
             ..SqlType::BIGINT
         })
     }
@@ -133,7 +139,8 @@ impl Binder<'_> {
         } else {
             SqlType::FLOAT
         };
-        exact.unsigned = ty.unsigned;
+        exact.unsigned = ty.unsigned || ty.zerofill;
+        exact.zerofill = ty.zerofill;
         match (ty.length, ty.decimals) {
             (Some(digits), Some(decimals)) => {
                 self.deprecated(
@@ -149,7 +156,8 @@ impl Binder<'_> {
             (Some(bits), None) if bits > 53 => return Err(wrong_specifier(name)),
             (Some(bits), None) if bits > 24 => {
                 exact = SqlType {
-                    unsigned: ty.unsigned,
+                    unsigned: exact.unsigned,
+                    zerofill: exact.zerofill,
                     ..SqlType::DOUBLE
                 };
             }
@@ -184,7 +192,7 @@ impl Binder<'_> {
 }
 
 fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<()> {
-    if !(ty.is_integer() || ty.is_float()) || ty.kind == TypeKind::Year {
+    if !(ty.is_integer() || ty.is_float()) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit) {
         return Err(wrong_specifier(&definition.name));
     }
     if definition.default.is_some() {
@@ -288,6 +296,20 @@ fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
     Ok(digits as u8)
 }
 
+/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
+pub(super) fn own_collation(
+    ty: &DataType,
+    written: Option<Collation>,
+    inherited: Collation,
+) -> (Collation, bool) {
+    let mut collation = written.unwrap_or(inherited);
+    if ty.binary && ty.collation.is_none() {
+        collation = collation.charset().bytewise_collation();
+    }
+    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    (collation, explicit)
+}
+
 /// A character type with the collation it names or inherits.
 fn characters(
     name: &str,
@@ -295,11 +317,7 @@ fn characters(
     written: Option<Collation>,
     inherited: Collation,
 ) -> Result<(SqlType, bool)> {
-    let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
-        collation = collation.charset().bytewise_collation();
-    }
-    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    let (collation, explicit) = own_collation(ty, written, inherited);
     Ok((text_type(name, ty, collation)?, explicit))
 }
 

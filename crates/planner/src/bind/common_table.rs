@@ -172,6 +172,8 @@ impl Binder<'_> {
         let seed = self.parts(Some(first), seed_parts, place)?;
         let types = seed.columns.iter().map(|column| match column.ty.kind {
             TypeKind::Null => SqlType::varchar(u32::MAX / 4, self.types.collation),
+            // The rows of later parts are not members.
+            _ if column.ty.has_members() => functions::common_type(&[column.ty]),
             _ => column.ty,
         });
         let types: Vec<SqlType> = types.collect();

@@ -96,6 +96,10 @@ impl Binder<'_> {
                 format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
             ));
         }
+        // The default of an ENUM or SET is a text, never a number.
+        if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
+            return Err(invalid());
+        }
         let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
         let bound = if ty.is_numeric() {
             super::literal::as_number(literal, bound)
@@ -175,6 +179,9 @@ impl Binder<'_> {
             }
             (_, value) => value,
         };
+        if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, &value) {
+            return Some(format!("b'{bits:b}'"));
+        }
         let shown = match ty.kind {
             TypeKind::Float => SqlType::DOUBLE,
             _ => ty,

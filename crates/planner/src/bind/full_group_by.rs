@@ -277,7 +277,7 @@ impl Grouping<'_> {
 }
 
 fn column_of(expr: &Expr) -> Option<ColumnId> {
-    match expr.without_padding() {
+    match expr.as_stored() {
         Expr::Column { index, .. } => Some(ColumnId(*index)),
         _ => None,
     }

@@ -23,6 +23,7 @@ pub(crate) mod grouping;
 mod insert;
 mod limit;
 mod literal;
+mod members;
 mod name_lookup;
 mod output;
 mod parameter;

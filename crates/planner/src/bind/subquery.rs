@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use functions::Expr;
+use functions::{Expr, bind};
 use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, SelectItem};
 use types::{Error, Result, SqlType, errno};
 
@@ -112,7 +112,7 @@ impl Binder<'_> {
     pub fn scalar_subquery(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
         let mut columns = self.row_subquery(query, context)?;
         match (columns.pop(), columns.is_empty()) {
-            (Some(column), true) => Ok(column),
+            (Some(column), true) => Ok(bind::without_members(column)),
             _ => Err(operand_columns(1)),
         }
     }

@@ -1,7 +1,7 @@
 //! Defaults as values: for INSERT, and for rows that are older than their columns.
 
 use functions::{EvalContext, TimeZone};
-use types::{Collation, Error, Result, SqlType, Value};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 use super::zone::from_stored;
 use crate::model::Column;
@@ -20,6 +20,9 @@ pub(super) fn stored_default(column: &Column, text: &str) -> Result<Value> {
     let ty = &column.ty;
     if ty.is_binary() {
         return binary_default(text).map(Value::Bytes);
+    }
+    if ty.kind == TypeKind::Bit {
+        return bit_default(text).map(Value::UInt);
     }
     if ty.is_string() {
         return Ok(Value::from(text));
@@ -44,6 +47,14 @@ pub(super) fn original_default(column: &Column) -> Result<Value> {
         Some(text) => stored_default(column, text),
         None => Ok(Value::Null),
     }
+}
+
+/// `b'101'`.
+fn bit_default(text: &str) -> Result<u64> {
+    let digits = text.strip_prefix("b'").and_then(|digits| digits.strip_suffix('\''));
+    digits
+        .and_then(|digits| u64::from_str_radix(digits, 2).ok())
+        .ok_or_else(|| Error::internal(format!("the default of a BIT is stored as '{text}'")))
 }
 
 /// `0x` and hexadecimal digits.

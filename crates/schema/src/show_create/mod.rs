@@ -2,6 +2,7 @@
 //! form.
 
 use functions::TimeZone;
+pub use types::quoted;
 use types::{Collation, TypeKind, Value};
 
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
@@ -119,7 +120,7 @@ fn shows_collation(collation: Collation) -> bool {
 
 fn column(table: &Table, column: &Column, style: &Style) -> String {
     let mut text = format!("{} {}", style.identifier(&column.name), column.ty.column_type());
-    if column.ty.is_string() && !column.ty.is_binary() {
+    if column.ty.is_text() || column.ty.has_members() {
         text.push_str(&collation_clauses(table, column));
     }
     if !column.nullable {
@@ -184,6 +185,9 @@ fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
 }
 
 fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+    if column.ty.kind == TypeKind::Bit {
+        return text.to_owned();
+    }
     if !column.ty.is_binary() {
         return quoted(&default_text(column, text, time_zone));
     }
@@ -252,24 +256,6 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
         })
         .collect();
     parts.join(",")
-}
-
-/// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
-pub fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\0' => out.push_str("\\0"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\\' => out.push_str("\\\\"),
-            '\'' => out.push_str("''"),
-            other => out.push(other),
-        }
-    }
-    out.push('\'');
-    out
 }
 
 #[cfg(test)]

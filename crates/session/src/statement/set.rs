@@ -235,9 +235,10 @@ fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> 
     }
 }
 
-/// A value as a user variable holds it, which has no type but its value's: dates and times are text there.
+/// A value as a user variable holds it, which has no type but its value's: dates, times and the members of ENUM
+/// and SET are text there.
 fn as_variable(value: Value, ty: &SqlType) -> Value {
-    if !ty.is_temporal() || value.is_null() {
+    if !(ty.is_temporal() || ty.has_members()) || value.is_null() {
         return value;
     }
     Value::String(value.display_text(ty))

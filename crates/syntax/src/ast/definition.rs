@@ -62,12 +62,15 @@ pub struct DataType {
     pub length: Option<u64>,
     pub decimals: Option<u64>,
     pub unsigned: bool,
+    pub zerofill: bool,
     pub charset: Option<String>,
     /// The character set is there because the type is NCHAR or one of its like.
     pub national: bool,
     pub collation: Option<String>,
     /// `BINARY` behind a character type: the character set's binary collation.
     pub binary: bool,
+    /// Of ENUM and SET.
+    pub members: Vec<String>,
 }
 
 /// Types by what they are, their synonyms resolved.
@@ -104,6 +107,9 @@ pub enum TypeName {
     Timestamp,
     Year,
     Json,
+    Bit,
+    Enum,
+    Set,
 }
 
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Column types and their synonyms.
 
-use types::{Error, Result};
+use types::{Charset, Error, Result, errno};
 
 use super::Parser;
+use super::literal::{bit_bytes, hex_bytes};
 use crate::ast::{DataType, TypeName};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -14,10 +15,12 @@ impl DataType {
             length: None,
             decimals: None,
             unsigned: false,
+            zerofill: false,
             charset: None,
             national: false,
             collation: None,
             binary: false,
+            members: Vec::new(),
         }
     }
 }
@@ -65,16 +68,20 @@ impl Parser<'_> {
                 self.advance();
                 let mut ty = simple(Year);
                 ty.length = self.type_length()?;
-                while self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]).is_some() {}
-                self.refuse_zerofill()?;
+                self.numeric_attributes(&mut ty);
                 Ok(ty)
             }
             Some(Kw::JSON) => self.word_type(simple(Json)),
+            Some(Kw::BIT) => {
+                self.advance();
+                let mut ty = simple(Bit);
+                ty.length = self.type_length()?;
+                Ok(ty)
+            }
+            Some(Kw::ENUM) => self.with_members(Enum),
+            Some(Kw::SET) => self.with_members(Set),
             Some(
-                Kw::ENUM
-                | Kw::SET
-                | Kw::BIT
-                | Kw::GEOMETRY
+                Kw::GEOMETRY
                 | Kw::POINT
                 | Kw::LINESTRING
                 | Kw::POLYGON
@@ -111,22 +118,15 @@ impl Parser<'_> {
         self.advance();
         let mut ty = DataType::new(name);
         ty.length = self.type_length()?;
-        self.numeric_attributes(&mut ty)?;
+        self.numeric_attributes(&mut ty);
         Ok(ty)
     }
 
-    fn numeric_attributes(&mut self, ty: &mut DataType) -> Result<()> {
-        while let Some(word) = self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]) {
+    fn numeric_attributes(&mut self, ty: &mut DataType) {
+        while let Some(word) = self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED, Kw::ZEROFILL]) {
             ty.unsigned |= word == Kw::UNSIGNED;
+            ty.zerofill |= word == Kw::ZEROFILL;
         }
-        self.refuse_zerofill()
-    }
-
-    fn refuse_zerofill(&self) -> Result<()> {
-        if self.is(Kw::ZEROFILL) {
-            return Err(Error::not_supported("ZEROFILL", "use LPAD() when reading"));
-        }
-        Ok(())
     }
 
     /// `(m)` or `(m, d)`.
@@ -140,7 +140,8 @@ impl Parser<'_> {
             }
             self.expect_kind(Kind::RightParen)?;
         }
-        self.numeric_attributes(ty)
+        self.numeric_attributes(ty);
+        Ok(())
     }
 
     fn fixed_point(&mut self) -> Result<DataType> {
@@ -212,6 +213,38 @@ impl Parser<'_> {
         ty.national = true;
         ty.binary = self.eat(Kw::BINARY);
         Ok(ty)
+    }
+
+    /// `ENUM('a', 'b')` and SET.
+    fn with_members(&mut self, name: TypeName) -> Result<DataType> {
+        self.advance();
+        let mut ty = DataType::new(name);
+        self.expect_kind(Kind::LeftParen)?;
+        loop {
+            ty.members.push(self.member()?);
+            if !self.eat_kind(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect_kind(Kind::RightParen)?;
+        self.character_attributes(&mut ty)?;
+        Ok(ty)
+    }
+
+    /// A text, or a hexadecimal or bit literal that is one.
+    fn member(&mut self) -> Result<String> {
+        let bytes = match self.kind() {
+            Kind::Hex => hex_bytes(self.word()),
+            Kind::Bits => bit_bytes(self.word()),
+            _ => return self.text_literal(),
+        };
+        self.advance();
+        String::from_utf8(bytes).map_err(|error| {
+            Error::new(
+                errno::ER_INVALID_CHARACTER_STRING,
+                Charset::Utf8mb4.invalid_message(error.as_bytes()),
+            )
+        })
     }
 
     fn bytes(&mut self, name: TypeName, length_needed: bool) -> Result<DataType> {

@@ -41,7 +41,7 @@ pub(super) fn cell(
     out: &mut Vec<u8>,
 ) {
     match cell {
-        Cell::Integer { .. } | Cell::Year | Cell::DateTime | Cell::Time => {
+        Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time => {
             bits(cell, view.bits(row).unwrap_or_default(), out);
         }
         Cell::Float | Cell::Double => double(cell, view.double(row).unwrap_or_default(), out),
@@ -49,6 +49,7 @@ pub(super) fn cell(
             Some(bytes) => text::string(cell, bytes, transcoder, out),
             None => text::printed(out, |out| view.write_text(row, out)),
         },
+        Cell::Members => text::members(transcoder, out, |out| view.write_text(row, out)),
         Cell::Printed => text::printed(out, |out| view.write_text(row, out)),
     }
 }
@@ -63,14 +64,15 @@ pub(super) fn value(
     out: &mut Vec<u8>,
 ) {
     match (cell, value) {
-        (Cell::Integer { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::Int(v)) => {
+        (Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::Int(v)) => {
             bits(cell, v as u64, out);
         }
-        (Cell::Integer { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::UInt(v)) => {
+        (Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::UInt(v)) => {
             bits(cell, v, out)
         }
         (Cell::Float | Cell::Double, RawValue::Double(v)) => double(cell, v, out),
         (_, RawValue::Bytes(bytes)) => text::string(cell, bytes, transcoder, out),
+        (Cell::Members, value) => text::members_value(ty, value, transcoder, out),
         (_, value) => text::printed_value(ty, value, out),
     }
 }
@@ -79,9 +81,9 @@ pub(super) fn value(
 #[inline]
 fn bits(cell: Cell, bits: u64, out: &mut Vec<u8>) {
     match cell {
-        Cell::Integer { bytes: 1, .. } => out.push(bits as u8),
-        Cell::Integer { bytes: 2, .. } | Cell::Year => out.put_u16(bits as u16),
-        Cell::Integer { bytes: 4, .. } => out.put_u32(bits as u32),
+        Cell::Integer { bytes: 1, .. } | Cell::Filled { bytes: 1 } => out.push(bits as u8),
+        Cell::Integer { bytes: 2, .. } | Cell::Filled { bytes: 2 } | Cell::Year => out.put_u16(bits as u16),
+        Cell::Integer { bytes: 4, .. } | Cell::Filled { bytes: 4 } => out.put_u32(bits as u32),
         Cell::DateTime => datetime(DateTime::unpack(bits), out),
         Cell::Time => time(Time(bits as i64), out),
         _ => out.put_u64(bits),

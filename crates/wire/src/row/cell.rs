@@ -9,6 +9,10 @@ pub(super) enum Cell {
         bytes: u8,
         unsigned: bool,
     },
+    /// The same of a column with ZEROFILL, whose text has zeros in front.
+    Filled {
+        bytes: u8,
+    },
     Year,
     Float,
     Double,
@@ -19,15 +23,20 @@ pub(super) enum Cell {
     Text,
     /// Bytes without conversion.
     Bytes,
-    /// A number sent as text in both forms: DECIMAL.
+    /// The text of an ENUM or SET, whose value is a number.
+    Members,
+    /// A number sent as text, or as bytes, in both forms: DECIMAL, BIT.
     Printed,
 }
 
 impl Cell {
     pub(super) fn of(ty: &SqlType) -> Self {
-        let integer = |bytes| Self::Integer {
-            bytes,
-            unsigned: ty.unsigned,
+        let integer = |bytes| match ty.zerofill {
+            true => Self::Filled { bytes },
+            false => Self::Integer {
+                bytes,
+                unsigned: ty.unsigned,
+            },
         };
         match ty.kind {
             TypeKind::TinyInt => integer(1),
@@ -40,8 +49,10 @@ impl Cell {
             TypeKind::Double => Self::Double,
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Self::DateTime,
             TypeKind::Time => Self::Time,
-            TypeKind::Decimal | TypeKind::Null => Self::Printed,
+            TypeKind::Decimal | TypeKind::Null | TypeKind::Bit => Self::Printed,
             TypeKind::Json => Self::Text,
+            TypeKind::Enum(_) | TypeKind::Set(_) if !ty.is_text() => Self::Printed,
+            TypeKind::Enum(_) | TypeKind::Set(_) => Self::Members,
             _ if ty.is_binary() => Self::Bytes,
             _ => Self::Text,
         }

@@ -30,6 +30,7 @@ pub(super) fn cell(
             Some(bytes) => string(cell, bytes, transcoder, out),
             None => printed(out, |out| view.write_text(row, out)),
         },
+        Cell::Members => members(transcoder, out, |out| view.write_text(row, out)),
         _ => printed(out, |out| view.write_text(row, out)),
     }
 }
@@ -47,6 +48,7 @@ pub(super) fn value(
         (Cell::Integer { .. }, RawValue::Int(v)) => integer(v as u64, false, out),
         (Cell::Integer { .. }, RawValue::UInt(v)) => integer(v, true, out),
         (_, RawValue::Bytes(bytes)) => string(cell, bytes, transcoder, out),
+        (Cell::Members, value) => members_value(ty, value, transcoder, out),
         (_, value) => printed_value(ty, value, out),
     }
 }
@@ -54,6 +56,30 @@ pub(super) fn value(
 #[inline(never)]
 pub(super) fn printed_value(ty: &SqlType, value: RawValue<'_>, out: &mut Vec<u8>) {
     printed(out, |out| value.write_text(ty, out));
+}
+
+#[inline(never)]
+pub(super) fn members_value(
+    ty: &SqlType,
+    value: RawValue<'_>,
+    transcoder: Option<Transcoder>,
+    out: &mut Vec<u8>,
+) {
+    members(transcoder, out, |out| value.write_text(ty, out));
+}
+
+/// Appends the text of an ENUM or SET, which `write` prints, in the results' character set.
+pub(super) fn members(
+    transcoder: Option<Transcoder>,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    if transcoder.is_none() {
+        return printed(out, write);
+    }
+    let mut text = Vec::new();
+    write(&mut text);
+    string(Cell::Text, &text, transcoder, out);
 }
 
 #[inline]

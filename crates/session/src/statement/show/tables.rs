@@ -141,7 +141,7 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
         let column = &table.columns[offset];
         let mut row = vec![text(&column.name), text(column.ty.column_type())];
         if full {
-            let collated = column.ty.is_string() && !column.ty.is_binary();
+            let collated = column.ty.is_text();
             row.push(if collated {
                 text(column.ty.collation.name())
             } else {

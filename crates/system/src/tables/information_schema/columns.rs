@@ -60,7 +60,7 @@ fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
     let column = &table.columns[at];
     let ty = &column.ty;
     let (precision, scale) = numeric(ty);
-    let is_text = ty.is_string() && !ty.is_binary();
+    let is_text = ty.is_text();
     vec![
         text(CATALOG),
         text(&table.database),
@@ -96,7 +96,7 @@ fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
 
 /// A string type's length; NULL for the others.
 fn length(ty: &SqlType, value: u64) -> Value {
-    if !ty.is_string() {
+    if !ty.is_string() && !ty.has_members() {
         return Value::Null;
     }
     i64::try_from(value).map_or(Value::Null, signed)
@@ -104,7 +104,7 @@ fn length(ty: &SqlType, value: u64) -> Value {
 
 fn characters(ty: &SqlType) -> u64 {
     match ty.kind {
-        TypeKind::Char | TypeKind::VarChar => u64::from(ty.length),
+        TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => u64::from(ty.length),
         _ => ty.max_bytes(),
     }
 }
@@ -122,6 +122,7 @@ fn numeric(ty: &SqlType) -> (Option<u64>, Option<u64>) {
         TypeKind::Float | TypeKind::Double if ty.decimals < SqlType::NOT_FIXED => {
             (Some(u64::from(ty.length)), Some(u64::from(ty.decimals)))
         }
+        TypeKind::Bit => (Some(u64::from(ty.length)), None),
         TypeKind::Float => (Some(12), None),
         TypeKind::Double => (Some(22), None),
         _ => (None, None),
