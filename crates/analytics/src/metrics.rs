@@ -22,7 +22,9 @@ pub fn of(plan: &dyn ExecutionPlan) -> Measured {
             _ => {}
         }
     }
-    let took = start.zip(end).and_then(|(start, end)| u64::try_from(end - start).ok());
+    let took = start
+        .zip(end)
+        .and_then(|(start, end)| u64::try_from(end - start).ok());
     Measured {
         loops: 1,
         rows: metrics.output_rows().unwrap_or(0) as u64,

@@ -68,9 +68,14 @@ pub fn rows_of_lookup(access: &Access, table: &Table, estimate: &TableEstimate<'
         Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
         Access::PrimaryRanges { ranges, .. } => {
             let parts = table.primary_parts().len();
-            ranges.iter().map(|range| of_range(range, None, true, parts)).sum()
+            ranges
+                .iter()
+                .map(|range| of_range(range, None, true, parts))
+                .sum()
         }
-        Access::IndexRanges { index: at, ranges, .. } => {
+        Access::IndexRanges {
+            index: at, ranges, ..
+        } => {
             let index = &table.indexes[*at];
             ranges
                 .iter()

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use functions::{Expr, TimeZone};
+use functions::{EvalContext, Expr, TimeZone};
 use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
 use schema::layout::{KeyParts, ValueBound, ValueRange};
 use schema::model::{Handle, IndexPart, Table};
@@ -13,6 +13,7 @@ use schema::statistics::{Bound, ColumnStatistics, TableStatistics, sort_key};
 use types::Value;
 
 use crate::access::sarg::{self, Interval};
+use crate::cost::UNKNOWN_CONDITION;
 
 /// What the server knows of tables.
 pub trait Estimates {
@@ -72,9 +73,21 @@ impl<'a> TableEstimate<'a> {
     /// The share of rows that satisfies a condition on one column, over the table's columns by offset.
     pub fn share_of(&self, condition: &Expr) -> Option<f64> {
         if let Expr::Call { function, args, .. } = condition
+            && matches!(function.0.name, "or" | "and")
+        {
+            let shares = args
+                .iter()
+                .map(|arg| self.share_of(arg).unwrap_or(UNKNOWN_CONDITION));
+            return Some(match function.0.name {
+                "or" => shares.sum::<f64>().min(1.0),
+                _ => shares.product(),
+            });
+        }
+        if let Expr::Call { function, args, .. } = condition
             && let ("<>", [left, right]) = (function.0.name, args.as_slice())
         {
-            let equal = functions::bind::call("=", vec![left.clone(), right.clone()], &Default::default()).ok()?;
+            let equal =
+                functions::bind::call("=", vec![left.clone(), right.clone()], &Default::default()).ok()?;
             return Some(1.0 - self.share_of(&equal)?);
         }
         let sarg = sarg::of(condition, self.table)?;
@@ -182,11 +195,16 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
     of_taken * intervals.len() as f64 / taken.max(1) as f64
 }
 
-fn literal(expr: &Expr) -> Option<&Value> {
-    match expr {
-        Expr::Literal { value, .. } => Some(value),
-        _ => None,
+/// The value of a constant, computed where need be: for an estimate the session's settings hardly matter.
+fn literal(expr: &Expr) -> Option<Value> {
+    if let Expr::Literal { value, .. } = expr {
+        return Some(value.clone());
     }
+    let mut known = functions::is_deterministic(expr);
+    expr.walk(&mut |e| {
+        known &= !matches!(e, Expr::Column { .. } | Expr::Param { .. } | Expr::Outer { .. });
+    });
+    known.then(|| functions::eval_value(expr, &EvalContext::default()).ok())?
 }
 
 fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
@@ -194,7 +212,7 @@ fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
         RangeValue::IsNull => return column.nulls,
         RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
     };
-    match known.and_then(|value| sort_key(value, &column.ty)) {
+    match known.and_then(|value| sort_key(&value, &column.ty)) {
         Some(key) => column.share_equal(&key),
         None => column.share_of_any(),
     }
@@ -204,7 +222,7 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
     let mut unknown = 1.0;
     let mut known = |bound: Option<&RangeBound>| match &bound?.value {
         RangeBoundValue::Null => None,
-        RangeBoundValue::Value(expr) => match literal(expr).and_then(|value| sort_key(value, &column.ty)) {
+        RangeBoundValue::Value(expr) => match literal(expr).and_then(|value| sort_key(&value, &column.ty)) {
             Some(key) => Some(Bound {
                 key,
                 inclusive: bound?.inclusive,
@@ -223,14 +241,14 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
 fn known_range(range: &Range) -> Option<ValueRange> {
     let value = |value: &RangeValue| match value {
         RangeValue::IsNull => Some(Value::Null),
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr).cloned(),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
     };
     let bound = |bound: &Option<RangeBound>| match bound {
         None => Some(None),
         Some(bound) => {
             let value = match &bound.value {
                 RangeBoundValue::Null => Value::Null,
-                RangeBoundValue::Value(expr) => literal(expr)?.clone(),
+                RangeBoundValue::Value(expr) => literal(expr)?,
             };
             Some(Some(ValueBound {
                 value,

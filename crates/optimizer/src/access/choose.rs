@@ -30,7 +30,11 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
         }
     }
     // A range of the primary key is never worse than the whole table: its size decides nothing.
-    let useful: Vec<&Path> = paths.iter().map(|(_, path)| path).filter(|path| path.useful).collect();
+    let useful: Vec<&Path> = paths
+        .iter()
+        .map(|(_, path)| path)
+        .filter(|path| path.useful)
+        .collect();
     let weighs = match useful.as_slice() {
         [] => false,
         [only] => only.index.is_some(),
@@ -96,12 +100,7 @@ fn index_name(table: &Table, index: Option<usize>) -> String {
 }
 
 /// `dives`: the engine may be asked how large ranges are.
-fn weigh(
-    request: &Request<'_>,
-    candidate: &Candidate<'_>,
-    path: Path,
-    dives: bool,
-) -> Option<(f64, Chosen)> {
+fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bool) -> Option<(f64, Chosen)> {
     let direction = order::direction(&path, candidate, &request.order);
     // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
     // in key order is preferred: its cost is better known.

@@ -25,7 +25,11 @@ const WHOLE_FILTER_ROWS: f64 = 100.0;
 /// Rows that a path reads: for comparisons, and of the table as it is now. `dives`: the engine may be asked.
 pub fn rows_read(path: &Path, estimate: &TableEstimate<'_>, dives: bool) -> (f64, f64) {
     let now = estimate.rows as f64;
-    let assumed = if estimate.is_analyzed() { now } else { now.max(ROWS_MIN) };
+    let assumed = if estimate.is_analyzed() {
+        now
+    } else {
+        now.max(ROWS_MIN)
+    };
     if !path.useful {
         return (assumed, now);
     }

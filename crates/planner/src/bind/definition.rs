@@ -253,8 +253,9 @@ impl TableBuilder {
         if let [part] = self.indexes[position].parts.as_slice() {
             let ty = &self.columns[part.column].ty;
             // Handles are signed 64 bits: the upper half of BIGINT UNSIGNED would come first.
-            let fits =
-                ty.is_integer() && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit) && !(ty.kind == TypeKind::BigInt && ty.unsigned);
+            let fits = ty.is_integer()
+                && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+                && !(ty.kind == TypeKind::BigInt && ty.unsigned);
             if fits && part.prefix.is_none() {
                 let column = part.column;
                 self.indexes.remove(position);

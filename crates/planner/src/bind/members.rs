@@ -73,7 +73,13 @@ impl Binder<'_> {
     }
 
     /// Error 1291, a note in modes that are not strict.
-    fn refuse_duplicates(&self, name: &str, texts: &[String], kind: &str, collation: Collation) -> Result<()> {
+    fn refuse_duplicates(
+        &self,
+        name: &str,
+        texts: &[String],
+        kind: &str,
+        collation: Collation,
+    ) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(texts.len());
         for text in texts {
             let mut key = Vec::new();

@@ -67,9 +67,11 @@ impl Rel {
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => vec![input],
-            Self::OneRow | Self::Scan(_) | Self::Virtual(_) | Self::Values { .. } | Self::CommonTable { .. } => {
-                Vec::new()
-            }
+            Self::OneRow
+            | Self::Scan(_)
+            | Self::Virtual(_)
+            | Self::Values { .. }
+            | Self::CommonTable { .. } => Vec::new(),
         }
     }
 

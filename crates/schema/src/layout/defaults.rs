@@ -51,7 +51,9 @@ pub(super) fn original_default(column: &Column) -> Result<Value> {
 
 /// `b'101'`.
 fn bit_default(text: &str) -> Result<u64> {
-    let digits = text.strip_prefix("b'").and_then(|digits| digits.strip_suffix('\''));
+    let digits = text
+        .strip_prefix("b'")
+        .and_then(|digits| digits.strip_suffix('\''));
     digits
         .and_then(|digits| u64::from_str_radix(digits, 2).ok())
         .ok_or_else(|| Error::internal(format!("the default of a BIT is stored as '{text}'")))

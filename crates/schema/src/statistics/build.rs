@@ -64,7 +64,11 @@ fn compressed(keys: &[Vec<u8>], sampled: u64, distinct: u64, all: u64, buckets: 
     let share = |rows: usize| rows as f64 / sampled as f64;
     let mut made: Vec<Bucket> = Vec::new();
     let (mut rows, mut values, mut lower) = (0, 0u64, None);
-    let flush = |made: &mut Vec<Bucket>, lower: &mut Option<&Vec<u8>>, upper: &Vec<u8>, rows: &mut usize, values: &mut u64| {
+    let flush = |made: &mut Vec<Bucket>,
+                 lower: &mut Option<&Vec<u8>>,
+                 upper: &Vec<u8>,
+                 rows: &mut usize,
+                 values: &mut u64| {
         if let Some(lower) = lower.take() {
             made.push(Bucket {
                 lower: lower.clone(),

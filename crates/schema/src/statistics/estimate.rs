@@ -10,8 +10,13 @@ impl ColumnStatistics {
 
     /// The share of rows with this value.
     pub fn share_equal(&self, key: &[u8]) -> f64 {
-        let at = self.buckets.partition_point(|bucket| bucket.upper.as_slice() < key);
-        let found = self.buckets.get(at).filter(|bucket| bucket.lower.as_slice() <= key);
+        let at = self
+            .buckets
+            .partition_point(|bucket| bucket.upper.as_slice() < key);
+        let found = self
+            .buckets
+            .get(at)
+            .filter(|bucket| bucket.lower.as_slice() <= key);
         match found {
             Some(bucket) => bucket.share / bucket.distinct.max(1) as f64,
             // It was not there, or not in the sample. The table may have it by now.
@@ -56,7 +61,11 @@ impl ColumnStatistics {
 
 /// The part of a bucket's rows below a key within it: values are taken to lie evenly.
 fn part_below(bucket: &Bucket, key: &[u8], includes: bool) -> f64 {
-    let one = if includes { 1.0 / bucket.distinct.max(1) as f64 } else { 0.0 };
+    let one = if includes {
+        1.0 / bucket.distinct.max(1) as f64
+    } else {
+        0.0
+    };
     if bucket.lower == bucket.upper {
         return if includes { 1.0 } else { 0.0 };
     }

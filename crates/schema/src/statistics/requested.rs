@@ -64,7 +64,12 @@ pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, upd
         made.push(if is_singleton {
             format!("[{last}, {:?}]", share(before))
         } else {
-            format!("[{}, {last}, {:?}, {}]", shown(first, ty), share(before), bucket.len())
+            format!(
+                "[{}, {last}, {:?}, {}]",
+                shown(first, ty),
+                share(before),
+                bucket.len()
+            )
         });
     }
     let collation = if ty.is_string() { ty.collation.id() } else { 8 };
@@ -117,7 +122,10 @@ fn shown(value: &Value, ty: &SqlType) -> String {
     match value {
         Value::Double(number) => format!("{number:?}"),
         Value::String(text) => {
-            let end = text.char_indices().nth(CHARACTERS_MAX).map_or(text.len(), |(at, _)| at);
+            let end = text
+                .char_indices()
+                .nth(CHARACTERS_MAX)
+                .map_or(text.len(), |(at, _)| at);
             encoded(&text.as_bytes()[..end])
         }
         Value::Bytes(bytes) => encoded(&bytes[..bytes.len().min(CHARACTERS_MAX)]),
@@ -146,8 +154,17 @@ mod tests {
     use super::*;
 
     fn of(values: &[(i64, u64)], buckets: u32) -> String {
-        let counts = values.iter().map(|&(value, count)| (Value::Int(value), count)).collect();
-        let text = json(&Values { counts, nulls: 0 }, &SqlType::BIGINT, buckets, 1.0, "now");
+        let counts = values
+            .iter()
+            .map(|&(value, count)| (Value::Int(value), count))
+            .collect();
+        let text = json(
+            &Values { counts, nulls: 0 },
+            &SqlType::BIGINT,
+            buckets,
+            1.0,
+            "now",
+        );
         text[..text.find(", \"data-type\"").unwrap()].to_owned()
     }
 
@@ -165,10 +182,7 @@ mod tests {
         // As MySQL 8.0.33 makes it.
         let mut counts = vec![(1, 2), (2, 1), (3, 1), (4, 1), (5, 2)];
         counts.extend((6..10).map(|value| (value, 1)));
-        assert_eq!(
-            of(&counts, 3).matches("], [").count(),
-            2
-        );
+        assert_eq!(of(&counts, 3).matches("], [").count(), 2);
     }
 
     #[test]

@@ -37,7 +37,8 @@ const FLAGS: &[(&str, bool)] = &[
 /// The list as it is printed.
 fn printed(is_on: impl Fn(usize) -> bool) -> String {
     let flags = FLAGS.iter().enumerate();
-    let one = |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
+    let one =
+        |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
     flags.map(one).collect::<Vec<_>>().join(",")
 }
 
@@ -75,13 +76,18 @@ pub fn changed(current: &str, list: &str) -> Result<String, String> {
         });
     }
     Ok(printed(|at| {
-        let otherwise = if all_default { FLAGS[at].1 } else { is_on(current, FLAGS[at].0) };
+        let otherwise = if all_default {
+            FLAGS[at].1
+        } else {
+            is_on(current, FLAGS[at].0)
+        };
         named[at].unwrap_or(otherwise)
     }))
 }
 
 fn is_on(text: &str, flag: &str) -> bool {
-    text.split(',').any(|item| item.split_once('=') == Some((flag, "on")))
+    text.split(',')
+        .any(|item| item.split_once('=') == Some((flag, "on")))
 }
 
 /// What the optimizer takes of it.

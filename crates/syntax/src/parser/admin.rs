@@ -106,7 +106,9 @@ impl Parser<'_> {
         if updates && self.eat(Kw::WITH) {
             let count = self.unsigned()?;
             self.expect(Kw::BUCKETS)?;
-            let allowed = u32::try_from(count).ok().filter(|count| (1..=BUCKETS_MAX).contains(count));
+            let allowed = u32::try_from(count)
+                .ok()
+                .filter(|count| (1..=BUCKETS_MAX).contains(count));
             buckets = Some(allowed.ok_or_else(|| {
                 Error::new(
                     errno::ER_DATA_OUT_OF_RANGE,

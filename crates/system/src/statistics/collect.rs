@@ -35,7 +35,11 @@ pub struct Wanted {
 
 /// The rows of a sample for so many columns.
 pub fn sample_rows(columns: usize, for_histograms: bool) -> u64 {
-    let most = if for_histograms { HISTOGRAM_ROWS_MAX } else { SAMPLE_ROWS_MAX };
+    let most = if for_histograms {
+        HISTOGRAM_ROWS_MAX
+    } else {
+        SAMPLE_ROWS_MAX
+    };
     (SAMPLE_BYTES / VALUE_BYTES / columns.max(1)).clamp(SAMPLE_ROWS_MIN, most) as u64
 }
 
@@ -76,7 +80,9 @@ pub fn collect(
 ) -> Result<TableStatistics> {
     let mut collector = Collector::new(table, only)?;
     let range = table_range(table).into();
-    let sampled = sample(reader, &range, expected, effort, &mut |key, value| collector.row(key, value))?;
+    let sampled = sample(reader, &range, expected, effort, &mut |key, value| {
+        collector.row(key, value)
+    })?;
     let rows = if sampled.complete {
         sampled.rows
     } else {
@@ -147,7 +153,11 @@ impl<'a> Collector<'a> {
     fn finish(self, sampled: Sampled, rows: u64) -> TableStatistics {
         let table = self.table;
         let now = cluster::now_us();
-        let rate = if rows == 0 { 1.0 } else { sampled.rows as f64 / rows as f64 };
+        let rate = if rows == 0 {
+            1.0
+        } else {
+            sampled.rows as f64 / rows as f64
+        };
         let mut made = TableStatistics {
             rows,
             bytes: sampled.bytes / sampled.rows.max(1) * rows,
@@ -166,14 +176,19 @@ impl<'a> Collector<'a> {
                     json: requested::json(&values, &definition.ty, wanted.buckets, rate, &utc_text(now)),
                 });
             }
-            made.columns.push(column.values.finish(definition.id, definition.ty, rows, buckets));
+            made.columns
+                .push(column.values.finish(definition.id, definition.ty, rows, buckets));
         }
         made.indexes = self
             .indexes
             .into_iter()
             .map(|index| IndexStatistics {
                 id: index.id,
-                distinct: index.hashes.into_iter().map(|hashes| distinct(hashes, rows)).collect(),
+                distinct: index
+                    .hashes
+                    .into_iter()
+                    .map(|hashes| distinct(hashes, rows))
+                    .collect(),
             })
             .collect();
         made

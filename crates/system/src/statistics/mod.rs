@@ -178,10 +178,15 @@ impl StatisticsCatalog {
                 collected_us: made.collected_us,
                 ..TableStatistics::default()
             });
-            new.columns.retain(|old| !made.columns.iter().any(|column| column.id == old.id));
+            new.columns
+                .retain(|old| !made.columns.iter().any(|column| column.id == old.id));
             new.columns.append(&mut made.columns);
-            new.histograms
-                .retain(|old| !made.histograms.iter().any(|histogram| histogram.column == old.column));
+            new.histograms.retain(|old| {
+                !made
+                    .histograms
+                    .iter()
+                    .any(|histogram| histogram.column == old.column)
+            });
             new.histograms.append(&mut made.histograms);
             new
         })
@@ -195,8 +200,12 @@ impl StatisticsCatalog {
         let mut found = Vec::new();
         self.store(cluster, table, |stored| {
             let mut new = stored.unwrap_or_default();
-            found = columns.iter().map(|column| new.histogram(*column).is_some()).collect();
-            new.histograms.retain(|histogram| !columns.contains(&histogram.column));
+            found = columns
+                .iter()
+                .map(|column| new.histogram(*column).is_some())
+                .collect();
+            new.histograms
+                .retain(|histogram| !columns.contains(&histogram.column));
             new
         })?;
         Ok(found)

@@ -50,7 +50,11 @@ pub fn sample(
     };
     let count = runs.len() as u64;
     // An estimate that was too low must not cut a table off that is hardly larger.
-    let most = if count == 1 { effort.rows * 2 } else { (effort.rows / count).max(1) };
+    let most = if count == 1 {
+        effort.rows * 2
+    } else {
+        (effort.rows / count).max(1)
+    };
     let mut sampled = Sampled {
         complete: true,
         ..Sampled::default()

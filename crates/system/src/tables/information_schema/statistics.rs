@@ -41,7 +41,8 @@ EXPRESSION longtext bin NULL
             let column = table.columns.get(part.column)?;
             let cardinality = if ctx.wants(9..10) {
                 let statistics = ctx.sources.statistics;
-                let known = statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
+                let known =
+                    statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
                 known.map_or(Value::Null, signed)
             } else {
                 Value::Null
