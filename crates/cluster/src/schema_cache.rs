@@ -89,7 +89,7 @@ impl SchemaCache {
             };
             databases.insert(database.name.clone(), Arc::new(database));
         }
-        Ok(Schema { version, databases })
+        Ok(Schema::new(version, databases))
     }
 }
 

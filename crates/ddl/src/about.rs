@@ -73,7 +73,9 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
         AlterChange::AddColumn { .. } => "add column",
         AlterChange::DropColumn { .. } => "drop column",
         AlterChange::AddIndex { .. } => "add index",
-        AlterChange::DropIndex { .. } => "drop index",
+        AlterChange::DropIndex { .. } | AlterChange::DropConstraint { .. } => "drop index",
+        AlterChange::AddForeignKey(_) => "add foreign key",
+        AlterChange::DropForeignKey { .. } => "drop foreign key",
         AlterChange::RenameIndex { .. } => "rename index",
         AlterChange::ModifyColumn { .. } | AlterChange::RenameColumn { .. } => "modify column",
         AlterChange::RenameTable { .. } => "rename table",
@@ -82,6 +84,11 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
         AlterChange::AutoRandomBase(_) => "rebase auto_random ID",
         AlterChange::ShardRowIdBits(_) => "shard row ID",
         AlterChange::Comment(_) => "modify table comment",
+        AlterChange::SetColumnVisibility { .. } => "alter column visibility",
+        AlterChange::SetIndexVisibility { .. } => "alter index visibility",
+        AlterChange::AddCheck { .. } => "add check constraint",
+        AlterChange::DropCheck { .. } => "drop check constraint",
+        AlterChange::AlterCheck { .. } => "alter check constraint",
         AlterChange::DefaultCollation(_) => "modify table charset and collate",
     }
 }

@@ -8,6 +8,7 @@ use types::Result;
 
 use crate::alter_plan::{Altered, alter};
 use crate::context::DdlContext;
+use crate::foreign_key;
 use crate::new_name::check_free;
 
 /// The result of an ALTER TABLE, if the change is possible.
@@ -19,7 +20,11 @@ pub(crate) fn altered(
     ctx: &DdlContext,
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
+    schema
+        .require_database(&base.database)?
+        .check_constraint_names(&altered.table)?;
     check_sequence_fits(cluster, base, &altered)?;
+    foreign_key::check_altered(schema, base, &altered, ctx)?;
     if let Some(to) = &altered.rename
         && (&to.database, &to.name) != (&base.database, &base.name)
     {

@@ -6,17 +6,21 @@
 //! replaces an index.
 
 use schema::default_value;
-use schema::definition::{AlterChange, IndexColumn, Position, TableName};
+use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position, TableName};
+use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
-use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
+use crate::alter_expressions;
 use crate::context::DdlContext;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
+const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
+const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
 
 /// The result of an ALTER TABLE.
 #[derive(Debug)]
@@ -28,11 +32,17 @@ pub(crate) struct Altered {
     pub dropped_indexes: Vec<i64>,
     /// What must be true for all rows, with the offset of the column before the change.
     pub row_checks: Vec<(usize, RowCheck)>,
+    /// The names of CHECK constraints that all rows must satisfy.
+    pub new_checks: Vec<String>,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
     /// Whether the new definition would read values of older snapshots wrongly.
     pub forgets_past: bool,
+    /// New indexes cannot be built while other statements use the table.
+    pub closed: bool,
     pub rename: Option<TableName>,
+    /// The keys that are added; they are in `table`, too.
+    pub new_keys: Vec<ForeignKey>,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
     /// `AUTO_RANDOM_BASE = n`.
@@ -52,7 +62,14 @@ struct DraftIndex {
     parts: Vec<(i64, IndexPart)>,
 }
 
+struct DraftKey {
+    key: ForeignKey,
+    /// Ids of its columns.
+    columns: Vec<i64>,
+}
+
 struct Draft<'a> {
+    foreign_keys: Vec<DraftKey>,
     base: &'a Table,
     ctx: &'a DdlContext,
     columns: Vec<DraftColumn>,
@@ -62,6 +79,7 @@ struct Draft<'a> {
     row_checks: Vec<(usize, RowCheck)>,
     only_if_empty: Option<Error>,
     forgets_past: bool,
+    closed: bool,
 }
 
 /// Computes the result of an ALTER TABLE.
@@ -70,6 +88,7 @@ struct Draft<'a> {
 /// MySQL's; 1235 for what would rewrite stored values.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     let mut draft = Draft::new(base, ctx);
+    let changes = &draft.drop_keys(changes)?;
     draft.drop_columns(changes)?;
     draft.change_columns(changes)?;
     draft.place_columns(changes)?;
@@ -82,7 +101,10 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
     draft.add_indexes(changes)?;
+    draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
+    alter_expressions::apply(base, changes, &mut altered, ctx)?;
+    add_keys(base, changes, &mut altered)?;
     for change in changes {
         match change {
             AlterChange::Comment(comment) => altered.table.comment.clone_from(comment),
@@ -124,6 +146,42 @@ fn check_base(table: &Table, next: u64) -> Result<u64> {
     Ok(next.max(1))
 }
 
+/// Error 1176.
+fn no_key(name: &str, table: &Table) -> Error {
+    Error::new(
+        ER_KEY_DOES_NOT_EXIST,
+        format!("Key '{name}' doesn't exist in table '{}'", table.name),
+    )
+}
+
+fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
+    let definitions: Vec<NewForeignKey> = changes
+        .iter()
+        .filter_map(|change| match change {
+            AlterChange::AddForeignKey(definition) => Some(definition.clone()),
+            _ => None,
+        })
+        .collect();
+    altered.new_keys = new_keys(&altered.table, &base.foreign_keys, &definitions)?;
+    altered
+        .table
+        .foreign_keys
+        .extend(altered.new_keys.iter().cloned());
+    schema::sort_keys(&mut altered.table);
+    Ok(())
+}
+
+/// Error 1828: the key's own column.
+fn own_column_needed(column: &str, key: &ForeignKey) -> Error {
+    Error::new(
+        ER_FK_COLUMN_CANNOT_DROP,
+        format!(
+            "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
+            key.name
+        ),
+    )
+}
+
 fn cannot_drop(name: &str) -> Error {
     Error::new(
         errno::ER_CANT_DROP_FIELD_OR_KEY,
@@ -153,7 +211,12 @@ impl<'a> Draft<'a> {
                 index: index.clone(),
             })
             .collect();
+        let foreign_keys = base.foreign_keys.iter().map(|key| DraftKey {
+            columns: key.columns.iter().map(|&at| base.columns[at].id).collect(),
+            key: key.clone(),
+        });
         Self {
+            foreign_keys: foreign_keys.collect(),
             base,
             ctx,
             columns,
@@ -163,12 +226,16 @@ impl<'a> Draft<'a> {
             row_checks: Vec::new(),
             only_if_empty: None,
             forgets_past: false,
+            closed: false,
         }
     }
 
     /// The current position of a column, by its name before the change.
     fn find_before(&self, name: &str) -> Option<usize> {
         let before = self.base.column_offset(name)?;
+        if self.base.columns[before].hidden {
+            return None;
+        }
         self.columns.iter().position(|c| c.before == Some(before))
     }
 
@@ -193,6 +260,40 @@ impl<'a> Draft<'a> {
         self.base.primary_parts().iter().any(|p| p.column == before)
     }
 
+    /// Removes foreign keys. Returns the changes, with DROP CONSTRAINT of an index as what it is.
+    fn drop_keys(&mut self, changes: &[AlterChange]) -> Result<Vec<AlterChange>> {
+        let mut rest = Vec::with_capacity(changes.len());
+        for change in changes {
+            let name = match change {
+                AlterChange::DropForeignKey { name } | AlterChange::DropConstraint { name } => name,
+                other => {
+                    rest.push(other.clone());
+                    continue;
+                }
+            };
+            let found = self
+                .foreign_keys
+                .iter()
+                .position(|k| k.key.name.eq_ignore_ascii_case(name));
+            let is_constraint = matches!(change, AlterChange::DropConstraint { .. });
+            let is_unique = |index: &Index| index.unique && index.name.eq_ignore_ascii_case(name);
+            match found {
+                Some(at) => drop(self.foreign_keys.remove(at)),
+                None if is_constraint && self.base.public_indexes().any(is_unique) => {
+                    rest.push(AlterChange::DropIndex { name: name.clone() });
+                }
+                None if is_constraint => {
+                    return Err(Error::new(
+                        ER_CONSTRAINT_NOT_FOUND,
+                        format!("Constraint '{name}' does not exist."),
+                    ));
+                }
+                None => return Err(cannot_drop(name)),
+            }
+        }
+        Ok(rest)
+    }
+
     fn drop_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
             let AlterChange::DropColumn { name } = change else {
@@ -205,7 +306,10 @@ impl<'a> Draft<'a> {
                     INSTEAD,
                 ));
             }
-            self.columns.remove(at);
+            let column = self.columns.remove(at).column;
+            if let Some(needed) = self.foreign_keys.iter().find(|k| k.columns.contains(&column.id)) {
+                return Err(own_column_needed(name, &needed.key));
+            }
         }
         Ok(())
     }
@@ -221,12 +325,19 @@ impl<'a> Draft<'a> {
                 AlterChange::SetDefault { column, default } => {
                     let at = self.require_before(column)?;
                     let column = &mut self.columns[at].column;
+                    if column.generated.is_some() {
+                        continue;
+                    }
                     column.default = match default {
                         Some(default) => default.clone(),
                         None if column.nullable => Default::Dropped,
                         None => Default::None,
                     };
                     column.default = column.effective_default();
+                }
+                AlterChange::SetColumnVisibility { column, invisible } => {
+                    let at = self.require_before(column)?;
+                    self.columns[at].column.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -255,6 +366,19 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
+        if old.generated != new.generated
+            && let Some(refused) = modify::regenerated(old, &new)?
+        {
+            self.only_if_empty = Some(refused);
+            self.forgets_past = true;
+        }
+        if new.is_virtual() {
+            if indexed && (&old.generated, &old.ty) != (&new.generated, &new.ty) {
+                self.rebuild_indexes(new.id);
+            }
+            self.columns[at].column = new;
+            return Ok(());
+        }
         let is_handle = self.base.handle == Handle::Integer { column: before };
         if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
             // The keys of rows hold signed integers.
@@ -276,6 +400,18 @@ impl<'a> Draft<'a> {
         }
         self.columns[at].column = new;
         Ok(())
+    }
+
+    /// The indexes of a column become new ones, which are built while no other statement uses the table: their
+    /// entries would be wrong for the column as it was.
+    fn rebuild_indexes(&mut self, column: i64) {
+        for index in &mut self.indexes {
+            if index.parts.iter().any(|(id, _)| *id == column) {
+                self.max_index_id += 1;
+                index.index.id = self.max_index_id;
+            }
+        }
+        self.closed = true;
     }
 
     /// Adds columns, and moves those for which MODIFY has a position, from left to right.
@@ -379,13 +515,18 @@ impl<'a> Draft<'a> {
                 AlterChange::RenameIndex { from, to } => {
                     let at = position(&self.indexes, self.base, from)
                         .filter(|&at| !self.indexes[at].index.primary)
-                        .ok_or_else(|| {
-                            Error::new(
-                                ER_KEY_DOES_NOT_EXIST,
-                                format!("Key '{from}' doesn't exist in table '{}'", self.base.name),
-                            )
-                        })?;
+                        .ok_or_else(|| no_key(from, self.base))?;
                     self.indexes[at].index.name.clone_from(to);
+                }
+                AlterChange::SetIndexVisibility { index, invisible } => {
+                    let at = position(&self.indexes, self.base, index);
+                    let is_primary = at.is_some_and(|at| self.indexes[at].index.primary)
+                        || at.is_none() && index.eq_ignore_ascii_case("PRIMARY");
+                    if is_primary && *invisible {
+                        return Err(Error::new(3522, "A primary key index cannot be invisible"));
+                    }
+                    let at = at.ok_or_else(|| no_key(index, self.base))?;
+                    self.indexes[at].index.invisible = *invisible;
                 }
                 _ => {}
             }
@@ -414,6 +555,8 @@ impl<'a> Draft<'a> {
                 columns,
                 unique,
                 comment,
+                invisible,
+                generated,
             } = change
             else {
                 continue;
@@ -431,7 +574,9 @@ impl<'a> Draft<'a> {
                     unique: *unique,
                     primary: false,
                     comment: comment.clone(),
+                    invisible: *invisible,
                     state: SchemaState::Public,
+                    generated: *generated,
                 },
                 parts,
             });
@@ -454,7 +599,52 @@ impl<'a> Draft<'a> {
         Ok((self.columns[at].column.id, made))
     }
 
-    fn finish(self) -> Result<Altered> {
+    /// Removes the hidden columns of dropped indexes.
+    fn drop_unused_expressions(&mut self) {
+        let indexes = &self.indexes;
+        let is_part = |id: i64| indexes.iter().flat_map(|i| &i.parts).any(|(part, _)| *part == id);
+        self.columns.retain(|c| !c.column.hidden || is_part(c.column.id));
+    }
+
+    /// Indexes of foreign keys, when another index serves as well.
+    fn drop_superfluous_indexes(&mut self) {
+        if !self.indexes.iter().any(|draft| draft.index.generated) {
+            return;
+        }
+        // The columns are compared only, so ids are as good as offsets.
+        let as_parts = |draft: &DraftIndex| -> Vec<IndexPart> {
+            let parts = draft.parts.iter();
+            parts
+                .map(|&(id, part)| IndexPart {
+                    column: id as usize,
+                    ..part
+                })
+                .collect()
+        };
+        let indexes: Vec<_> = self
+            .indexes
+            .iter()
+            .map(|draft| (as_parts(draft), draft.index.generated))
+            .collect();
+        let primary: Vec<IndexPart> = self
+            .base
+            .primary_parts()
+            .iter()
+            .filter_map(|part| {
+                let column = self.base.columns.get(part.column)?.id as usize;
+                Some(IndexPart { column, ..*part })
+            })
+            .collect();
+        let mut at = 0;
+        self.indexes.retain(|_| {
+            let stays = !is_superfluous(&indexes, &primary, at);
+            at += 1;
+            stays
+        });
+    }
+
+    fn finish(mut self) -> Result<Altered> {
+        self.drop_superfluous_indexes();
         let offset = |id: i64| {
             self.columns
                 .iter()
@@ -495,6 +685,17 @@ impl<'a> Draft<'a> {
             .map(|i| i.id)
             .filter(|id| !self.indexes.iter().any(|i| i.index.id == *id))
             .collect();
+        let keys = self.foreign_keys.iter().map(|draft| {
+            Ok(ForeignKey {
+                columns: draft
+                    .columns
+                    .iter()
+                    .map(|&id| offset(id))
+                    .collect::<Result<_>>()?,
+                ..draft.key.clone()
+            })
+        });
+        table.foreign_keys = keys.collect::<Result<_>>()?;
         table.columns = self.columns.into_iter().map(|c| c.column).collect();
         table.max_column_id = self.max_column_id;
         table.max_index_id = self.max_index_id;
@@ -505,9 +706,12 @@ impl<'a> Draft<'a> {
             new_indexes,
             dropped_indexes,
             row_checks: self.row_checks,
+            new_checks: Vec::new(),
             only_if_empty: self.only_if_empty,
             forgets_past: self.forgets_past,
+            closed: self.closed,
             rename: None,
+            new_keys: Vec::new(),
             auto_increment: None,
             auto_random_base: None,
             warnings: Vec::new(),

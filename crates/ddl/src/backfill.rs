@@ -50,6 +50,7 @@ struct NewEntry {
 /// 1062 for a duplicate, 1317 when interrupted, 8027 when another node has taken over the job, those of the
 /// store. Entries written so far stay.
 pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
+    planner::expressions(table)?;
     let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
     let filler = Filler {
         store,

@@ -14,7 +14,11 @@ pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
 
 /// Whether it depends on the table's rows if the change is possible.
 pub(crate) fn sees_rows(altered: &Altered) -> bool {
-    !altered.row_checks.is_empty() || altered.only_if_empty.is_some()
+    !altered.row_checks.is_empty()
+        || !altered.new_checks.is_empty()
+        || !altered.new_keys.is_empty()
+        || altered.only_if_empty.is_some()
+        || altered.closed
 }
 
 /// The table as it is, with the ids of its new indexes reserved. So a later index cannot find entries that a

@@ -4,7 +4,7 @@
 //! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for
 //! byte. Different rows make different entries, so an index with as many entries as there are rows has no
 //! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
-//! page.
+//! page. Foreign keys are checked apart: rows may have lost their parents while `foreign_key_checks` was 0.
 
 use std::ops::ControlFlow;
 
@@ -13,8 +13,10 @@ use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
 use schema::layout::{
     IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
 };
-use schema::model::{SchemaState, Table};
+use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result, Value, errno};
+
+use crate::foreign_key_rows::find_orphan;
 
 const PAGE_ROWS: usize = 256;
 
@@ -43,6 +45,7 @@ struct Checker<'a> {
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
 /// between memory and disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
+    planner::expressions(table)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let encoder = RowEncoder::new(table)?;
     let checker = Checker {
@@ -59,6 +62,35 @@ pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Resul
     };
     checker.check_memory()?;
     checker.run()
+}
+
+/// Checks that every row that refers to another table has its row there.
+///
+/// # Errors
+/// 8003 for a row without a parent, with table, foreign key and the row's key; 1317 when interrupted; those of
+/// the store.
+pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt: &Interrupt) -> Result<()> {
+    if table.foreign_keys.is_empty() {
+        return Ok(());
+    }
+    let snapshot = store.snapshot_now()?;
+    for key in &table.foreign_keys {
+        if let Some(row) = find_orphan(&snapshot, schema, table, key, interrupt)? {
+            return Err(Error::new(
+                errno::ER_ADMIN_CHECK_TABLE,
+                format!(
+                    "data inconsistency in table: {}.{}, foreign key: {}, row: {}, it has no row in {}.{}",
+                    table.database,
+                    table.name,
+                    key.name,
+                    hex(&row),
+                    key.parent.database,
+                    key.parent.name
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl Checker<'_> {

@@ -26,6 +26,7 @@ pub struct DdlContext {
     pub server_collation: Collation,
     /// `'user'@'host'`, for error messages.
     pub user: String,
+    pub foreign_key_checks: bool,
 }
 
 impl DdlContext {

@@ -1,15 +1,15 @@
 //! CREATE TABLE and CREATE TABLE ... LIKE.
 
-use schema::definition::{TableDefinition, TableName};
+use schema::definition::{NewForeignKey, TableDefinition, TableName};
 use schema::limits::check_table_name;
 use schema::model::{Schema, Table};
 use schema::{new_table, table_like};
 use types::{Result, Warning, errno};
 
-use crate::change::Outcome;
+use crate::change::{Change, Outcome};
 use crate::changer::SchemaChanger;
 use crate::context::{Statement, check_not_system, table_exists};
-use crate::split;
+use crate::{foreign_key, split};
 
 pub(crate) fn create_table(
     changer: &SchemaChanger,
@@ -18,9 +18,14 @@ pub(crate) fn create_table(
     if_not_exists: bool,
     statement: &Statement,
 ) -> Result<Vec<Warning>> {
-    create(changer, name, if_not_exists, statement, |_| {
-        new_table(name, definition, statement.now_us)
-    })
+    create(
+        changer,
+        name,
+        &definition.foreign_keys,
+        if_not_exists,
+        statement,
+        &|_| new_table(name, definition, statement.now_us),
+    )
 }
 
 /// A copy of the definition; ids start from 1.
@@ -31,7 +36,7 @@ pub(crate) fn create_table_like(
     if_not_exists: bool,
     statement: &Statement,
 ) -> Result<Vec<Warning>> {
-    create(changer, name, if_not_exists, statement, |schema| {
+    create(changer, name, &[], if_not_exists, statement, &|schema| {
         let source = schema.require_table(&source.database, &source.name)?;
         Ok((table_like(name, source, statement.now_us), Vec::new()))
     })
@@ -40,11 +45,12 @@ pub(crate) fn create_table_like(
 fn create(
     changer: &SchemaChanger,
     name: &TableName,
+    keys: &[NewForeignKey],
     if_not_exists: bool,
     statement: &Statement,
-    make: impl FnOnce(&Schema) -> Result<(Table, Vec<Warning>)>,
+    make: &dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>,
 ) -> Result<Vec<Warning>> {
-    let (mut warnings, is_new) = changer.publish_for(statement, |change| {
+    let mut create = |change: &mut Change<'_>| {
         check_not_system(&change.schema, &name.database, statement)?;
         check_table_name(&name.name)?;
         let exists = change.database(&name.database)?.table(&name.name).is_some();
@@ -57,11 +63,31 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
         table.readable_from_ts = change.ts;
+        foreign_key::check_new(&change.schema, &table, statement)?;
+        let relatives = foreign_key::relatives(&change.schema, name, keys);
         change.put_table(table)?;
+        foreign_key::touch_relatives(change, &relatives)?;
         Ok(Outcome::Done((warnings, true)))
-    })?;
+    };
+    let relatives = |schema: &Schema| Ok(foreign_key::relatives(schema, name, keys));
+    let (mut warnings, is_new) = loop {
+        if !relatives(&changer.cluster().schema())?.is_empty() {
+            break changer.change_tables(statement, &relatives, &mut create)?;
+        }
+        let created = changer.publish_for(statement, |change| {
+            // Since then, a table may have been created that this one has keys in common with.
+            match relatives(&change.schema)?.is_empty() {
+                true => Ok(create(change)?.map(Some)),
+                false => Ok(Outcome::Nothing(None)),
+            }
+        })?;
+        if let Some(created) = created {
+            break created;
+        }
+    };
     if is_new {
         warnings.extend(split::pre_split(changer.cluster(), name, statement));
     }

@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, Warning, errno};
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
 use crate::context::{Statement, check_not_system};
+use crate::foreign_key;
 
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 const ER_DB_DROP_EXISTS: u16 = 1008;
@@ -89,6 +90,7 @@ pub(crate) fn drop_database(
             }
             return Err(Error::new(ER_DB_DROP_EXISTS, message));
         }
+        foreign_key::check_drop(&change.schema, &tables(&change.schema)?, ctx)?;
         change.drop_database(name)?;
         Ok(Outcome::Done(Vec::new()))
     })

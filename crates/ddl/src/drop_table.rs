@@ -7,7 +7,7 @@ use types::{Error, Result, Warning, errno};
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
 use crate::context::{Statement, changeable_table, check_not_system};
-use crate::split;
+use crate::{foreign_key, split};
 
 /// Drops all of the tables. If one does not exist, and the statement has no IF EXISTS, drops none.
 pub(crate) fn drop_tables(
@@ -52,6 +52,8 @@ pub(crate) fn drop_tables(
         if found.is_empty() {
             return Ok(Outcome::Nothing(notes));
         }
+        let ids: Vec<i64> = found.iter().map(|table| table.id).collect();
+        foreign_key::check_drop(&change.schema, &ids, ctx)?;
         for table in found {
             change.drop_table(&table)?;
         }
@@ -69,6 +71,7 @@ pub(crate) fn truncate_table(
     let table = |schema: &Schema| Ok(vec![changeable_table(schema, name, ctx)?.id]);
     let mut warnings = changer.change_tables(ctx, &table, &mut |change| {
         let old = change.table(&name.database, &name.name)?;
+        foreign_key::check_truncate(&change.schema, &old, ctx)?;
         let new = Table {
             id: change.meta.next_id()?,
             auto_increment_start: 1,

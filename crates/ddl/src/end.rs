@@ -7,6 +7,7 @@ use types::Result;
 
 use crate::alter_plan::Altered;
 use crate::change::{Change, Outcome};
+use crate::foreign_key;
 use crate::job::{Job, Progress, check_not_cancelled, index_ranges, no_such_job};
 use crate::new_name::rename_within;
 
@@ -106,9 +107,14 @@ pub(crate) fn put_target(
     if restarts {
         table.readable_from_ts = change.ts;
     }
+    let before = change.schema.table_by_id(target.id).cloned();
     if let Some(to) = rename {
         rename_within(change, &mut table, to)?;
     }
+    if let Some(before) = before {
+        foreign_key::put_relatives(change, &before, &mut table)?;
+    }
     change.discard(index_ranges(table.id, dropped_indexes))?;
+    change.database(&table.database)?.check_constraint_names(&table)?;
     change.put_table(table)
 }

@@ -30,6 +30,7 @@
 //! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep
 //!   stored values as they are, `between` has the definitions while the change runs, `way` decides about
 //!   ALGORITHM and LOCK.
+//! - `foreign_key`: what keys between tables mean for all of these; `foreign_key_rows` checks existing rows.
 //! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of what
 //!   was dropped.
 //!
@@ -39,6 +40,7 @@
 mod about;
 mod alter;
 mod alter_check;
+mod alter_expressions;
 mod alter_plan;
 mod backfill;
 mod between;
@@ -51,6 +53,8 @@ mod database;
 mod drop_table;
 mod end;
 mod execute;
+mod foreign_key;
+mod foreign_key_rows;
 mod garbage;
 mod history;
 mod job;

@@ -15,7 +15,7 @@ use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result};
 
 use crate::alter_check::altered;
-use crate::alter_plan::Altered;
+use crate::alter_plan::{Altered, alter};
 use crate::backfill::backfill;
 use crate::between::{reserve_ids, with_new_indexes};
 use crate::change::{Change, Outcome};
@@ -23,7 +23,7 @@ use crate::context::{DdlContext, Statement, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
 use crate::publish::{Publisher, Requires};
-use crate::{rows, way};
+use crate::{foreign_key, rows, way};
 
 /// A job that no statement works on, with the locks to do so.
 struct PendingJob {
@@ -105,17 +105,21 @@ impl LocalJobs {
     ) -> Result<Altered> {
         let cluster = &self.publisher.cluster;
         loop {
-            let id = changeable_table(&cluster.schema(), name, statement)?.id;
+            let schema = cluster.schema();
+            let base = changeable_table(&schema, name, statement)?;
+            // Foreign keys may concern other tables, too.
+            let planned = alter(&base, changes, statement)?;
+            let ids = foreign_key::altered_with(&schema, &base, &planned);
             let locks = cluster
                 .metadata_locks()
-                .lock_for_change(&[id], &statement.limit())?;
+                .lock_for_change(&ids, &statement.limit())?;
             // The name may belong to another table after the wait.
             let schema = cluster.schema();
             let base = changeable_table(&schema, name, statement)?;
-            if base.id != id {
+            let mut altered = altered(cluster, &schema, &base, changes, statement)?;
+            if foreign_key::altered_with(&schema, &base, &altered) != ids {
                 continue;
             }
-            let mut altered = altered(cluster, &schema, &base, changes, statement)?;
             if way::check(way, &base, changes, &mut altered)? {
                 self.alter_online(&base, &altered, statement, locks)?;
             } else {
@@ -134,8 +138,9 @@ impl LocalJobs {
         locks: ChangeLocks,
     ) -> Result<()> {
         let exclusive = locks.exclusive(&statement.limit())?;
-        let store = self.publisher.cluster.store();
-        let counter = rows::inspect(store, base, altered)?;
+        let cluster = &self.publisher.cluster;
+        let store = cluster.store();
+        let counter = rows::inspect(cluster, base, altered, statement)?;
         let job = if altered.new_indexes.is_empty() {
             None
         } else {
@@ -202,7 +207,7 @@ impl LocalJobs {
             .publish(&statement.limit(), Requires::AllNodes, None, |change| {
                 let job = Job {
                     id: change.meta.next_id()?,
-                    tables: vec![base.id],
+                    tables: foreign_key::altered_with(&change.schema, base, altered),
                     change: Some(TableChange {
                         state,
                         ..TableChange::of(base, altered, state.is_some())

@@ -45,6 +45,27 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Ve
     Ok(checks)
 }
 
+/// MODIFY and CHANGE of what a column is generated from: the error if the table has a row, because stored values
+/// would have to be computed anew.
+///
+/// # Errors
+/// 3106 for a change between a virtual column and one that is stored.
+pub(crate) fn regenerated(old: &Column, new: &Column) -> Result<Option<Error>> {
+    if old.is_virtual() != new.is_virtual() {
+        return Err(Error::new(
+            3106,
+            "'Changing the STORED status' is not supported for generated columns.",
+        ));
+    }
+    if new.generated.is_none() || new.is_virtual() {
+        return Ok(None);
+    }
+    Ok(Some(Error::not_supported(
+        format!("MODIFY COLUMN `{}` to another expression", old.name),
+        INSTEAD,
+    )))
+}
+
 /// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary
 /// key. The counter continues, so that no id is allocated twice.
 ///

@@ -30,7 +30,7 @@ pub(crate) fn rename_within(change: &mut Change<'_>, table: &mut Table, to: &Tab
     }
     change.detach_table(table)?;
     table.database.clone_from(&to.database);
-    table.name.clone_from(&to.name);
+    table.rename(&to.name);
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use types::{Error, Result, Warning, errno};
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
 use crate::context::{DdlContext, Statement, changeable_table, table_exists};
+use crate::foreign_key;
 use crate::new_name::check_target;
 
 pub(crate) fn rename_tables(
@@ -18,20 +19,20 @@ pub(crate) fn rename_tables(
 ) -> Result<Vec<Warning>> {
     let tables = |schema: &Schema| {
         let moved = simulate(schema, renames, statement)?;
-        Ok(moved.iter().map(|(old, _)| old.id).collect())
+        let renames = moved.iter().map(|(old, to)| (&**old, to));
+        let mut ids = foreign_key::relatives_of_renamed(schema, renames);
+        ids.extend(moved.iter().map(|(old, _)| old.id));
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
     };
     changer.change_tables(statement, &tables, &mut |change| {
         let moved = simulate(&change.schema, renames, statement)?;
         for (old, _) in &moved {
             change.detach_table(old)?;
         }
-        for (old, name) in moved {
-            change.put_table(Table {
-                database: name.database,
-                name: name.name,
-                ..Table::clone(&old)
-            })?;
-        }
+        let moved = moved.into_iter().map(|(old, to)| (Table::clone(&old), to));
+        foreign_key::rename(change, moved.collect(), statement)?;
         Ok(Outcome::Done(Vec::new()))
     })
 }

@@ -2,18 +2,27 @@
 
 use std::ops::ControlFlow;
 
-use functions::TimeZone;
-use kv::{Reader, Snapshot, Store};
+use cluster::Cluster;
+use functions::{EvalContext, TimeZone};
+use kv::{Reader, Snapshot};
+use schema::bound::{BoundCheck, add_columns};
 use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
 use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use crate::alter_plan::Altered;
+use crate::context::DdlContext;
+use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::modify::{INSTEAD, RowCheck};
 
 /// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
-pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<Option<u64>> {
-    let snapshot = store.snapshot_now()?;
+pub(crate) fn inspect(
+    cluster: &Cluster,
+    base: &Table,
+    altered: &Altered,
+    ctx: &DdlContext,
+) -> Result<Option<u64>> {
+    let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
         && !snapshot
             .scan_page(&table_range(base).into(), 1, false)?
@@ -23,6 +32,14 @@ pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<
     }
     if !altered.row_checks.is_empty() {
         check_rows(&snapshot, base, &altered.row_checks)?;
+    }
+    if !altered.new_checks.is_empty() {
+        check_constraints(&snapshot, altered)?;
+    }
+    if ctx.foreign_key_checks {
+        for key in &altered.new_keys {
+            check_foreign_key(&snapshot, &cluster.schema(), &altered.table, key, &ctx.interrupt)?;
+        }
     }
     let Some(at) = altered.table.auto_increment_column() else {
         return Ok(None);
@@ -41,6 +58,42 @@ pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<
     Ok(Some(
         altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
     ))
+}
+
+/// Whether all rows satisfy the new CHECK constraints. Rows are read as the new definition has them.
+fn check_constraints(snapshot: &Snapshot, altered: &Altered) -> Result<()> {
+    let table = &altered.table;
+    let Some(expressions) = planner::expressions(table)? else {
+        return Ok(());
+    };
+    let is_new = |check: &&BoundCheck| altered.new_checks.contains(&check.name);
+    let checks: Vec<&BoundCheck> = expressions.checks.iter().filter(is_new).collect();
+    let mut columns = Vec::new();
+    checks
+        .iter()
+        .for_each(|check| add_columns(&check.condition, &mut columns));
+    let layout = TableLayout::in_place(table, &columns)?;
+    let context = EvalContext::default();
+    let check_row = |values: &[Value]| {
+        for check in &checks {
+            check.test(values, &context)?;
+        }
+        Ok(())
+    };
+    let mut failure = None;
+    snapshot.scan(&table_range(table).into(), false, &mut |key, value| {
+        let checked = layout
+            .decode_row_values(key, value, TimeZone::UTC)
+            .and_then(|values| check_row(&values));
+        match checked {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failure.map_or(Ok(()), Err)
 }
 
 fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) -> Result<()> {

@@ -45,6 +45,7 @@ pub fn context() -> DdlContext {
         sql_mode: SqlMode::default(),
         server_collation: Collation::DEFAULT,
         user: "'root'@'localhost'".to_owned(),
+        foreign_key_checks: true,
     }
 }
 

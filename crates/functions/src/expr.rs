@@ -78,6 +78,11 @@ impl Label {
         self.0.as_deref()
     }
 
+    /// `` `column` ``.
+    pub fn name_only(column: &str) -> Self {
+        Self(Some(format!("`{column}`").into()))
+    }
+
     /// The column's own name.
     pub(crate) fn name(&self) -> Option<&str> {
         self.as_str()?.rsplit('`').nth(1)

@@ -18,6 +18,13 @@ use crate::json::value::Json;
 #[derive(Clone, Copy)]
 pub struct Function(pub &'static FunctionDef);
 
+impl Function {
+    /// The name in MySQL's messages.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+}
+
 /// Computes one value from the values of the arguments.
 pub type ScalarFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Value>;
 

@@ -37,6 +37,7 @@ impl Builder<'_> {
                     LogicalInsertMode::Update(list) => InsertMode::Update(assignments(list, 0)),
                 },
                 ignore: insert.ignore,
+                foreign_keys: insert.foreign_keys,
                 execution_cache: ExecutionCache::default(),
             }),
             LogicalStatement::Update(update) => {
@@ -45,12 +46,14 @@ impl Builder<'_> {
                     target: self.target(update.target)?,
                     assignments: assignments(update.assignments, first),
                     ignore: update.ignore,
+                    foreign_keys: update.foreign_keys,
                     execution_cache: ExecutionCache::default(),
                 })
             }
             LogicalStatement::Delete(delete) => Plan::Delete(DeletePlan {
                 target: self.target(delete.target)?,
                 ignore: delete.ignore,
+                foreign_keys: delete.foreign_keys,
                 execution_cache: ExecutionCache::default(),
             }),
             LogicalStatement::FoundWrite(write) => Plan::FoundWrite(self.found_write(write)?),
@@ -125,6 +128,7 @@ impl Builder<'_> {
                     .assignments
                     .map(|list| list.into_iter().map(assignment).collect()),
                 table: get.table.clone(),
+                foreign_keys: found.foreign_keys,
             });
         }
         Ok(FoundWritePlan {

@@ -184,6 +184,7 @@ impl Runner {
                 )
             },
             warnings: &warnings,
+            foreign_key_checks: true,
         };
         let planned = self.optimized(planner::bind(parsed, &env)?)?;
         let (list, _) = warnings.take();
@@ -284,10 +285,7 @@ fn empty_schema() -> Schema {
         collation: Collation::DEFAULT,
         tables: HashMap::new(),
     };
-    Schema {
-        version: 1,
-        databases: BTreeMap::from([("shop".to_owned(), Arc::new(database))]),
-    }
+    Schema::new(1, BTreeMap::from([("shop".to_owned(), Arc::new(database))]))
 }
 
 /// The table as CREATE TABLE would publish it.
@@ -324,6 +322,9 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         revision: 1,
         readable_from_ts: 0,
         system: Default::default(),
+        checks: definition.checks,
+        bound: Default::default(),
+        foreign_keys: Vec::new(),
     }
 }
 

@@ -51,6 +51,8 @@ pub struct BindEnv<'a> {
     pub denied: &'a dyn Fn(&str) -> Error,
     /// Receives the warnings of planning.
     pub warnings: &'a Warnings,
+    /// `@@foreign_key_checks`.
+    pub foreign_key_checks: bool,
 }
 
 /// A statement with every name and type resolved.

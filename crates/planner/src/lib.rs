@@ -4,6 +4,7 @@
 //! ([`logical`]), a definition for `ddl`, or a [`command`]. `optimizer` makes a physical [`plan`] of the
 //! operators. [`PlanCache`] spares both for statements that have been planned before.
 //!
+//! - [`foreign_key`]: the keys that a write has to obey.
 //! - [`object_access`]: the privileges and locks that a plan needs.
 //!
 //! Not here: reading text (`syntax`), what functions there are and what types they have (`functions::bind`),
@@ -15,11 +16,16 @@ pub mod command;
 mod conjuncts;
 mod env;
 pub mod errno;
+mod execution_cache;
+pub mod foreign_key;
 pub mod logical;
 pub mod object_access;
 pub mod plan;
 
-pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
+pub use bind::{
+    bind, bind_filter, collation_named, columns_of_check, default_text, deprecated_charset,
+    deprecated_collation, expressions,
+};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};

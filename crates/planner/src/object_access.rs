@@ -21,6 +21,8 @@ pub struct ObjectAccess {
     pub privileges: PrivilegeSet,
     /// `None`: the server makes the table's rows, and nothing is locked.
     pub lock: Option<LockMode>,
+    /// The statement does not name the table: foreign keys lead to it, and it needs no privileges.
+    pub is_implied: bool,
 }
 
 impl ObjectAccess {
@@ -29,6 +31,7 @@ impl ObjectAccess {
             && self.alias == other.alias
             && self.privileges == other.privileges
             && self.lock == other.lock
+            && self.is_implied == other.is_implied
     }
 }
 
@@ -73,7 +76,23 @@ impl Accesses {
             alias: alias.to_owned(),
             privileges,
             lock: (!table.is_virtual()).then_some(lock),
+            is_implied: false,
         };
+        self.push(access);
+    }
+
+    /// A table that foreign keys lead to.
+    pub fn add_implied(&self, table: &Arc<Table>, lock: LockMode) {
+        self.push(ObjectAccess {
+            table: Arc::clone(table),
+            alias: table.name.clone(),
+            privileges: PrivilegeSet(0),
+            lock: (!table.is_virtual()).then_some(lock),
+            is_implied: true,
+        });
+    }
+
+    fn push(&self, access: ObjectAccess) {
         let mut all = self.0.borrow_mut();
         if !all.iter().any(|other| other.is_same(&access)) {
             all.push(access);

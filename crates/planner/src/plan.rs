@@ -9,17 +9,18 @@ mod measure;
 mod parallel;
 mod visit;
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use types::{Collation, Error, Result, SqlType};
+use types::{Collation, SqlType};
 
+use crate::foreign_key::ForeignKeyPlan;
 use crate::logical::{CommonTableId, SetOperator};
+
+pub use crate::execution_cache::ExecutionCache;
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 pub use measure::{Measure, Measured, measured};
@@ -329,6 +330,8 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -364,6 +367,8 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -371,6 +376,8 @@ pub struct UpdatePlan {
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,
 }
 
@@ -396,41 +403,9 @@ pub struct FoundTable {
     /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
+    /// `None`: no foreign key concerns it.
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// The type of a row's key as a column.
 pub const ROW_KEY: SqlType = SqlType::varchar(u32::MAX, Collation::Binary);
-
-/// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
-/// plan: the copy of a plan, which may be changed, starts without it.
-#[derive(Default)]
-pub struct ExecutionCache(OnceLock<Box<dyn Any + Send + Sync>>);
-
-impl ExecutionCache {
-    /// # Errors
-    /// Those of `make`, and 1105 where the cache holds a value of another type.
-    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        let cached = match self.0.get() {
-            Some(cached) => cached,
-            None => {
-                let made = Box::new(make()?);
-                self.0.get_or_init(|| made)
-            }
-        };
-        cached
-            .downcast_ref()
-            .ok_or_else(|| Error::internal("the execution cache of a plan has another type"))
-    }
-}
-
-impl Clone for ExecutionCache {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for ExecutionCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExecutionCache")
-    }
-}

@@ -85,6 +85,7 @@ impl Program {
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
+            foreign_key_checks: true,
         };
         planner::bind(&parsed[0], &env).unwrap()
     }
@@ -101,6 +102,7 @@ impl Program {
             sql_mode: SqlMode::default(),
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
+            foreign_key_checks: true,
         };
         self.changer.execute(&ddl, &context).unwrap();
     }

@@ -12,14 +12,15 @@ use crate::model::{Column, Default};
 pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Literal(text) => Some(text.clone()),
-        Default::Now => Some(now_text(&column.ty, column.ty.decimals, now_us, time_zone)),
-        Default::NowExpression(fsp) => Some(now_text(&column.ty, *fsp, now_us, time_zone)),
+        Default::Now => Some(now_text(&column.ty, now_us, time_zone)),
+        // `ddl` computes it.
+        Default::Expression(_) => None,
         Default::None | Default::Null | Default::Dropped if column.nullable => None,
         Default::None | Default::Null | Default::Dropped => Some(implicit(&column.ty)),
     }
 }
 
-/// The expression of a [`Default::NowExpression`], as MySQL prints it.
+/// `now(fsp)`, as MySQL prints it.
 pub fn now_call(fsp: u8) -> String {
     match fsp {
         0 => "now()".to_owned(),
@@ -28,8 +29,8 @@ pub fn now_call(fsp: u8) -> String {
 }
 
 /// `CURRENT_TIMESTAMP` as text: a TIMESTAMP's in UTC, a DATETIME's in the session's zone.
-fn now_text(ty: &SqlType, fsp: u8, now_us: i64, time_zone: &TimeZone) -> String {
-    let unit = 10i64.pow(6 - u32::from(fsp.min(6)));
+fn now_text(ty: &SqlType, now_us: i64, time_zone: &TimeZone) -> String {
+    let unit = 10i64.pow(6 - u32::from(ty.decimals.min(6)));
     let whole = now_us - now_us.rem_euclid(unit);
     let zone = if ty.kind == TypeKind::Timestamp {
         &TimeZone::UTC
@@ -137,12 +138,9 @@ mod tests {
     fn now_is_cut_to_the_columns_precision() {
         let us = 1_700_000_000_987_654;
         let zone = TimeZone::Offset(3600);
+        assert_eq!(now_text(&SqlType::timestamp(0), us, &zone), "2023-11-14 22:13:20");
         assert_eq!(
-            now_text(&SqlType::timestamp(0), 0, us, &zone),
-            "2023-11-14 22:13:20"
-        );
-        assert_eq!(
-            now_text(&SqlType::datetime(3), 3, us, &zone),
+            now_text(&SqlType::datetime(3), us, &zone),
             "2023-11-14 23:13:20.987"
         );
     }

@@ -1,16 +1,11 @@
 //! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
 
-use serde::{Deserialize, Serialize};
 use types::Collation;
 
-use crate::model::{Column, Default, Handle, Index};
+use crate::expression::{Check, StoredExpression};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 
-/// A qualified table name, the database filled in from the session's where the text gives none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct TableName {
-    pub database: String,
-    pub name: String,
-}
+pub use crate::model::TableName;
 
 /// A data definition statement.
 #[derive(Debug, Clone)]
@@ -95,6 +90,20 @@ pub struct TableDefinition {
     /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
+    pub checks: Vec<Check>,
+    /// Their indexes are among the others.
+    pub foreign_keys: Vec<NewForeignKey>,
+}
+
+/// `[CONSTRAINT name] FOREIGN KEY ...`
+#[derive(Debug, Clone)]
+pub struct NewForeignKey {
+    pub name: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: TableName,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
 }
 
 #[derive(Debug, Clone)]
@@ -112,8 +121,20 @@ pub enum AlterChange {
         columns: Vec<IndexColumn>,
         unique: bool,
         comment: String,
+        invisible: bool,
+        /// See [`Index::generated`].
+        generated: bool,
     },
     DropIndex {
+        name: String,
+    },
+    /// Its index is added besides.
+    AddForeignKey(NewForeignKey),
+    DropForeignKey {
+        name: String,
+    },
+    /// A foreign key or an index.
+    DropConstraint {
         name: String,
     },
     RenameIndex {
@@ -143,6 +164,29 @@ pub enum AlterChange {
     ShardRowIdBits(u64),
     Comment(String),
     DefaultCollation(Collation),
+    SetColumnVisibility {
+        column: String,
+        invisible: bool,
+    },
+    SetIndexVisibility {
+        index: String,
+        invisible: bool,
+    },
+    /// Without a name it gets one: `table_chk_n`.
+    AddCheck {
+        name: Option<String>,
+        expression: StoredExpression,
+        enforced: bool,
+        /// The column that it stands behind.
+        column: Option<String>,
+    },
+    DropCheck {
+        name: String,
+    },
+    AlterCheck {
+        name: String,
+        enforced: bool,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use types::{Error, Result};
 
+use crate::foreign_key::is_superfluous;
 use crate::model::{Column, Handle, Index, Table};
 
 /// Removes prefixes that are as long as the column, names indexes without a name, makes the primary key's
@@ -12,6 +13,8 @@ use crate::model::{Column, Handle, Index, Table};
 pub fn normalize(table: &mut Table) -> Result<()> {
     find_primary(table)?;
     drop_whole_prefixes(table);
+    drop_superfluous(table);
+    find_primary(table)?;
     for at in 0..table.indexes.len() {
         if table.indexes[at].name.is_empty() {
             table.indexes[at].name = make_name(table, at)?;
@@ -24,6 +27,25 @@ pub fn normalize(table: &mut Table) -> Result<()> {
     }
     sort(table);
     find_primary(table)
+}
+
+/// Removes indexes of foreign keys that another index makes superfluous.
+fn drop_superfluous(table: &mut Table) {
+    if !table.indexes.iter().any(|index| index.generated) {
+        return;
+    }
+    let primary = table.primary_parts();
+    let indexes: Vec<_> = table
+        .indexes
+        .iter()
+        .map(|index| (index.parts.clone(), index.generated))
+        .collect();
+    let mut at = 0;
+    table.indexes.retain(|_| {
+        let stays = !is_superfluous(&indexes, &primary, at);
+        at += 1;
+        stays
+    });
 }
 
 /// `KEY (a(10))` of a VARCHAR(10) is `KEY (a)`.
@@ -65,7 +87,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
 }
 
 /// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique
-/// ones, those with prefixes are last. Otherwise the order of the statement stays.
+/// ones, those with prefixes are last. Indexes of virtual columns come behind their like. Otherwise the order of the statement stays.
 fn sort(table: &mut Table) {
     let columns = &table.columns;
     let rank = |index: &Index| {
@@ -79,6 +101,10 @@ fn sort(table: &mut Table) {
             !index.unique,
             index.unique && has_null,
             index.unique && has_prefix,
+            index
+                .parts
+                .iter()
+                .any(|p| columns.get(p.column).is_some_and(Column::is_virtual)),
         )
     };
     let mut order: Vec<usize> = (0..table.indexes.len()).collect();

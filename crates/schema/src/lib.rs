@@ -6,6 +6,8 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
+//! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
@@ -13,9 +15,12 @@
 //! them, `system` has the tables that describe them. The bytes of a key or a row are `codec`'s. Start at
 //! [`model`].
 
+pub mod bound;
 pub mod default_value;
 pub mod definition;
 pub mod duplicate;
+pub mod expression;
+pub mod foreign_key;
 pub mod indexes;
 pub mod layout;
 pub mod limits;
@@ -27,4 +32,4 @@ pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 
-pub use new_table::{new_table, table_like};
+pub use new_table::{new_table, sort_keys, table_like};

@@ -69,6 +69,9 @@ fn check_columns(table: &Table) -> Result<()> {
             "A table must have at least 1 column",
         ));
     }
+    if table.visible_columns().next().is_none() {
+        return Err(Error::new(4028, "A table must have at least one visible column."));
+    }
     if table.columns.len() > COLUMNS_MAX {
         return Err(Error::new(ER_TOO_MANY_FIELDS, "Too many columns"));
     }

@@ -2,11 +2,13 @@
 //! never sees it change.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
+use crate::bound::BoundCell;
+use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::sharded_id::{AutoRandom, IdLayout};
 
 /// Every database at one schema version.
@@ -15,6 +17,7 @@ pub struct Schema {
     pub version: u64,
     /// By name; names of databases and tables are case-sensitive, as MySQL has them on Linux.
     pub databases: BTreeMap<String, Arc<Database>>,
+    pub(crate) references: ReferenceIndex,
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +72,14 @@ pub struct Table {
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
     #[serde(skip)]
     pub system: SystemTraits,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// The table's expressions, once they are bound.
+    #[serde(skip)]
+    pub bound: BoundCell,
+    /// Those in which this table refers to another, in the order of their names.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -103,6 +114,9 @@ impl Table {
             revision: 0,
             readable_from_ts: 0,
             system: SystemTraits::default(),
+            checks: Vec::new(),
+            bound: BoundCell::default(),
+            foreign_keys: Vec::new(),
         }
     }
 }
@@ -138,6 +152,18 @@ pub struct Column {
     /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of
     /// [`Default::Literal`]).
     pub original_default: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Generated>,
+    /// `INVISIBLE`: `*` and an INSERT without a list of columns leave it out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub invisible: bool,
+    /// The expression of an index: a generated column that no statement can name.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Column {
@@ -156,7 +182,15 @@ impl Column {
             comment: String::new(),
             state: SchemaState::Public,
             original_default: None,
+            generated: None,
+            invisible: false,
+            hidden: false,
         }
+    }
+
+    /// Whether it is a generated column that is not stored: its value is computed when a row is read.
+    pub fn is_virtual(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| !generated.stored)
     }
 
     /// The default as it is stored: `DEFAULT NULL` of a nullable column means the same as no clause.
@@ -183,9 +217,9 @@ pub enum Default {
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,
-    /// The same as an expression, `(now(fsp))`, with a precision of its own that is at most the column's. No
-    /// other expression can be a default.
-    NowExpression(u8),
+    /// `DEFAULT (expression)`. Older catalogs have only `(now(fsp))`, stored as its precision.
+    #[serde(alias = "NowExpression", deserialize_with = "default_expression")]
+    Expression(StoredExpression),
     /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
     Dropped,
 }
@@ -199,6 +233,12 @@ pub struct Index {
     pub primary: bool,
     pub comment: String,
     pub state: SchemaState,
+    /// `INVISIBLE`: it is maintained, and queries do not use it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub invisible: bool,
+    /// It was made for a foreign key only: a later index that begins with the same columns replaces it.
+    #[serde(default)]
+    pub generated: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,6 +252,13 @@ pub struct IndexPart {
     pub descending: bool,
 }
 
+impl Index {
+    /// Whether queries may read it.
+    pub fn is_readable(&self) -> bool {
+        self.state == SchemaState::Public && !self.invisible
+    }
+}
+
 impl IndexPart {
     /// A whole column, ascending.
     pub fn whole(column: usize) -> Self {
@@ -223,10 +270,93 @@ impl IndexPart {
     }
 }
 
+/// A qualified table name, the database filled in from the session's where the text gives none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+/// A foreign key, as part of the child table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    pub name: String,
+    /// Offsets in the child's columns.
+    pub columns: Vec<usize>,
+    pub parent: TableName,
+    /// Names, since the parent need not exist.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+/// What happens to the rows of the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default, Serialize, Deserialize)]
+pub enum ReferenceAction {
+    /// What is not written. InnoDB treats it as RESTRICT.
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    /// InnoDB treats it as RESTRICT.
+    SetDefault,
+}
+
+impl ReferenceAction {
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::NoAction => "NO ACTION",
+            Self::Restrict => "RESTRICT",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// Whether it changes rows of the child.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Cascade | Self::SetNull)
+    }
+}
+
+/// A key of one of a table's children.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    pub child: Arc<Table>,
+    /// Position in the child's foreign keys.
+    pub key: usize,
+}
+
+impl Reference {
+    pub fn key(&self) -> Option<&ForeignKey> {
+        self.child.foreign_keys.get(self.key)
+    }
+}
+
+/// The children of all tables of a schema, found at the first question.
+#[derive(Debug, std::default::Default)]
+pub(crate) struct ReferenceIndex(pub(crate) OnceLock<HashMap<TableName, Vec<Reference>>>);
+
+impl Clone for ReferenceIndex {
+    /// The copy of a schema is made to be changed.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// The database whose name, and whose tables' names, are not case-sensitive.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
 impl Schema {
+    pub fn new(version: u64, databases: BTreeMap<String, Arc<Database>>) -> Self {
+        Self {
+            version,
+            databases,
+            references: ReferenceIndex::default(),
+        }
+    }
+
     /// A database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(name).or_else(|| {
@@ -323,9 +453,15 @@ impl Table {
             .position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
-    /// Offsets of the columns a `SELECT *` sees.
+    /// Offsets of the columns that statements can name.
     pub fn public_columns(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.columns.len()).filter(|&i| self.columns[i].state == SchemaState::Public)
+        (0..self.columns.len())
+            .filter(|&i| self.columns[i].state == SchemaState::Public && !self.columns[i].hidden)
+    }
+
+    /// Offsets of the columns a `SELECT *` sees.
+    pub fn visible_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.public_columns().filter(|&i| !self.columns[i].invisible)
     }
 
     /// The primary key's parts; none for a hidden handle.
@@ -359,7 +495,7 @@ impl Table {
         IdLayout::of_row_ids(self.shard_row_id_bits)
     }
 
-    /// Indexes that queries may read.
+    /// Indexes that are complete.
     pub fn public_indexes(&self) -> impl Iterator<Item = &Index> {
         self.indexes.iter().filter(|i| i.state == SchemaState::Public)
     }
@@ -389,6 +525,10 @@ impl Table {
             if self.indexes[..at].iter().any(|i| i.id == index.id) {
                 return Err(format!("two indexes have id {}", index.id));
             }
+        }
+        let out_of_table = |key: &ForeignKey| key.columns.iter().any(|&column| column >= columns);
+        if let Some(key) = self.foreign_keys.iter().find(|key| out_of_table(key)) {
+            return Err(format!("foreign key {} has parts that are no columns", key.name));
         }
         match self.handle {
             Handle::Integer { column } if self.columns.get(column).is_none_or(|c| !c.ty.is_integer()) => {

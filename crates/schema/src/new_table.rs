@@ -3,10 +3,12 @@
 
 use types::{Result, Warning, errno};
 
+use crate::bound::BoundCell;
 use crate::definition::{TableDefinition, TableName};
+use crate::expression::generated_check_name;
 use crate::limits::check_table;
 use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
-use crate::{indexes, sharded_id};
+use crate::{foreign_key, indexes, sharded_id};
 
 /// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds
 /// since 1970.
@@ -46,11 +48,17 @@ pub fn new_table(
         revision: 0,
         readable_from_ts: 0,
         system: SystemTraits::default(),
+        checks: definition.checks.clone(),
+        bound: BoundCell::default(),
+        foreign_keys: Vec::new(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
         table.indexes.retain(|i| !i.primary);
     }
+    table.sort_checks();
+    table.foreign_keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
+    sort_keys(&mut table);
     indexes::normalize(&mut table)?;
     for (id, index) in (1..).zip(&mut table.indexes) {
         index.id = id;
@@ -75,14 +83,24 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         auto_increment_start: 1,
         ..Table::clone(source)
     };
+    // MySQL's manual, 13.1.20.3: foreign keys are not copied.
+    table.foreign_keys.clear();
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
+    }
+    for (number, check) in (1..).zip(&mut table.checks) {
+        check.name = generated_check_name(&name.name, number);
     }
     if let Some(primary) = table.indexes.iter().position(|i| i.primary) {
         table.handle = Handle::Clustered { index: primary };
     }
     table
+}
+
+/// Foreign keys are listed by name.
+pub fn sort_keys(table: &mut Table) {
+    table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
 /// `PRE_SPLIT_REGIONS = n`: at most as many as there are shards; 0 in a table whose ids are not sharded.

@@ -69,6 +69,8 @@ pub fn key(name: &str, columns: &[usize]) -> Index {
         primary: false,
         comment: String::new(),
         state: SchemaState::Public,
+        invisible: false,
+        generated: false,
     }
 }
 
@@ -107,6 +109,8 @@ pub fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
         auto_increment_start: 1,
         shard_row_id_bits: 0,
         pre_split_regions: 0,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
     }
 }
 
@@ -131,6 +135,8 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
             .collect(),
         unique,
         comment: String::new(),
+        invisible: false,
+        generated: false,
     }
 }
 

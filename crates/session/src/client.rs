@@ -95,6 +95,7 @@ impl Client {
         }
         accesses
             .iter()
+            .filter(|access| !access.is_implied)
             .try_for_each(|access| self.account.check_database(&access.table.database))
     }
 

@@ -220,6 +220,7 @@ impl Session {
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,
             warnings: &self.diagnostics.planning,
+            foreign_key_checks: self.settings.foreign_key_checks,
         }
     }
 

@@ -57,7 +57,8 @@ impl LockedTables {
         for access in accesses {
             let table = &access.table;
             if let Some(lock) = access.lock {
-                self.check(&table.database, &table.name, Some(&access.alias), use_of(lock))?;
+                let alias = (!access.is_implied).then_some(access.alias.as_str());
+                self.check(&table.database, &table.name, alias, use_of(lock))?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
         Default::None | Default::Null | Default::Dropped => None,
         Default::Now if column.ty.decimals > 0 => Some(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
         Default::Now => Some("CURRENT_TIMESTAMP".to_owned()),
-        Default::NowExpression(fsp) => Some(schema::default_value::now_call(*fsp)),
+        Default::Expression(expression) => Some(escaped(&expression.text)),
         Default::Literal(literal) if column.ty.is_binary() => {
             // MySQL shows hexadecimal digits, as far as the first zero byte.
             let bytes = hex_bytes(literal).unwrap_or_else(|| literal.clone().into_bytes());
@@ -35,6 +35,17 @@ pub fn initial(column: &Column, zone: &TimeZone) -> Option<Vec<u8>> {
     Some(bytes.unwrap_or_else(|| text.into_bytes()))
 }
 
+/// The text of an expression as information_schema shows it: escaped like a string.
+pub fn escaped(expression: &str) -> String {
+    expression.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
+/// The expression of an index that has the column as a part, if it is one.
+pub fn index_expression(column: &Column) -> Option<String> {
+    let generated = column.generated.as_ref().filter(|_| column.hidden)?;
+    Some(escaped(&generated.expression.text))
+}
+
 /// EXTRA.
 pub fn extra(column: &Column) -> String {
     let now = match column.ty.decimals {
@@ -45,11 +56,18 @@ pub fn extra(column: &Column) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_owned());
     }
-    if matches!(column.default, Default::Now | Default::NowExpression(_)) {
+    if matches!(column.default, Default::Now | Default::Expression(_)) {
         words.push("DEFAULT_GENERATED".to_owned());
     }
     if column.on_update_now {
         words.push(format!("on update {now}"));
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        words.push(format!("{kind} GENERATED"));
+    }
+    if column.invisible {
+        words.push("INVISIBLE".to_owned());
     }
     words.join(" ")
 }

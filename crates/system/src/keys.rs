@@ -17,6 +17,8 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
             primary: true,
             comment: String::new(),
             state: SchemaState::Public,
+            invisible: false,
+            generated: false,
         }),
         Handle::Clustered { .. } | Handle::Hidden => None,
     };

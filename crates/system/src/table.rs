@@ -73,6 +73,9 @@ pub struct Sources<'a> {
     pub server: &'a dyn Server,
 }
 
+/// In place of a column's offset: no condition concerns it.
+pub(crate) const NO_COLUMN: usize = usize::MAX;
+
 /// One read of one table.
 pub(crate) struct Context<'a> {
     pub(crate) sources: Sources<'a>,

@@ -1,7 +1,8 @@
 //! `@@sql_mode`, as far as it changes how statements are read and what expressions give.
 
 /// Flags of `@@sql_mode` that change what expressions mean. Source: manual 5.1.11 "Server SQL Modes".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct SqlMode {
     /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES.
     pub strict: bool,

@@ -89,6 +89,26 @@ mod tests {
     }
 
     #[test]
+    fn older_definitions_are_read() {
+        let column = |default: &str| {
+            let text = format!(
+                r#"{{"format":1,"value":{{"id":1,"name":"a","ty":{},"nullable":true,"default":{default},"on_update_now":false,
+                "auto_increment":false,"comment":"","state":"Public","original_default":null}}}}"#,
+                serde_json::to_string(&types::SqlType::datetime(3)).unwrap()
+            );
+            decode::<schema::model::Column>(text.as_bytes(), "column").unwrap()
+        };
+        let old = column(r#"{"NowExpression":3}"#);
+        let schema::model::Default::Expression(expression) = &old.default else {
+            panic!("{old:?}")
+        };
+        assert_eq!(expression.text, "now(3)");
+        assert!(old.generated.is_none() && !old.invisible && !old.hidden);
+        let bytes = encode(&old).unwrap();
+        assert_eq!(decode::<schema::model::Column>(&bytes, "column").unwrap(), old);
+    }
+
+    #[test]
     fn damage_and_later_formats_are_errors_that_say_so() {
         for (bytes, expected) in [
             (&b"{\"format\":1"[..], "damaged"),

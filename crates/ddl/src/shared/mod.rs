@@ -39,7 +39,7 @@ use crate::context::{Statement, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::publish::{Publisher, Requires};
-use crate::{rows, way};
+use crate::{foreign_key, rows, way};
 
 /// The result of an attempt to reserve tables.
 enum Claim {
@@ -117,7 +117,7 @@ impl SharedJobs {
             let claimed = self.claim(&limit, &|schema| {
                 let now = changeable_table(schema, name, statement)?;
                 Ok((now == base).then(|| Job {
-                    tables: vec![base.id],
+                    tables: foreign_key::altered_with(schema, &base, &altered),
                     change: Some(TableChange::of(&base, &altered, online)),
                     ..Job::of(&statement.about)
                 }))
@@ -133,7 +133,7 @@ impl SharedJobs {
                         None => Ok(()),
                     }
                 } else {
-                    self.alter_frozen(job, &options, &base, &altered, &statement.interrupt)
+                    self.alter_frozen(job, &options, &base, &altered, statement)
                 }
             })?;
             return Ok(altered);
@@ -169,19 +169,19 @@ impl SharedJobs {
         options: &StepOptions,
         base: &Table,
         altered: &Altered,
-        interrupt: &Arc<Interrupt>,
+        statement: &Statement,
     ) -> Result<()> {
         let publisher = &self.publisher;
-        let store = publisher.cluster.store();
+        let cluster = &publisher.cluster;
         let builds = !altered.new_indexes.is_empty();
         freeze(publisher, job, options, |change| match builds {
             // The revision stays: the definition that statements see is the same.
             true => change.put_table_back(&reserve_ids(base, altered)),
             false => Ok(()),
         })?;
-        let counter = rows::inspect(store, base, altered)?;
+        let counter = rows::inspect(cluster, base, altered, statement)?;
         if builds {
-            backfill(store, &altered.table, job, interrupt)?;
+            backfill(cluster.store(), &altered.table, job, &statement.interrupt)?;
         }
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_altered(change, Some(job), altered, counter)

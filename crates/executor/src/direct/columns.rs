@@ -168,7 +168,7 @@ impl<'a> TakeCell<'a> for Put<'_, '_> {
 fn key_part(table: &Table, offset: usize) -> Option<usize> {
     match place(table, offset) {
         Place::HandlePart(part) => Some(part),
-        Place::IntegerHandle | Place::Row => None,
+        Place::IntegerHandle | Place::Row | Place::Computed => None,
     }
 }
 
@@ -182,6 +182,7 @@ impl Source {
             },
             Place::HandlePart(part) => Self::Key(key_parts.binary_search(&part).ok()?),
             Place::Row => Self::Row(column_source(column).ok()?),
+            Place::Computed => return None,
         })
     }
 

@@ -10,6 +10,7 @@ use planner::plan::Assignment;
 use schema::model::{Column, Table};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::computed::default_of;
 use super::defaults::{self, ColumnDefault, implicit};
 use super::image::Row;
 use crate::dml::warn;
@@ -125,8 +126,19 @@ pub(super) fn assign_row(
                 let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;
                 target.value(value, &from, row_number)?
             }
+            // The value of a generated column is computed behind all assignments.
+            None if column.generated.is_some() => continue,
             None => match defaults::given(column, eval)? {
                 ColumnDefault::Value(value) => value,
+                ColumnDefault::Expression => {
+                    let target = Target {
+                        table,
+                        column,
+                        nulls,
+                        eval,
+                    };
+                    default_of(target, assignment.column, row, row_number)?
+                }
                 ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
             },
         };

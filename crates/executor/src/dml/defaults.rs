@@ -14,6 +14,8 @@ pub(super) enum ColumnDefault {
     Value(Value),
     /// The next id of AUTO_INCREMENT or AUTO_RANDOM.
     Generated,
+    /// The value of an expression, which may read other columns of the row.
+    Expression,
     /// No default, not even NULL: error 1364, or a warning and the value of [`for_want`].
     Missing,
 }
@@ -23,7 +25,12 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
     if column.makes_ids() {
         return Some(ColumnDefault::Generated);
     }
+    // The value of a generated column is computed when the row is complete.
+    if column.generated.is_some() {
+        return Some(ColumnDefault::Value(Value::Null));
+    }
     Some(match &column.default {
+        Default::Expression(_) => ColumnDefault::Expression,
         Default::Null => ColumnDefault::Value(Value::Null),
         Default::None if column.nullable => ColumnDefault::Value(Value::Null),
         // A column that is still being added takes the value that ADD COLUMN gives to existing rows.
@@ -32,7 +39,7 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
             ColumnDefault::Value(for_want(column))
         }
         Default::None | Default::Dropped => ColumnDefault::Missing,
-        Default::Now | Default::NowExpression(_) | Default::Literal(_) => return None,
+        Default::Now | Default::Literal(_) => return None,
     })
 }
 
@@ -42,14 +49,8 @@ pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
     }
     Ok(match &column.default {
         Default::Now => ColumnDefault::Value(now(&column.ty, eval)),
-        Default::NowExpression(fsp) => {
-            let ty = types::SqlType {
-                decimals: *fsp,
-                ..column.ty
-            };
-            ColumnDefault::Value(now(&ty, eval))
-        }
         Default::Literal(text) => ColumnDefault::Value(default_value(column, text, eval.time_zone)?),
+        Default::Expression(_) => ColumnDefault::Expression,
         Default::None | Default::Null | Default::Dropped => ColumnDefault::Missing,
     })
 }

@@ -43,6 +43,14 @@ pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value], mode: &SqlMode
     )
 }
 
+/// The name of a key.
+pub(super) fn name(table: &Table, key: UniqueKey) -> String {
+    match key {
+        UniqueKey::Primary => "PRIMARY".to_owned(),
+        UniqueKey::Index(at) => table.indexes.get(at).map_or_else(String::new, |i| i.name.clone()),
+    }
+}
+
 fn write_part(part: IndexPart, ty: &SqlType, value: &Value, out: &mut String) {
     let limit = part.prefix.map_or(usize::MAX, |n| n as usize);
     match value {

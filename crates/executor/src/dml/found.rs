@@ -13,7 +13,9 @@ use types::array::ColumnView;
 use types::{Error, Result, SqlType};
 
 use super::auto_increment::AutoIncrement;
-use super::delete::remove;
+use super::computed::Computed;
+use super::delete::Removal;
+use super::foreign_key::ForeignKeys;
 use super::image::{ImageMaker, Row};
 use super::last_insert_id_set;
 use super::table_codec::TableCodec;
@@ -59,13 +61,17 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     drop(root);
     let mut result = DmlResult::default();
     for (position, table) in plan.tables.iter().enumerate() {
-        // Under another alias, rows of the same table have been written already.
-        let again = plan.tables[..position]
-            .iter()
-            .any(|other| other.table.id == table.table.id);
+        // Under another alias, or by foreign keys, rows of the same table have been written already.
+        let again = plan.tables[..position].iter().any(|other| {
+            let through_keys = other
+                .foreign_keys
+                .as_ref()
+                .is_some_and(|keys| keys.may_change(table.table.id));
+            other.table.id == table.table.id || through_keys
+        });
         let done = match &table.assignments {
             Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
-            None => delete((table, again), &found, &mut env)?,
+            None => delete((table, again), plan.ignore, &found, &mut env)?,
         };
         result.affected += done.affected;
         result.matched += done.matched;
@@ -86,7 +92,7 @@ fn update(
     let ctx = env.ctx;
     let table = &found.table;
     let codec = TableCodec::of(table)?;
-    let touched = Touched::by(assignments, table, &codec);
+    let touched = Touched::by(assignments, table, &codec)?;
     let assigns_ids = table
         .id_column()
         .is_some_and(|column| assignments.iter().any(|a| a.column == column));
@@ -97,6 +103,8 @@ fn update(
         ignore,
         ctx,
         touched: &touched,
+        computed: Computed::of_touched(table, &touched)?,
+        keys: ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?,
         ids: assigns_ids
             .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
             .flatten(),
@@ -122,11 +130,22 @@ fn update(
     Ok(update.result)
 }
 
-fn delete((found, again): (&FoundTable, bool), rows: &FoundRows, env: &mut Env<'_, '_>) -> Result<DmlResult> {
+fn delete(
+    (found, again): (&FoundTable, bool),
+    ignore: bool,
+    rows: &FoundRows,
+    env: &mut Env<'_, '_>,
+) -> Result<DmlResult> {
     let ctx = env.ctx;
     let codec = TableCodec::of(&found.table)?;
     let maker = ImageMaker::new(&found.table, &codec, ctx.eval.time_zone);
     let mut result = DmlResult::default();
+    let mut keys = ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?;
+    let mut removal = Removal {
+        keys: keys.as_mut(),
+        ignore,
+        result: &mut result,
+    };
     let mut seen = HashSet::new();
     for batch in &rows.batches {
         env.check_interrupted()?;
@@ -137,7 +156,7 @@ fn delete((found, again): (&FoundTable, bool), rows: &FoundRows, env: &mut Env<'
         } else {
             removed
         };
-        remove(removed.into_iter(), &mut writer, &mut result)?;
+        removal.remove(removed.into_iter(), &mut writer)?;
     }
     Ok(result)
 }

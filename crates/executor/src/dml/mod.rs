@@ -1,15 +1,17 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 //!
 //! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and
-//! writes rows with their index entries; [`image`] says what a row looks like in the store; [`defaults`] and
+//! writes rows with their index entries; [`foreign_key`] keeps rows of other tables in accord; [`image`] says what a row looks like in the store; [`defaults`] and
 //! [`assign`] make values for columns. A failing statement leaves its writes behind: the session undoes them
 //! with a savepoint.
 
 mod assign;
 mod auto_increment;
+mod computed;
 mod defaults;
 mod delete;
 mod duplicate;
+mod foreign_key;
 mod found;
 mod image;
 mod insert;

@@ -2,6 +2,7 @@
 
 use planner::plan::Assignment;
 use schema::model::Table;
+use types::Result;
 
 use super::defaults::on_update_columns;
 use super::table_codec::TableCodec;
@@ -9,8 +10,11 @@ use super::table_codec::TableCodec;
 /// What the assignments of an UPDATE, or of ON DUPLICATE KEY UPDATE, can change.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// The assigned columns, and behind them those of `on_update`.
+    /// The assigned columns, behind them those of `on_update`, and then the generated columns that depend on
+    /// them.
     pub columns: Vec<usize>,
+    /// How many are assigned.
+    assigned: usize,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     pub on_update: Vec<usize>,
     /// The secondary indexes whose entries may change; all of them if rows' keys may change.
@@ -20,27 +24,30 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    pub fn by(assignments: &[Assignment], table: &Table, codec: &TableCodec) -> Self {
+    pub fn by(assignments: &[Assignment], table: &Table, codec: &TableCodec) -> Result<Self> {
         let assigned: Vec<usize> = assignments.iter().map(|a| a.column).collect();
         let on_update = on_update_columns(table, &assigned);
-        let columns: Vec<usize> = assigned.iter().chain(&on_update).copied().collect();
+        let mut columns: Vec<usize> = assigned.iter().chain(&on_update).copied().collect();
+        if let Some(expressions) = table.expressions()? {
+            columns.extend(expressions.generated_from(&columns));
+        }
         let keys = table.primary_parts().iter().any(|p| columns.contains(&p.column));
         let has_touched_part = |i: &usize| {
             let parts = table.indexes.get(*i).map_or(&[][..], |index| &index.parts);
             parts.iter().any(|p| columns.contains(&p.column))
         };
         let secondary = codec.secondary.iter().copied();
-        Self {
+        Ok(Self {
             indexes: secondary.filter(|i| keys || has_touched_part(i)).collect(),
             columns,
+            assigned: assigned.len(),
             on_update,
             keys,
-        }
+        })
     }
 
     pub fn assigned(&self) -> &[usize] {
-        let count = self.columns.len() - self.on_update.len();
-        self.columns.get(..count).unwrap_or_default()
+        self.columns.get(..self.assigned).unwrap_or_default()
     }
 
     pub fn contains(&self, column: usize) -> bool {

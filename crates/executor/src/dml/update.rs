@@ -13,8 +13,10 @@ use types::{Result, Value};
 
 use super::assign::{NullRule, assign_row, is_same_row};
 use super::auto_increment::AutoIncrement;
+use super::computed::Computed;
 use super::defaults::now;
 use super::duplicate;
+use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, Row, rows_of};
 use super::table_codec::TableCodec;
 use super::target::{Found, Point, Rows, add_columns, keys_of};
@@ -43,6 +45,8 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ignore: plan.ignore,
         ctx,
         touched: &layout.touched,
+        computed: Computed::of_touched(table, &layout.touched)?,
+        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
         ids,
         result: DmlResult::default(),
     };
@@ -73,12 +77,20 @@ impl UpdateLayout {
     fn of(plan: &UpdatePlan) -> Result<Self> {
         let table = &plan.target.scan.table;
         let codec = TableCodec::of(table)?;
-        let touched = Touched::by(&plan.assignments, table, &codec);
+        let touched = Touched::by(&plan.assignments, table, &codec)?;
         let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
         // If no key changes, the stored bytes show whether the row changes.
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
+        // Expressions of DEFAULT may read any column.
+        if plan.assignments.iter().any(|a| a.value.is_none()) && table.has_expressions() {
+            read.extend(0..table.columns.len());
+        }
+        if let Some(computed) = Computed::of_touched(table, &touched)? {
+            read.extend(computed.columns());
+        }
+        read.extend(plan.foreign_keys.iter().flat_map(|keys| keys.columns_of_target()));
         let assigned = |column| plan.assignments.iter().any(|a| a.column == column);
         Ok(Self {
             codec,
@@ -107,6 +119,9 @@ pub(super) struct Update<'p> {
     pub ignore: bool,
     pub ctx: &'p ExecContext<'p>,
     pub touched: &'p Touched,
+    pub computed: Option<Computed<'p>>,
+    /// Foreign keys, if one concerns the assigned columns.
+    pub keys: Option<ForeignKeys<'p>>,
     /// Set if the AUTO_INCREMENT column is assigned.
     pub ids: Option<AutoIncrement<'p>>,
     pub result: DmlResult,
@@ -117,6 +132,8 @@ struct Change {
     old: Image,
     new: Image,
     row: Row,
+    /// The row before, if foreign keys compare it.
+    old_row: Option<Row>,
     /// Its new stored value.
     value: Vec<u8>,
     /// How many warnings there were when it was made.
@@ -135,7 +152,7 @@ impl Update<'_> {
         let Some(found) = point.lock(target, &mut writer, self.ctx)? else {
             return Ok(());
         };
-        if !self.touched.any_keys() {
+        if !self.touched.any_keys() && self.keys.is_none() {
             return self.change_in_place(found, &mut writer);
         }
         let warned = self.ctx.eval.warnings.count();
@@ -155,8 +172,11 @@ impl Update<'_> {
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
             return Ok(());
         };
-        if !touched.on_update.is_empty() {
-            self.stamp(&mut row);
+        let more_changes = touched.columns.len() > touched.assigned().len();
+        if more_changes || self.computed.is_some() {
+            if !self.complete(&mut row)? {
+                return Ok(());
+            }
             let stamped = maker.changed_value(&found.stored, &row, &touched.columns)?;
             value = stamped.unwrap_or(value);
         }
@@ -219,8 +239,18 @@ impl Update<'_> {
             return Ok(None);
         }
         row.truncate(self.table.columns.len());
-        self.stamp(&mut row);
-        Ok(Some(row))
+        Ok(self.complete(&mut row)?.then_some(row))
+    }
+
+    /// Sets what the statement does not assign. `false` if the row violates a CHECK constraint and is ignored.
+    fn complete(&self, row: &mut Row) -> Result<bool> {
+        self.stamp(row);
+        let Some(computed) = &self.computed else {
+            return Ok(true);
+        };
+        let eval = self.ctx.eval;
+        computed.generate(row, self.result.matched, NullRule::of(eval), eval)?;
+        computed.admits(row, self.ignore, eval)
     }
 
     fn assign(&mut self, row: &mut Row) -> Result<()> {
@@ -252,6 +282,7 @@ impl Update<'_> {
         Ok(Change {
             old: maker.image(old, Some(&handle), &self.touched.indexes)?,
             new: maker.image(&row, new_handle, &self.touched.indexes)?,
+            old_row: self.keys.is_some().then(|| old.clone()),
             value,
             row,
             warned: self.ctx.eval.warnings.count(),
@@ -272,20 +303,50 @@ impl Update<'_> {
             keys.extend(entries(old).chain(entries(new)).filter(|_| different));
         }
         writer.lock(keys.into_iter())?;
+        if let Some(keys) = &mut self.keys {
+            let rows = changes
+                .iter()
+                .map(|change| (change.old_row.as_ref(), &change.row));
+            keys.lock_parents(rows, writer.txn)?;
+        }
         for change in changes {
             warnings.report_until(change.warned);
             let Change {
-                old, new, row, value, ..
+                old,
+                new,
+                row,
+                old_row,
+                value,
+                ..
             } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
                 if !self.ignore || conflict.is_building {
+                    // InnoDB looks first for rows that refer to a row whose key changes.
+                    if let Some((keys, old_row)) =
+                        self.keys.as_mut().zip(old_row).filter(|_| old.key != new.key)
+                    {
+                        keys.changed(&old_row, &row, writer.txn)?;
+                    }
                     return Err(error);
                 }
                 warn(self.ctx.eval, error.code, error.message);
                 continue;
             }
-            writer.update(old, new, value)?;
+            match self.keys.as_mut().zip(old_row) {
+                None => writer.update(old, new, value)?,
+                Some((keys, old_row)) => {
+                    keys.lock_removed(std::iter::once((old.key.as_slice(), &old_row)), writer)?;
+                    let savepoint = self.ignore.then(|| writer.txn.savepoint());
+                    let done = keys
+                        .check_parents(Some(&old_row), &row, writer.txn)
+                        .and_then(|()| writer.update(old, new, value))
+                        .and_then(|()| keys.changed(&old_row, &row, writer.txn));
+                    if !keys.settle(done, savepoint, writer.txn)? {
+                        continue;
+                    }
+                }
+            }
             self.count(&row);
         }
         warnings.report_all();

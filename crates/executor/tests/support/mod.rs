@@ -202,6 +202,7 @@ impl Conn<'_> {
             check_database: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
+            foreign_key_checks: true,
         };
         planner::bind(&parsed[0], &env)
     }
@@ -339,6 +340,7 @@ impl Conn<'_> {
             sql_mode: self.sql_mode,
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
+            foreign_key_checks: true,
         }
     }
 

@@ -119,6 +119,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         check_database: &|_| Ok(()),
         denied: &|database| types::Error::internal(database),
         warnings: &warnings,
+        foreign_key_checks: true,
     };
     let names: Vec<(String, SqlType)> = columns()
         .into_iter()

@@ -1,7 +1,7 @@
 //! The cheapest way to read a table.
 
 use functions::Expr;
-use schema::model::{Handle, SchemaState, Table};
+use schema::model::{Handle, Table};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
@@ -78,7 +78,7 @@ fn candidates(table: &Table) -> Vec<Candidate<'_>> {
         table,
     }];
     for (position, index) in table.indexes.iter().enumerate() {
-        if index.state == SchemaState::Public && !is_primary(table, position) {
+        if index.is_readable() && !is_primary(table, position) {
             candidates.push(Candidate {
                 index: Some(position),
                 parts: index.parts.clone(),
@@ -206,7 +206,7 @@ fn find_index(table: &Table, name: &str) -> Result<Option<usize>> {
     let found = table
         .indexes
         .iter()
-        .position(|index| index.state == SchemaState::Public && index.name.eq_ignore_ascii_case(name));
+        .position(|index| index.is_readable() && index.name.eq_ignore_ascii_case(name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

@@ -4,6 +4,7 @@
 //!   allow.
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
+//! - [`generated`]: expressions that are generated columns.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -12,6 +13,7 @@
 mod choose;
 mod cost;
 mod fold;
+mod generated;
 mod like;
 mod order;
 mod paths;
@@ -27,6 +29,7 @@ use syntax::ast::IndexHint;
 use crate::estimates::TableEstimate;
 
 pub use choose::{choose, full};
+pub use generated::with_generated_columns;
 
 /// What a table is read for.
 pub struct Request<'a> {

@@ -226,7 +226,7 @@ pub fn over_offsets(mut conditions: Vec<Expr>, get: &Get) -> Vec<Expr> {
     for condition in &mut conditions {
         condition.map_columns(&|id| id.wrapping_sub(first));
     }
-    conditions
+    access::with_generated_columns(conditions, &get.table)
 }
 
 /// The conjuncts of a filter that read exactly one column.

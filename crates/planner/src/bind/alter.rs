@@ -7,10 +7,12 @@ use types::{Collation, Error, Result, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
+use super::column::wrong_usage_of_generated;
 use super::definition::{inline_indexes, is_whole};
+use super::foreign_key::index_of;
 use syntax::ast::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
-    IndexDefinition, IndexKind, ObjectName, TableOptions,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
+    DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
 };
 
 impl Binder<'_> {
@@ -56,6 +58,7 @@ impl Binder<'_> {
                     position: position(place),
                 });
                 add_inline_indexes(definition, changes)?;
+                self.add_column_checks(definition, changes);
             }
             AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
             AlterItem::ModifyColumn {
@@ -69,12 +72,29 @@ impl Binder<'_> {
                     position: place.as_ref().map(position),
                 });
                 add_inline_indexes(definition, changes)?;
+                self.add_column_checks(definition, changes);
             }
             AlterItem::AddIndex(index) => {
                 self.note_hash(index);
-                changes.push(add_index(index, Some(table))?);
+                let index = self.add_hidden_columns(table, index, changes)?;
+                changes.push(add_index(&index, Some(table), false)?);
             }
             AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
+            AlterItem::AddForeignKey(definition) => {
+                let key = self.foreign_key(definition, &table.database)?;
+                changes.push(add_index(&index_of(definition), Some(table), true)?);
+                changes.push(AlterChange::AddForeignKey(key));
+            }
+            AlterItem::DropForeignKey(name) => {
+                changes.push(AlterChange::DropForeignKey { name: name.clone() });
+            }
+            AlterItem::DropConstraint(name) => {
+                let name = name.clone();
+                changes.push(match table.check_named(&name) {
+                    Some(_) => AlterChange::DropCheck { name },
+                    None => AlterChange::DropConstraint { name },
+                });
+            }
             AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
             AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
                 from: from.clone(),
@@ -89,6 +109,33 @@ impl Binder<'_> {
             }),
             AlterItem::SetDefault(column, clause) => {
                 changes.push(self.set_default(column, clause.as_ref(), table)?);
+            }
+            AlterItem::SetColumnVisibility { column, invisible } => {
+                changes.push(AlterChange::SetColumnVisibility {
+                    column: column.clone(),
+                    invisible: *invisible,
+                });
+            }
+            AlterItem::SetIndexVisibility { index, invisible } => {
+                changes.push(AlterChange::SetIndexVisibility {
+                    index: index.clone(),
+                    invisible: *invisible,
+                });
+            }
+            AlterItem::AddCheck(check) => changes.push(self.add_check(check, None)),
+            AlterItem::DropCheck(name) => changes.push(AlterChange::DropCheck { name: name.clone() }),
+            AlterItem::AlterCheck {
+                name,
+                enforced,
+                of_any_kind,
+            } => {
+                if *of_any_kind && table.check_named(name).is_none() {
+                    return Err(no_constraint(name));
+                }
+                changes.push(AlterChange::AlterCheck {
+                    name: name.clone(),
+                    enforced: *enforced,
+                });
             }
             AlterItem::Options(options) => self.alter_options(options, table, changes)?,
             AlterItem::ConvertTo(_) => {
@@ -130,6 +177,9 @@ impl Binder<'_> {
             )
         })?;
         let definition = &table.columns[offset];
+        if clause.is_some() && definition.generated.is_some() {
+            return Err(wrong_usage_of_generated("DEFAULT"));
+        }
         if clause.is_some() && definition.auto_increment {
             return Err(Error::new(
                 errno::ER_INVALID_DEFAULT,
@@ -148,6 +198,20 @@ impl Binder<'_> {
             column: column.to_owned(),
             default,
         })
+    }
+
+    fn add_check(&self, check: &CheckDefinition, column: Option<&str>) -> AlterChange {
+        AlterChange::AddCheck {
+            name: check.name.clone(),
+            expression: self.stored_expression(&check.condition),
+            enforced: check.enforced,
+            column: column.map(str::to_owned),
+        }
+    }
+
+    fn add_column_checks(&self, definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) {
+        let checks = definition.checks.iter();
+        changes.extend(checks.map(|check| self.add_check(check, Some(&definition.name))));
     }
 
     fn alter_options(
@@ -183,12 +247,13 @@ fn position(place: &ColumnPosition) -> Position {
 
 fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) -> Result<()> {
     for index in inline_indexes(definition) {
-        changes.push(add_index(&index, None)?);
+        changes.push(add_index(&index, None, false)?);
     }
     Ok(())
 }
 
-fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChange> {
+/// `generated`: for a foreign key only.
+fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
     if index.kind == IndexKind::Primary {
         return Err(no_primary_key_change("ADD PRIMARY KEY"));
     }
@@ -210,7 +275,14 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
             .collect(),
         unique: index.kind == IndexKind::Unique,
         comment: index.comment.clone(),
+        invisible: index.invisible,
+        generated,
     })
+}
+
+/// Error 3940.
+fn no_constraint(name: &str) -> Error {
+    Error::new(3940, format!("Constraint '{name}' does not exist."))
 }
 
 fn no_primary_key_change(what: &str) -> Error {

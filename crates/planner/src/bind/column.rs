@@ -1,5 +1,6 @@
 //! Column definitions: types with their limits, attributes, defaults.
 
+use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
@@ -35,6 +36,7 @@ impl Binder<'_> {
             check_auto_increment(definition, &ty)?;
         }
         let auto_random = auto_random(definition, &ty)?;
+        let generated = self.generated(definition)?;
         let default = match &definition.default {
             Some(clause) => self.definition_default(name, ty, clause, nullable)?,
             None => Default::None,
@@ -62,7 +64,28 @@ impl Binder<'_> {
             comment: definition.comment.clone().unwrap_or_default(),
             state: SchemaState::Public,
             original_default: None,
+            generated,
+            invisible: definition.invisible,
+            hidden: false,
         })
+    }
+
+    fn generated(&self, definition: &ColumnDefinition) -> Result<Option<Generated>> {
+        let Some(clause) = &definition.generated else {
+            return Ok(None);
+        };
+        let refused = [
+            (definition.default.is_some(), "DEFAULT"),
+            (definition.auto_increment, "AUTO_INCREMENT"),
+            (definition.on_update.is_some(), "ON UPDATE"),
+        ];
+        if let Some((_, what)) = refused.iter().find(|(is_there, _)| *is_there) {
+            return Err(wrong_usage_of_generated(what));
+        }
+        Ok(Some(Generated {
+            expression: self.stored_expression(&clause.value),
+            stored: clause.stored,
+        }))
     }
 
     /// The type, and whether its character set or collation was written.
@@ -189,6 +212,14 @@ impl Binder<'_> {
             message,
         ));
     }
+}
+
+/// Error 1221.
+pub fn wrong_usage_of_generated(what: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_USAGE,
+        format!("Incorrect usage of {what} and generated column"),
+    )
 }
 
 fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<()> {

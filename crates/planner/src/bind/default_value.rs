@@ -2,7 +2,7 @@
 
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
-use schema::model::Default;
+use schema::model::{Column, Default};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
@@ -12,6 +12,22 @@ use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
+/// Error 1101.
+fn no_default_of_blob(column: &str) -> Error {
+    Error::new(
+        errno::ER_BLOB_CANT_HAVE_DEFAULT,
+        format!("BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value"),
+    )
+}
+
+/// Error 1364.
+fn no_default(column: &Column) -> Error {
+    Error::new(
+        errno::ER_NO_DEFAULT_FOR_FIELD,
+        format!("Field '{}' doesn't have a default value", column.name),
+    )
+}
+
 impl Binder<'_> {
     /// The default value of a column, as an expression. Fails with 1364 where there is none.
     pub fn default_value(&self, table: &Relation, offset: usize) -> Result<Expr> {
@@ -19,14 +35,14 @@ impl Binder<'_> {
             return Ok(Expr::null());
         };
         let column = &table.columns[offset];
+        if column.generated.is_some() {
+            return Err(no_default(column));
+        }
         match &column.default {
             Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
             Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-            Default::None | Default::Dropped => Err(Error::new(
-                errno::ER_NO_DEFAULT_FOR_FIELD,
-                format!("Field '{}' doesn't have a default value", column.name),
-            )),
-            Default::NowExpression(_) => Err(Error::new(
+            Default::None | Default::Dropped => Err(no_default(column)),
+            Default::Expression(_) => Err(Error::new(
                 ER_DEFAULT_AS_VAL_GENERATED,
                 "DEFAULT function cannot be used with default value expressions",
             )),
@@ -68,16 +84,8 @@ impl Binder<'_> {
                     Err(invalid())
                 };
             }
-            DefaultClause::NowExpression(digits) => {
-                let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-                return if is_moment && *digits <= ty.decimals {
-                    Ok(Default::NowExpression(*digits))
-                } else {
-                    Err(Error::not_supported(
-                        "expressions as default values",
-                        "use a literal, or CURRENT_TIMESTAMP",
-                    ))
-                };
+            DefaultClause::Expression(expr) => {
+                return Ok(Default::Expression(self.stored_expression(expr)));
             }
             DefaultClause::Literal(AstExpr::Null) => {
                 return if nullable {
@@ -91,10 +99,7 @@ impl Binder<'_> {
             DefaultClause::Literal(literal) => literal,
         };
         if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
-            return Err(Error::new(
-                errno::ER_BLOB_CANT_HAVE_DEFAULT,
-                format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
-            ));
+            return Err(no_default_of_blob(name));
         }
         // The default of an ENUM or SET is a text, never a number.
         if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
@@ -165,27 +170,29 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits,
-    /// FLOATs with all digits, of which clients are shown six.
     fn default_text(&self, value: Value, ty: SqlType) -> Option<String> {
-        if let Value::Bytes(bytes) = &value {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-            return Some(format!("0x{digits}"));
-        }
-        let value = match (ty.kind, value) {
-            (TypeKind::Timestamp, Value::UInt(0)) => Value::UInt(0),
-            (TypeKind::Timestamp, Value::UInt(packed)) => {
-                Value::UInt(self.env.time_zone.local_to_utc(packed)?)
-            }
-            (_, value) => value,
-        };
-        if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, &value) {
-            return Some(format!("b'{bits:b}'"));
-        }
-        let shown = match ty.kind {
-            TypeKind::Float => SqlType::DOUBLE,
-            _ => ty,
-        };
-        String::from_utf8(value.to_text(&shown)?).ok()
+        default_text(value, ty, self.env.time_zone)
     }
+}
+
+/// The text of a value as the catalog writes defaults; `None` for a TIMESTAMP that does not exist in the zone.
+/// TIMESTAMPs are in UTC, bytes are hexadecimal digits, FLOATs have all digits, of which clients are shown six.
+pub fn default_text(value: Value, ty: SqlType, time_zone: functions::TimeZone) -> Option<String> {
+    if let Value::Bytes(bytes) = &value {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+        return Some(format!("0x{digits}"));
+    }
+    let value = match (ty.kind, value) {
+        (TypeKind::Timestamp, Value::UInt(0)) => Value::UInt(0),
+        (TypeKind::Timestamp, Value::UInt(packed)) => Value::UInt(time_zone.local_to_utc(packed)?),
+        (_, value) => value,
+    };
+    if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, &value) {
+        return Some(format!("b'{bits:b}'"));
+    }
+    let shown = match ty.kind {
+        TypeKind::Float => SqlType::DOUBLE,
+        _ => ty,
+    };
+    String::from_utf8(value.to_text(&shown)?).ok()
 }

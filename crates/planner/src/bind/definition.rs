@@ -1,10 +1,12 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::model::{Handle, Index, IndexPart, SchemaState};
+use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
+use super::check::check_expressions;
+use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
@@ -89,16 +91,29 @@ impl Binder<'_> {
             columns: Vec::new(),
             indexes: Vec::new(),
         };
-        let (columns, indexes) = split(&create.elements);
+        let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
+        let checks = self.checks(&name.name, &create.elements);
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }
-        for definition in indexes {
-            self.note_hash(definition);
-            builder.index(definition)?;
+        let mut foreign_keys = Vec::new();
+        for element in &create.elements {
+            match element {
+                TableElement::Column(_) | TableElement::Check(_) => {}
+                TableElement::Index(definition) => {
+                    self.note_hash(definition);
+                    let mut definition = definition.clone();
+                    self.index_expressions(&name, &mut builder, &mut definition)?;
+                    builder.index(&definition, false)?;
+                }
+                TableElement::ForeignKey(definition) => {
+                    foreign_keys.push(self.foreign_key(definition, &name.database)?);
+                    builder.index(&index_of(definition), true)?;
+                }
+            }
         }
         let (builder, handle) = builder.finish()?;
         let options = &create.options;
@@ -108,20 +123,42 @@ impl Binder<'_> {
         } else {
             options.auto_increment
         };
+        let definition = TableDefinition {
+            columns: builder.columns,
+            indexes: builder.indexes,
+            handle,
+            collation,
+            comment: options.comment.clone().unwrap_or_default(),
+            auto_increment_start: start.unwrap_or(1).max(1),
+            shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
+            pre_split_regions: options.pre_split_regions.unwrap_or(0),
+            checks: checks.iter().map(|(check, _)| check.clone()).collect(),
+            foreign_keys,
+        };
+        check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {
             name,
-            definition: TableDefinition {
-                columns: builder.columns,
-                indexes: builder.indexes,
-                handle,
-                collation,
-                comment: options.comment.clone().unwrap_or_default(),
-                auto_increment_start: start.unwrap_or(1).max(1),
-                shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
-                pre_split_regions: options.pre_split_regions.unwrap_or(0),
-            },
+            definition,
             if_not_exists: create.if_not_exists,
         })
+    }
+
+    /// Adds the hidden columns of an index's expressions.
+    fn index_expressions(
+        &self,
+        name: &TableName,
+        builder: &mut TableBuilder,
+        index: &mut IndexDefinition,
+    ) -> Result<()> {
+        if index.parts.iter().all(|part| part.expression.is_none()) {
+            return Ok(());
+        }
+        let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
+        let indexes = &builder.indexes;
+        let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
+        let columns = self.hidden_columns(&table, index, &is_taken)?;
+        builder.columns.extend(columns);
+        Ok(())
     }
 
     fn database_collation(&self, options: &DatabaseOptions) -> Result<Option<Collation>> {
@@ -170,15 +207,11 @@ impl Binder<'_> {
     }
 }
 
-fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {
-    let (mut columns, mut indexes) = (Vec::new(), Vec::new());
-    for element in elements {
-        match element {
-            TableElement::Column(column) => columns.push(column),
-            TableElement::Index(index) => indexes.push(index),
-        }
+fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        TableElement::Index(_) | TableElement::ForeignKey(_) | TableElement::Check(_) => None,
     }
-    (columns, indexes)
 }
 
 struct TableBuilder {
@@ -190,13 +223,17 @@ impl TableBuilder {
     /// PRIMARY KEY and UNIQUE behind a column.
     fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
         for definition in inline_indexes(column) {
-            self.index(&definition)?;
+            self.index(&definition, false)?;
         }
         Ok(())
     }
 
-    fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
+    /// `generated`: for a foreign key only.
+    fn index(&mut self, definition: &IndexDefinition, generated: bool) -> Result<()> {
         let primary = definition.kind == IndexKind::Primary;
+        if primary && definition.invisible {
+            return Err(Error::new(3522, "A primary key index cannot be invisible"));
+        }
         if primary && self.indexes.iter().any(|index| index.primary) {
             return Err(Error::new(
                 errno::ER_MULTIPLE_PRI_KEY,
@@ -230,6 +267,8 @@ impl TableBuilder {
             primary,
             comment: definition.comment.clone(),
             state: SchemaState::Public,
+            invisible: definition.invisible,
+            generated,
         });
         Ok(())
     }
@@ -242,6 +281,12 @@ impl TableBuilder {
         };
         for part in &self.indexes[position].parts {
             let column = &mut self.columns[part.column];
+            if column.is_virtual() {
+                return Err(Error::new(
+                    3106,
+                    "'Defining a virtual generated column as primary key' is not supported for generated columns.",
+                ));
+            }
             if column.default == schema::model::Default::Null {
                 return Err(Error::new(
                     errno::ER_INVALID_DEFAULT,
@@ -273,12 +318,14 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         name: None,
         parts: vec![syntax::ast::IndexPart {
             column: column.name.clone(),
+            expression: None,
             prefix: None,
             descending: false,
             ordered: false,
         }],
         comment: String::new(),
         hash: false,
+        invisible: false,
     };
     let mut indexes = Vec::new();
     if column.primary {

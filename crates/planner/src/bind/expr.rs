@@ -174,6 +174,15 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
+            ast::Expr::Subquery(_)
+            | ast::Expr::Exists(_)
+            | ast::Expr::InSubquery { .. }
+            | ast::Expr::Quantified { .. }
+                if self.in_definition =>
+            {
+                // No name, so that the caller reports it as MySQL does.
+                Err((self.env.denied)(""))
+            }
             ast::Expr::Subquery(query) => match value_of_subquery(query) {
                 Some(value) => self.hinted(value, hint, context),
                 None => self.scalar_subquery(query, context),

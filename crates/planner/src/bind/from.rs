@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
+use schema::bound::BoundExpressions;
 use schema::model::Table;
 use syntax::ast::{
     ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
@@ -131,6 +132,13 @@ impl Binder<'_> {
     /// The table by its name, with new ids for its columns.
     fn get(&self, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
         let found = self.table(&table.name)?;
+        if found
+            .expressions()?
+            .is_some_and(|all| has_indexed_literals(&found, all))
+        {
+            // A condition may be the expression of an indexed column, literals included.
+            self.types.notes.needs_literals.set(true);
+        }
         let as_of = match &table.as_of {
             None => None,
             Some(expr) => {
@@ -169,7 +177,9 @@ impl Binder<'_> {
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         (self.env.check_database)(&database)?;
-        self.env.schema.require_table(&database, &name.name).cloned()
+        let table = self.env.schema.require_table(&database, &name.name)?;
+        super::stored::expressions(table)?;
+        Ok(Arc::clone(table))
     }
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
@@ -446,7 +456,7 @@ impl Scope {
             pairs => {
                 let none = Vec::new();
                 let pairs = pairs.unwrap_or(&none);
-                let (all_of_left, right_all) = (self.all(), right.all());
+                let (all_of_left, right_all) = (self.named(), right.named());
                 let left_rest = all_of_left
                     .iter()
                     .copied()
@@ -586,4 +596,19 @@ fn invalid_lateral() -> Error {
         3809,
         "Invalid use of LATERAL: a table on the left of RIGHT JOIN cannot be named on its right",
     )
+}
+
+/// Whether the expression of an indexed generated column has literals.
+fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
+    let is_indexed = |column: usize| {
+        let mut parts = table.indexes.iter().flat_map(|index| &index.parts);
+        parts.any(|part| part.column == column)
+    };
+    let has_literals = |expr: &Expr| {
+        let mut has = false;
+        expr.walk(&mut |expr| has |= matches!(expr, Expr::Literal { .. }));
+        has
+    };
+    let mut generated = expressions.generated.iter();
+    generated.any(|generated| is_indexed(generated.column) && has_literals(&generated.value))
 }

@@ -1,5 +1,7 @@
 //! INSERT and REPLACE.
 
+use std::collections::BTreeSet;
+
 use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
@@ -11,7 +13,8 @@ use super::scope::{
     ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
 use super::subquery::Subqueries;
-use super::write::assigned_column;
+use super::write::{assigned_column, refuse_generated, updated};
+use crate::foreign_key::RowChanges;
 use crate::logical::{
     Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
@@ -42,6 +45,9 @@ impl Binder<'_> {
                 self.rows(insert, rows, &columns, &table)?
             }
             InsertRows::Query(query) => {
+                for &column in &columns {
+                    refuse_generated(&table, column)?;
+                }
                 let mut bound = self.query(query, None)?;
                 if bound.columns.len() != columns.len() {
                     return Err(wrong_value_count(1));
@@ -62,9 +68,18 @@ impl Binder<'_> {
         } else {
             LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
+        let changes = RowChanges {
+            inserts: true,
+            deletes: insert.replace,
+            updates: match &mode {
+                LogicalInsertMode::Update(list) => updated(&found, list),
+                LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
+            },
+        };
         Ok(LogicalInsert {
+            columns: written_columns(&table, columns),
+            foreign_keys: self.keys_for(&found, &changes),
             table: found,
-            columns,
             source,
             mode,
             ignore: insert.ignore,
@@ -101,7 +116,10 @@ impl Binder<'_> {
             let mut values = Vec::with_capacity(columns.len());
             for (position, &column) in columns.iter().enumerate() {
                 let value = row.get(position).and_then(Option::as_ref);
-                values.push(self.assigned(value, table, column, &context)?);
+                let value = self.assigned(value, table, column, &context)?;
+                if is_written(table, column) {
+                    values.push(value);
+                }
             }
             bound.push(values);
             subqueries.push(of_row);
@@ -109,7 +127,8 @@ impl Binder<'_> {
         if subqueries.iter().all(Subqueries::is_empty) {
             return Ok(LogicalInsertSource::Values(bound));
         }
-        self.rows_of_queries(bound, subqueries, columns, table)
+        let columns = written_columns(table, columns.to_vec());
+        self.rows_of_queries(bound, subqueries, &columns, table)
     }
 
     /// VALUES with subqueries: each row is a query without a table.
@@ -222,6 +241,17 @@ fn target_columns(insert: &Insert, table: &Relation) -> Result<Vec<usize>> {
         columns.push(column);
     }
     Ok(columns)
+}
+
+/// The target columns without the generated ones, for which only DEFAULT can be given.
+fn written_columns(table: &Relation, mut columns: Vec<usize>) -> Vec<usize> {
+    columns.retain(|&column| is_written(table, column));
+    columns
+}
+
+fn is_written(relation: &Relation, column: usize) -> bool {
+    let table = relation.table();
+    table.is_none_or(|table| table.columns[column].generated.is_none())
 }
 
 /// Error 1136.

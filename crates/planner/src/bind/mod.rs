@@ -9,6 +9,7 @@
 
 mod alter;
 mod block;
+mod check;
 mod collation;
 mod column;
 mod command;
@@ -17,8 +18,10 @@ mod default_value;
 mod definition;
 mod expr;
 mod filter;
+mod foreign_key;
 mod from;
 mod full_group_by;
+mod functional_index;
 pub(crate) mod grouping;
 mod insert;
 mod limit;
@@ -32,6 +35,7 @@ mod result_column;
 mod row_compare;
 mod scope;
 mod select;
+mod stored;
 mod subquery;
 mod values;
 mod window;
@@ -52,7 +56,9 @@ use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
+pub use default_value::default_text;
 use result_column::result_column;
+pub use stored::{columns_of_check, expressions};
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///
@@ -112,6 +118,8 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
+    /// An expression of a definition is being bound, which may have no subqueries.
+    pub in_definition: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
     /// The ids of the tables that the statement writes to.
@@ -136,6 +144,7 @@ impl<'a> Binder<'a> {
             types: env.type_env(),
             cacheable: Cell::new(true),
             assigns: false,
+            in_definition: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
             query_depth: Cell::new(0),

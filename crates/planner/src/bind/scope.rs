@@ -76,6 +76,7 @@ pub struct Scope {
     pub relations: Vec<Relation>,
     /// What `*` means, if a join has merged columns (USING, NATURAL). Columns that are not here can only be
     /// named with their relation.
+    /// Invisible columns are among them, though `*` leaves them out.
     pub merged: Option<Vec<ColumnRef>>,
 }
 
@@ -133,7 +134,8 @@ impl Relation {
         match &self.source {
             RelationSource::Table { table, .. } => {
                 let offset = table.column_offset(&name.column)?;
-                (table.columns[offset].state == SchemaState::Public).then_some(offset)
+                (table.columns[offset].state == SchemaState::Public && !table.columns[offset].hidden)
+                    .then_some(offset)
             }
             RelationSource::Query(columns) => columns
                 .iter()
@@ -156,9 +158,22 @@ impl Relation {
     /// The positions of the columns that `*` means.
     pub fn positions(&self) -> Vec<usize> {
         match &self.source {
+            RelationSource::Table { table, .. } => table.visible_columns().collect(),
+            RelationSource::Query(columns) => (0..columns.len()).collect(),
+        }
+    }
+
+    /// The same with the columns that are invisible.
+    fn named_positions(&self) -> Vec<usize> {
+        match &self.source {
             RelationSource::Table { table, .. } => table.public_columns().collect(),
             RelationSource::Query(columns) => (0..columns.len()).collect(),
         }
+    }
+
+    fn is_visible(&self, position: usize) -> bool {
+        self.table()
+            .is_none_or(|table| !table.columns[position].invisible)
     }
 
     pub fn name(&self, position: usize) -> &str {
@@ -235,6 +250,9 @@ impl Relation {
 /// Whether a column of a table must be given a value by INSERT.
 pub fn has_no_default(table: &Table, offset: usize) -> bool {
     let column = &table.columns[offset];
+    if column.generated.is_some() {
+        return false;
+    }
     match column.default {
         Default::None => !column.nullable && !column.makes_ids(),
         Default::Dropped => true,
@@ -280,15 +298,22 @@ impl Scope {
 
     /// The columns that `*` means.
     pub fn all(&self) -> Vec<ColumnRef> {
+        let mut all = self.named();
+        all.retain(|column| self.relation(*column).is_visible(column.position));
+        all
+    }
+
+    /// The columns that can be named without their relation, the invisible ones included.
+    pub fn named(&self) -> Vec<ColumnRef> {
         if let Some(merged) = &self.merged {
             return merged.clone();
         }
-        let mut all = Vec::new();
+        let mut named = Vec::new();
         for (relation, of) in self.relations.iter().enumerate() {
-            let positions = of.positions().into_iter();
-            all.extend(positions.map(|position| ColumnRef { relation, position }));
+            let positions = of.named_positions().into_iter();
+            named.extend(positions.map(|position| ColumnRef { relation, position }));
         }
-        all
+        named
     }
 
     pub fn relation(&self, column: ColumnRef) -> &Relation {

@@ -12,6 +12,7 @@ use super::query::{Definitions, QueryPlace, limited};
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
 use crate::errno::ER_NON_UPDATABLE_TABLE;
+use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
@@ -80,7 +81,10 @@ impl Binder<'_> {
         }
         if let Some(target) = self.lone_target(&rows)? {
             let assignments = lists.remove(&0).unwrap_or_default();
+            let table = &target.table.table;
+            let changes = RowChanges::of_columns(updated(table, &assignments));
             return Ok(LogicalStatement::Update(LogicalUpdate {
+                foreign_keys: self.keys_for(table, &changes),
                 target,
                 assignments,
                 ignore: update.ignore,
@@ -125,6 +129,7 @@ impl Binder<'_> {
         self.writes(scope, &targets, PrivilegeSet::DELETE);
         if let Some(target) = self.lone_target(&rows)? {
             return Ok(LogicalStatement::Delete(LogicalDelete {
+                foreign_keys: self.keys_for(&target.table.table, &RowChanges::deletion()),
                 target,
                 ignore: delete.ignore,
             }));
@@ -275,7 +280,12 @@ impl Binder<'_> {
             let Some(get) = locked_get(&mut rel, from.scope.relations[relation].id(0)) else {
                 return Err(Error::internal("a written table that is not read"));
             };
+            let changes = match &assignments {
+                Some(list) => RowChanges::of_columns(updated(&get.table, list)),
+                None => RowChanges::deletion(),
+            };
             tables.push(LogicalFoundTable {
+                foreign_keys: self.keys_for(&get.table, &changes),
                 table: get,
                 assignments,
             });
@@ -314,6 +324,7 @@ impl Binder<'_> {
         let Some(value) = value else {
             return Ok(None);
         };
+        refuse_generated(table, column)?;
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
@@ -325,6 +336,24 @@ impl Binder<'_> {
         let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
         Ok(Some(bound))
     }
+}
+
+/// Error 3105 where a value is given for a generated column.
+pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
+    let Some(table) = relation.table() else {
+        return Ok(());
+    };
+    let column = &table.columns[column];
+    if column.generated.is_none() {
+        return Ok(());
+    }
+    Err(Error::new(
+        3105,
+        format!(
+            "The value specified for generated column '{}' in table '{}' is not allowed.",
+            column.name, table.name
+        ),
+    ))
 }
 
 /// Whether a target of DELETE names a relation: by its alias, where it has one.
@@ -359,6 +388,13 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
     rel.inputs_mut()
         .into_iter()
         .find_map(|input| locked_get(input, first))
+}
+
+/// The columns that assignments may change, by offset.
+pub fn updated(table: &Table, assignments: &[LogicalAssignment]) -> BTreeSet<usize> {
+    let assigned = assignments.iter().map(|assignment| assignment.column);
+    let stamped = (0..table.columns.len()).filter(|&at| table.columns[at].on_update_now);
+    assigned.chain(stamped).collect()
 }
 
 /// The column on the left of `=`.

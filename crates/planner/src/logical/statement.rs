@@ -7,6 +7,7 @@ use functions::Expr;
 use schema::model::Table;
 
 use super::{ColumnId, Get, Logical};
+use crate::foreign_key::ForeignKeyPlan;
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
 #[derive(Debug, Clone)]
@@ -42,6 +43,7 @@ pub struct LogicalInsert {
     pub source: LogicalInsertSource,
     pub mode: LogicalInsertMode,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 #[derive(Debug, Clone)]
@@ -82,6 +84,7 @@ pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 /// UPDATE or DELETE of rows that a query finds: of several tables, or by subqueries.
@@ -99,10 +102,12 @@ pub struct LogicalFoundTable {
     pub table: Get,
     /// Over the columns of the query; `None`: the rows are deleted.
     pub assignments: Option<Vec<LogicalAssignment>>,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 
 #[derive(Debug, Clone)]
 pub struct LogicalDelete {
     pub target: LogicalTarget,
     pub ignore: bool,
+    pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }

@@ -14,6 +14,7 @@
 //! A TIMESTAMP is in the session's time zone in memory and in UTC in the store, so the caller passes the
 //! zone.
 
+mod computed;
 mod decoder;
 mod defaults;
 mod index;
@@ -27,6 +28,7 @@ mod write;
 mod zone;
 
 pub use codec::RowHandle;
+pub use computed::reading_context;
 pub use decoder::Decoder;
 pub use defaults::default_value;
 pub use index::{IndexLayout, index_covers};

@@ -5,6 +5,7 @@ use codec::row::{CellValue, ColumnBuffer};
 use functions::TimeZone;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
+use super::computed::Computed;
 use super::key_columns::KeyColumns;
 use super::stored::{Place, clustered_parts, column, column_source, place};
 use super::zone::to_local;
@@ -17,6 +18,8 @@ pub struct TableLayout {
     types: Vec<SqlType>,
     row: codec::row::RowDecoder,
     key: RowKey,
+    /// Set if virtual generated columns are among the selected ones: it then makes all of them.
+    computed: Option<Box<Computed>>,
 }
 
 /// The selected columns that a row's key has.
@@ -53,15 +56,23 @@ impl TableLayout {
         types: Vec<SqlType>,
         wanted: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Self> {
+        let mut computed = Vec::new();
+        let mut stored = Vec::new();
         let mut sources = Vec::new();
         let mut integer_wanted = Vec::new();
         let mut parts_wanted = Vec::new();
         for (position, offset) in wanted {
             let column = column(table, offset)?;
+            let of_kind = match place(table, offset) {
+                Place::Computed => &mut computed,
+                _ => &mut stored,
+            };
+            of_kind.push((position, offset));
             match place(table, offset) {
                 Place::IntegerHandle => integer_wanted.push(position),
                 Place::HandlePart(part) => parts_wanted.push((part, position)),
                 Place::Row => sources.push((position, column_source(column)?)),
+                Place::Computed => {}
             }
         }
         let key = match table.handle {
@@ -70,10 +81,15 @@ impl TableLayout {
             }
             Handle::Integer { .. } | Handle::Hidden => RowKey::Integer(integer_wanted),
         };
+        let computed = match computed.is_empty() {
+            true => None,
+            false => Some(Box::new(Computed::new(table, &computed, &stored)?)),
+        };
         Ok(Self {
             types,
             row: codec::row::RowDecoder::new(sources),
             key,
+            computed,
         })
     }
 
@@ -91,6 +107,11 @@ impl TableLayout {
         zone: TimeZone,
         buffers: &mut [ColumnBuffer],
     ) -> Result<()> {
+        if self.computed.is_some() {
+            let values = self.decode_row_values(key, value, zone)?;
+            let mut values = values.iter().enumerate();
+            return values.try_for_each(|(position, value)| give_to(buffers, position, value));
+        }
         self.row.decode(value, |packed| to_local(packed, zone), buffers)?;
         self.decode_key(key, zone, |position, value| give_to(buffers, position, &value))
     }
@@ -98,6 +119,10 @@ impl TableLayout {
     /// A row's selected columns as values, one for each position.
     pub fn decode_row_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.types.len()];
+        if let Some(computed) = &self.computed {
+            computed.fill(key, value, zone, &mut values)?;
+            return Ok(values);
+        }
         self.row
             .decode_values(value, |packed| to_local(packed, zone), &mut values)?;
         self.decode_key(key, zone, |position, value| {

@@ -34,10 +34,15 @@ pub enum Place {
     HandlePart(usize),
     /// In the row's value; [`column_source`] reads it.
     Row,
+    /// Nowhere: the value of a virtual generated column is computed from other columns.
+    Computed,
 }
 
 /// Where a table's column is, by its offset.
 pub fn place(table: &Table, column: usize) -> Place {
+    if table.columns.get(column).is_some_and(Column::is_virtual) {
+        return Place::Computed;
+    }
     match table.handle {
         Handle::Integer { column: handle } if handle == column => Place::IntegerHandle,
         Handle::Integer { .. } | Handle::Hidden => Place::Row,

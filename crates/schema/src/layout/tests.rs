@@ -38,6 +38,8 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         primary: false,
         comment: String::new(),
         state: SchemaState::Public,
+        invisible: false,
+        generated: false,
     }
 }
 
@@ -83,6 +85,9 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         revision: 1,
         readable_from_ts: 0,
         system: Default::default(),
+        checks: Vec::new(),
+        bound: Default::default(),
+        foreign_keys: Vec::new(),
     }
 }
 

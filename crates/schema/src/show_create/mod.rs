@@ -5,6 +5,8 @@ use functions::TimeZone;
 pub use types::quoted;
 use types::{Collation, TypeKind, Value};
 
+use crate::expression::Check;
+use crate::foreign_key::describe;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
@@ -49,6 +51,10 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .filter(|i| i.state == SchemaState::Public)
             .map(|i| format!("  {}", index(table, i, style))),
     );
+    let quoted_name = |name: &str| style.identifier(name);
+    let keys = table.foreign_keys.iter();
+    lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
+    lines.extend(table.checks.iter().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         style.identifier(&table.name),
@@ -123,6 +129,13 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
     if column.ty.is_text() || column.ty.has_members() {
         text.push_str(&collation_clauses(table, column));
     }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        text.push_str(&format!(
+            " GENERATED ALWAYS AS ({}) {kind}",
+            generated.expression.text
+        ));
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     } else if column.ty.kind == TypeKind::Timestamp {
@@ -145,10 +158,23 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         let shards = random.shard_bits;
         text.push_str(&format!(" /*T![auto_rand] AUTO_RANDOM({shards}{range}) */"));
     }
+    if column.invisible {
+        text.push_str(" /*!80023 INVISIBLE */");
+    }
     if !column.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&column.comment)));
     }
     text
+}
+
+fn check(check: &Check, style: &Style) -> String {
+    let enforced = if check.enforced {
+        ""
+    } else {
+        " /*!80016 NOT ENFORCED */"
+    };
+    let (name, text) = (style.identifier(&check.name), &check.expression.text);
+    format!("CONSTRAINT {name} CHECK ({text}){enforced}")
 }
 
 fn collation_clauses(table: &Table, column: &Column) -> String {
@@ -175,8 +201,9 @@ fn now(column: &Column) -> String {
 fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
-        Default::NowExpression(fsp) => Some(format!("({})", crate::default_value::now_call(*fsp))),
+        Default::Expression(expression) => Some(format!("({})", expression.text)),
         Default::Literal(text) => Some(literal(column, text, time_zone)),
+        _ if column.generated.is_some() => None,
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())
         }
@@ -237,6 +264,9 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     if !index.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
     }
+    if index.invisible {
+        text.push_str(" /*!80000 INVISIBLE */");
+    }
     text
 }
 
@@ -247,7 +277,7 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
             let name = table
                 .columns
                 .get(part.column)
-                .map_or_else(String::new, |c| style.identifier(&c.name));
+                .map_or_else(String::new, |c| part_name(c, style));
             let prefix = part
                 .prefix
                 .map_or_else(String::new, |length| format!("({length})"));
@@ -256,6 +286,14 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
         })
         .collect();
     parts.join(",")
+}
+
+/// The column of an index's part, or its expression.
+fn part_name(column: &Column, style: &Style) -> String {
+    match &column.generated {
+        Some(generated) if column.hidden => format!("({})", generated.expression.text),
+        _ => style.identifier(&column.name),
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         sql_mode: session.settings.sql_mode,
         server_collation: session.settings.collation_server,
         user: session.client.account.name(),
+        foreign_key_checks: session.settings.foreign_key_checks,
     };
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();

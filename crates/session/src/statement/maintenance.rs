@@ -13,19 +13,27 @@ use crate::table_locks::is_lock_error;
 /// ADMIN CHECK TABLE.
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
+        check_stored(session, name)?;
+        let (engine, interrupt) = (&session.shared.engine, &session.process.interrupt);
         let table = session.table(name)?;
-        ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+        ddl::check::check_references(&engine.store, &engine.cluster.schema(), &table, interrupt)?;
     }
     Ok(())
 }
 
-/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
+fn check_stored(session: &Session, name: &TableName) -> Result<()> {
+    let table = session.table(name)?;
+    ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+    Ok(())
+}
+
+/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer. As there, foreign keys are not checked.
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     check_unique(tables)?;
     let mut listing = maintenance_listing();
     for name in tables {
         let locked = lock_tables::check_name(session, name, Use::Read);
-        match locked.and_then(|()| admin_check(session, std::slice::from_ref(name))) {
+        match locked.and_then(|()| check_stored(session, name)) {
             Ok(()) => listing.push(maintenance_row(name, "check", OK)),
             Err(error) => push_failure(&mut listing, name, "check", &error),
         }

@@ -186,7 +186,7 @@ const ROWS: &[Row] = &[
     ("external_user", Session, Kind::Text, "", Fixed),
     ("flush", Global, Kind::Bool, "OFF", Hint),
     ("flush_time", Global, Kind::Int(0, 31536000), "0", Hint),
-    ("foreign_key_checks", Both, Kind::Bool, "ON", Hint),
+    ("foreign_key_checks", Both, Kind::Bool, "ON", Live),
     ("general_log", Global, Kind::Bool, "OFF", Same),
     ("generated_random_password_length", Both, Kind::Int(5, 255), "20", Same),
     ("global_connection_memory_limit", Global, Kind::Int(16777216, 18446744073709551615), "18446744073709551615", Same),

@@ -73,6 +73,7 @@ pub struct Settings {
     pub timestamp_us: Option<i64>,
     /// A hash of whatever decides a plan besides text, database and parameter types.
     pub plan_environment: u64,
+    pub foreign_key_checks: bool,
 }
 
 impl Settings {
@@ -94,6 +95,7 @@ impl Settings {
                 "stemdb_route",
                 "optimizer_switch",
                 "div_precision_increment",
+                "foreign_key_checks",
             ];
             let mut hasher = DefaultHasher::new();
             names.map(text).hash(&mut hasher);
@@ -164,6 +166,7 @@ impl Settings {
             },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
             plan_environment,
+            foreign_key_checks: on("foreign_key_checks"),
         }
     }
 }

@@ -16,10 +16,29 @@ pub struct CreateTable {
     pub options: TableOptions,
 }
 
+// There are few of them, and nearly all are columns.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum TableElement {
     Column(ColumnDefinition),
     Index(IndexDefinition),
+    Check(CheckDefinition),
+    ForeignKey(ForeignKeyDefinition),
+}
+
+/// `[CONSTRAINT name] CHECK (condition) [[NOT] ENFORCED]`
+#[derive(Debug, Clone)]
+pub struct CheckDefinition {
+    pub name: Option<String>,
+    pub condition: Expr,
+    pub enforced: bool,
+}
+
+/// `[GENERATED ALWAYS] AS (value) [VIRTUAL | STORED]`
+#[derive(Debug, Clone)]
+pub struct GeneratedClause {
+    pub value: Expr,
+    pub stored: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -36,6 +55,10 @@ pub struct ColumnDefinition {
     pub primary: bool,
     pub unique: bool,
     pub comment: Option<String>,
+    pub generated: Option<GeneratedClause>,
+    /// CHECK constraints that stand behind the column.
+    pub checks: Vec<CheckDefinition>,
+    pub invisible: bool,
 }
 
 /// `AUTO_RANDOM[(shard bits[, range bits])]`, TiDB's.
@@ -51,8 +74,8 @@ pub enum DefaultClause {
     Literal(Expr),
     /// `CURRENT_TIMESTAMP(n)`, `NOW(n)` ...
     Now(u8),
-    /// The same in parentheses: an expression.
-    NowExpression(u8),
+    /// `(value)`
+    Expression(Expr),
 }
 
 /// A column's type: MySQL's name for it, and everything that may follow.
@@ -120,6 +143,7 @@ pub struct IndexDefinition {
     pub comment: String,
     /// `USING HASH`. InnoDB makes a BTREE instead.
     pub hash: bool,
+    pub invisible: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,10 +156,36 @@ pub enum IndexKind {
 #[derive(Debug, Clone)]
 pub struct IndexPart {
     pub column: String,
+    /// `(expression)` in the place of a column, which then has no name.
+    pub expression: Option<Expr>,
     pub prefix: Option<u32>,
     pub descending: bool,
     /// ASC or DESC was written.
     pub ordered: bool,
+}
+
+/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES parent (columns) ...`. MATCH is read and has no
+/// meaning, as in InnoDB.
+#[derive(Debug, Clone)]
+pub struct ForeignKeyDefinition {
+    pub name: Option<String>,
+    pub index: Option<String>,
+    pub columns: Vec<String>,
+    pub parent: ObjectName,
+    /// Empty if none are written.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferenceAction {
+    #[default]
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    SetDefault,
 }
 
 /// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).
@@ -163,11 +213,34 @@ pub enum AlterItem {
     },
     AddIndex(IndexDefinition),
     DropIndex(String),
+    AddForeignKey(ForeignKeyDefinition),
+    DropForeignKey(String),
+    /// A foreign key or an index of this name.
+    DropConstraint(String),
     DropPrimaryKey,
     RenameIndex(String, String),
     RenameColumn(String, String),
     RenameTable(ObjectName),
     SetDefault(String, Option<DefaultClause>),
+    /// `ALTER COLUMN name SET VISIBLE | INVISIBLE`
+    SetColumnVisibility {
+        column: String,
+        invisible: bool,
+    },
+    /// `ALTER INDEX name VISIBLE | INVISIBLE`
+    SetIndexVisibility {
+        index: String,
+        invisible: bool,
+    },
+    AddCheck(CheckDefinition),
+    /// `DROP CHECK name`
+    DropCheck(String),
+    /// `ALTER CHECK | CONSTRAINT name [NOT] ENFORCED`
+    AlterCheck {
+        name: String,
+        enforced: bool,
+        of_any_kind: bool,
+    },
     Options(TableOptions),
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),

@@ -390,3 +390,19 @@ impl Expr {
         found
     }
 }
+
+impl Expr {
+    /// Whether it is a value that is written out, without a sign.
+    pub fn is_literal(&self) -> bool {
+        matches!(
+            self,
+            Self::Null
+                | Self::Bool(_)
+                | Self::Number(_)
+                | Self::Text(_)
+                | Self::Introduced { .. }
+                | Self::Bytes(_)
+                | Self::Temporal { .. }
+        )
+    }
+}

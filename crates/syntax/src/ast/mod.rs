@@ -15,9 +15,10 @@ mod write;
 
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, ColumnPosition,
-    CreateTable, DataType, DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexPart, ObjectKind,
-    TableElement, TableOptions, TypeName,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
+    ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, ForeignKeyDefinition,
+    GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction, TableElement,
+    TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,

@@ -3,7 +3,10 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, Statement, TableOptions};
+use crate::ast::{
+    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, Statement, TableElement,
+    TableOptions,
+};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -107,15 +110,22 @@ impl Parser<'_> {
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
-        if let Some(index) = self.index_definition()? {
-            items.push(AlterItem::AddIndex(index));
+        if let Some(key) = self.foreign_key()? {
+            items.push(AlterItem::AddForeignKey(key));
+            return Ok(());
+        }
+        if let Some(element) = self.index_or_constraint()? {
+            items.push(added(element));
             return Ok(());
         }
         self.eat(Kw::COLUMN);
         if self.eat_kind(Kind::LeftParen) {
             let columns = self.comma_separated(|parser| {
-                if let Some(index) = parser.index_definition()? {
-                    return Ok(AlterItem::AddIndex(index));
+                if let Some(key) = parser.foreign_key()? {
+                    return Ok(AlterItem::AddForeignKey(key));
+                }
+                if let Some(element) = parser.index_or_constraint()? {
+                    return Ok(added(element));
                 }
                 let name = parser.name()?;
                 Ok(AlterItem::AddColumn(
@@ -171,11 +181,18 @@ impl Parser<'_> {
             self.expect(Kw::KEY)?;
             return Ok(AlterItem::DropPrimaryKey);
         }
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported("foreign keys", ""));
+        if self.eat_all(&[Kw::FOREIGN, Kw::KEY]) {
+            return Ok(AlterItem::DropForeignKey(self.name()?));
         }
-        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
-            return Err(Error::not_supported("DROP CONSTRAINT", "use DROP INDEX"));
+        if self.eat(Kw::CHECK) {
+            return self.name().map(AlterItem::DropCheck);
+        }
+        if self.eat(Kw::CONSTRAINT) {
+            let name = self.name()?;
+            return Ok(match name.eq_ignore_ascii_case("PRIMARY") {
+                true => AlterItem::DropPrimaryKey,
+                false => AlterItem::DropConstraint(name),
+            });
         }
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
@@ -187,11 +204,26 @@ impl Parser<'_> {
     }
 
     fn alter_column(&mut self) -> Result<AlterItem> {
-        if self.is(Kw::INDEX) {
-            return Err(Error::not_supported("invisible indexes", "drop the index"));
+        if self.eat(Kw::INDEX) {
+            let index = self.name()?;
+            return match self.eat_any(&[Kw::VISIBLE, Kw::INVISIBLE]) {
+                Some(written) => Ok(AlterItem::SetIndexVisibility {
+                    index,
+                    invisible: written == Kw::INVISIBLE,
+                }),
+                None => self.fail(),
+            };
         }
-        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
-            return Err(Error::not_supported("CHECK constraints", ""));
+        if let Some(kind) = self.eat_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
+            let name = self.name()?;
+            return match self.enforced()? {
+                Some(enforced) => Ok(AlterItem::AlterCheck {
+                    name,
+                    enforced,
+                    of_any_kind: kind == Kw::CONSTRAINT,
+                }),
+                None => self.fail(),
+            };
         }
         self.eat(Kw::COLUMN);
         let name = self.name()?;
@@ -199,11 +231,18 @@ impl Parser<'_> {
             return Ok(AlterItem::SetDefault(name, None));
         }
         self.expect(Kw::SET)?;
-        if self.is_any(&[Kw::VISIBLE, Kw::INVISIBLE]) {
-            return Err(Error::not_supported("invisible columns", ""));
+        if let Some(written) = self.eat_any(&[Kw::VISIBLE, Kw::INVISIBLE]) {
+            return Ok(AlterItem::SetColumnVisibility {
+                column: name,
+                invisible: written == Kw::INVISIBLE,
+            });
         }
         self.expect(Kw::DEFAULT)?;
-        let default = self.default_clause()?;
+        // Unlike in a column's definition, a literal in parentheses is a literal.
+        let default = match self.default_clause()? {
+            DefaultClause::Expression(literal) if literal.is_literal() => DefaultClause::Literal(literal),
+            other => other,
+        };
         Ok(AlterItem::SetDefault(name, Some(default)))
     }
 
@@ -221,5 +260,15 @@ impl Parser<'_> {
         self.eat_any(&[Kw::TO, Kw::AS]);
         self.eat_kind(Kind::Equal);
         Ok(AlterItem::RenameTable(self.object_name()?))
+    }
+}
+
+/// `ADD element`
+fn added(element: TableElement) -> AlterItem {
+    match element {
+        TableElement::Column(column) => AlterItem::AddColumn(column, ColumnPosition::Last),
+        TableElement::Index(index) => AlterItem::AddIndex(index),
+        TableElement::Check(check) => AlterItem::AddCheck(check),
+        TableElement::ForeignKey(key) => AlterItem::AddForeignKey(key),
     }
 }

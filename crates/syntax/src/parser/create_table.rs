@@ -4,8 +4,9 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, CreateTable,
-    DefaultClause, Expr, IndexDefinition, IndexKind, IndexPart, Statement, TableElement, TypeName, UnaryOp,
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
+    CreateTable, DefaultClause, Expr, GeneratedClause, IndexDefinition, IndexKind, IndexPart, Statement,
+    TableElement, TypeName, UnaryOp,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -75,21 +76,27 @@ impl Parser<'_> {
     }
 
     fn table_element(&mut self) -> Result<TableElement> {
-        if let Some(index) = self.index_definition()? {
-            return Ok(TableElement::Index(index));
+        if let Some(key) = self.foreign_key()? {
+            return Ok(TableElement::ForeignKey(key));
+        }
+        if let Some(element) = self.index_or_constraint()? {
+            return Ok(element);
         }
         let name = self.name()?;
         Ok(TableElement::Column(self.column_definition(name)?))
     }
 
     /// An index or constraint, where one begins.
-    pub fn index_definition(&mut self) -> Result<Option<IndexDefinition>> {
+    pub fn index_or_constraint(&mut self) -> Result<Option<TableElement>> {
         let mut constraint_name = None;
         if self.eat(Kw::CONSTRAINT) && !self.is_any(&[Kw::PRIMARY, Kw::UNIQUE, Kw::FOREIGN, Kw::CHECK]) {
             constraint_name = Some(self.index_name()?);
             if !self.is_any(&[Kw::PRIMARY, Kw::UNIQUE, Kw::FOREIGN, Kw::CHECK]) {
                 return self.fail();
             }
+        }
+        if self.is(Kw::CHECK) {
+            return Ok(Some(TableElement::Check(self.check(constraint_name)?)));
         }
         self.refuse_constraint()?;
         let kind = if self.eat(Kw::PRIMARY) {
@@ -119,27 +126,43 @@ impl Parser<'_> {
             parts: Vec::new(),
             comment: String::new(),
             hash: self.index_type()?,
+            invisible: false,
         };
         self.index_parts(&mut index)?;
         if kind == IndexKind::Primary {
             self.clustered()?;
         }
-        Ok(Some(index))
+        Ok(Some(TableElement::Index(index)))
+    }
+
+    /// `CHECK (condition) [[NOT] ENFORCED]`
+    fn check(&mut self, name: Option<String>) -> Result<CheckDefinition> {
+        self.expect(Kw::CHECK)?;
+        let condition = self.parenthesized()?;
+        Ok(CheckDefinition {
+            name,
+            condition,
+            enforced: self.enforced()?.unwrap_or(true),
+        })
+    }
+
+    /// `ENFORCED` or `NOT ENFORCED`, where one of them follows.
+    pub fn enforced(&mut self) -> Result<Option<bool>> {
+        if self.eat(Kw::ENFORCED) {
+            return Ok(Some(true));
+        }
+        Ok(self.eat_all(&[Kw::NOT, Kw::ENFORCED]).then_some(false))
+    }
+
+    /// An expression in parentheses.
+    fn parenthesized(&mut self) -> Result<Expr> {
+        self.expect_kind(Kind::LeftParen)?;
+        let expr = self.expression()?;
+        self.expect_kind(Kind::RightParen)?;
+        Ok(expr)
     }
 
     fn refuse_constraint(&self) -> Result<()> {
-        if self.is(Kw::FOREIGN) {
-            return Err(Error::not_supported(
-                "foreign keys",
-                "check references in the application",
-            ));
-        }
-        if self.is(Kw::CHECK) && self.peek().kind == Kind::LeftParen {
-            return Err(Error::not_supported(
-                "CHECK constraints",
-                "check values in the application",
-            ));
-        }
         if self.is(Kw::FULLTEXT) {
             return Err(Error::not_supported("full-text indexes", "use LIKE"));
         }
@@ -186,12 +209,14 @@ impl Parser<'_> {
             } else if self.is_any(&[Kw::USING, Kw::TYPE]) {
                 index.hash = self.index_type()?;
             } else if self.eat(Kw::INVISIBLE) {
-                return Err(Error::not_supported("invisible indexes", "drop the index"));
+                index.invisible = true;
             } else if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE]) {
                 return Err(Error::not_supported("engine attributes", "leave them out"));
             } else if self.eat_all(&[Kw::WITH, Kw::PARSER]) {
                 return Err(Error::not_supported("full-text indexes", "use LIKE"));
-            } else if !self.eat(Kw::VISIBLE) {
+            } else if self.eat(Kw::VISIBLE) {
+                index.invisible = false;
+            } else {
                 return Ok(());
             }
         }
@@ -199,7 +224,15 @@ impl Parser<'_> {
 
     fn index_part(&mut self) -> Result<IndexPart> {
         if self.kind() == Kind::LeftParen {
-            return Err(Error::not_supported("indexes on expressions", "index a column"));
+            let expression = self.parenthesized()?;
+            let order = self.eat_any(&[Kw::ASC, Kw::DESC]);
+            return Ok(IndexPart {
+                column: String::new(),
+                expression: Some(expression),
+                prefix: None,
+                descending: order == Some(Kw::DESC),
+                ordered: order.is_some(),
+            });
         }
         let column = self.name()?;
         let mut prefix = None;
@@ -217,6 +250,7 @@ impl Parser<'_> {
         let order = self.eat_any(&[Kw::ASC, Kw::DESC]);
         Ok(IndexPart {
             column,
+            expression: None,
             prefix,
             descending: order == Some(Kw::DESC),
             ordered: order.is_some(),
@@ -238,8 +272,18 @@ impl Parser<'_> {
             primary: false,
             unique: is_serial,
             comment: None,
+            generated: None,
+            checks: Vec::new(),
+            invisible: false,
         };
+        if self.is(Kw::COLLATE) {
+            self.column_attribute(&mut column)?;
+        }
+        if self.is(Kw::GENERATED) || self.is(Kw::AS) {
+            column.generated = Some(self.generated_clause()?);
+        }
         while self.column_attribute(&mut column)? {}
+        self.column_references()?;
         Ok(column)
     }
 
@@ -286,10 +330,36 @@ impl Parser<'_> {
             if self.eat_any(&[Kw::DISK, Kw::MEMORY, Kw::DEFAULT]).is_none() {
                 return self.fail();
             }
-        } else if !self.eat(Kw::VISIBLE) {
+        } else if self.is_any(&[Kw::CONSTRAINT, Kw::CHECK]) {
+            let name = self.constraint_name()?;
+            column.checks.push(self.check(name)?);
+        } else if self.eat(Kw::VISIBLE) {
+            column.invisible = false;
+        } else if self.eat(Kw::INVISIBLE) {
+            column.invisible = true;
+        } else {
             return self.refuse_column_attribute();
         }
         Ok(true)
+    }
+
+    /// `CONSTRAINT [name]` before a CHECK of a column.
+    fn constraint_name(&mut self) -> Result<Option<String>> {
+        if !self.eat(Kw::CONSTRAINT) || self.is(Kw::CHECK) {
+            return Ok(None);
+        }
+        self.index_name().map(Some)
+    }
+
+    /// `[GENERATED ALWAYS] AS (value) [VIRTUAL | STORED]`
+    fn generated_clause(&mut self) -> Result<GeneratedClause> {
+        if self.eat(Kw::GENERATED) {
+            self.expect(Kw::ALWAYS)?;
+        }
+        self.expect(Kw::AS)?;
+        let value = self.parenthesized()?;
+        let stored = self.eat_any(&[Kw::VIRTUAL, Kw::STORED]) == Some(Kw::STORED);
+        Ok(GeneratedClause { value, stored })
     }
 
     /// `[(shard bits[, range bits])]` of AUTO_RANDOM.
@@ -318,56 +388,19 @@ impl Parser<'_> {
     }
 
     fn refuse_column_attribute(&self) -> Result<bool> {
-        if self.is(Kw::GENERATED) || (self.is(Kw::AS) && self.peek().kind == Kind::LeftParen) {
-            return Err(Error::not_supported(
-                "generated columns",
-                "compute the value when writing or reading",
-            ));
-        }
-        if self.is(Kw::REFERENCES) {
-            return Err(Error::not_supported(
-                "foreign keys (REFERENCES)",
-                "check references in the application",
-            ));
-        }
-        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
-            return Err(Error::not_supported(
-                "CHECK constraints",
-                "check values in the application",
-            ));
-        }
-        if self.is(Kw::INVISIBLE) {
-            return Err(Error::not_supported(
-                "invisible columns",
-                "leave the column out of the SELECT list",
-            ));
-        }
         if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE, Kw::SRID]) {
             return Err(Error::not_supported(self.word().to_uppercase(), "leave it out"));
         }
         Ok(false)
     }
 
-    /// What follows DEFAULT: a literal, or the time.
+    /// What follows DEFAULT: a literal, the time, or an expression in parentheses.
     pub fn default_clause(&mut self) -> Result<DefaultClause> {
         if let Some(precision) = self.now()? {
             return Ok(DefaultClause::Now(precision));
         }
         if self.kind() == Kind::LeftParen {
-            let mut ahead = self.fork();
-            ahead.advance();
-            if let Ok(Some(precision)) = ahead.now()
-                && ahead.kind() == Kind::RightParen
-            {
-                self.advance();
-                self.now()?;
-                self.advance();
-                return Ok(DefaultClause::NowExpression(precision));
-            }
-            return Err(Error::not_supported(
-                "expressions as default values",
-                "use a literal",
-            ));
+            return self.parenthesized().map(DefaultClause::Expression);
         }
         let sign = match self.kind() {
             Kind::Minus => Some(true),
@@ -444,6 +477,7 @@ impl Parser<'_> {
             parts: Vec::new(),
             comment: String::new(),
             hash,
+            invisible: false,
         };
         self.index_parts(&mut index)?;
         Ok(Statement::AlterTable {
@@ -584,10 +618,6 @@ mod tests {
     fn what_is_not_there_is_named() {
         for (text, code) in [
             ("create table t (a enum('x'))", 1235),
-            ("create table t (a int references u(a))", 1235),
-            ("create table t (a int, foreign key (a) references u(a))", 1235),
-            ("create table t (a int, check (a > 1))", 1235),
-            ("create table t (a int as (1))", 1235),
             ("create table t (a int zerofill)", 1235),
             ("create table t (a int) select 1", 1235),
             ("create table t (a int) partition by hash(a)", 1235),

@@ -5,6 +5,7 @@ mod answers;
 mod bank;
 mod claims;
 mod deadlock;
+pub mod foreign_keys;
 mod lost_update;
 mod snapshot;
 mod unique_race;
@@ -34,6 +35,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("transfers keep the bank's sum", bank::check),
         ("a deadlock has one victim", deadlock::check),
         ("unique keys hold under races", unique_race::check),
+        ("foreign keys hold", foreign_keys::check),
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),

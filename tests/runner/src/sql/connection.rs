@@ -139,7 +139,10 @@ fn read_set<P: Protocol>(
     let columns = set.columns().as_ref().to_vec();
     if columns.is_empty() {
         let insert_id = set.last_insert_id().filter(|_| !options.no_id);
-        let done = answer::done(set.affected_rows(), insert_id, &set.info_str());
+        let done = match options.no_count {
+            true => answer::done(0, insert_id, ""),
+            false => answer::done(set.affected_rows(), insert_id, &set.info_str()),
+        };
         // A failed statement of several is a result with one failed row.
         if let Some(row) = set.next() {
             row?;

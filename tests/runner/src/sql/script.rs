@@ -41,6 +41,8 @@ pub struct Options {
     pub code_only: bool,
     /// `.noid`: the generated id depends on how many ids failed statements used up, so it is left out.
     pub no_id: bool,
+    /// `.nocount`: the counts depend on whether rows were copied (ALTER TABLE), so they are left out.
+    pub no_count: bool,
     /// `.bind VALUES`: run through the binary protocol with these parameters.
     pub bind: Option<String>,
 }
@@ -141,6 +143,7 @@ impl Script {
             ".meta" => options.meta = true,
             ".types" => options.types = true,
             ".noid" => options.no_id = true,
+            ".nocount" => options.no_count = true,
             ".code" => options.code_only = true,
             ".bind" => options.bind = Some(rest.trim().to_string()),
             _ => return Err(format!("unknown directive {name}")),
@@ -196,6 +199,9 @@ impl Block {
         }
         if self.options.no_id {
             out.push_str(".noid\n");
+        }
+        if self.options.no_count {
+            out.push_str(".nocount\n");
         }
         if self.options.code_only {
             out.push_str(".code\n");

@@ -23,6 +23,7 @@ use self::existing::existing;
 use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
+use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, UniqueKey};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
@@ -53,13 +54,14 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, template, txn.start_ts(), ctx),
+        rows: RowMaker::new(plan, template, txn.start_ts(), ctx)?,
         on_duplicate: match (&plan.mode, &layout.touched) {
             (InsertMode::Update(assignments), Some(touched)) => {
-                Some(OnDuplicate::new(plan, assignments, touched))
+                Some(OnDuplicate::new(plan, assignments, touched)?)
             }
             _ => None,
         },
+        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
         result: DmlResult::default(),
         last_id: 0,
     };
@@ -92,7 +94,7 @@ impl InsertLayout {
     fn of(plan: &InsertPlan) -> Result<Self> {
         let codec = TableCodec::of(&plan.table)?;
         let touched = match &plan.mode {
-            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)),
+            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)?),
             InsertMode::Insert | InsertMode::Replace => None,
         };
         Ok(Self {
@@ -109,6 +111,7 @@ struct Insert<'p> {
     ctx: &'p ExecContext<'p>,
     rows: RowMaker<'p>,
     on_duplicate: Option<OnDuplicate<'p>>,
+    keys: Option<ForeignKeys<'p>>,
     result: DmlResult,
     /// The AUTO_INCREMENT column's value in the last row, as the statement wrote it. It is the insert id if
     /// the statement wrote rows and generated no id.
@@ -208,6 +211,9 @@ impl Insert<'_> {
             InsertMode::Insert => writer.lock_images(&images, false)?,
             InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
         }
+        if let Some(keys) = &mut self.keys {
+            keys.lock_parents(rows.iter().map(|row| (None, &row.values)), writer.txn)?;
+        }
         for (row, image) in rows.into_iter().zip(images) {
             self.result.records += 1;
             warnings.report_until(row.warned);
@@ -267,7 +273,7 @@ impl Insert<'_> {
                         &row.values,
                         number,
                         &self.rows.warned_nulls,
-                        writer,
+                        (writer, self.keys.as_mut()),
                         self.ctx,
                     )?;
                     changed.count(&mut self.result);
@@ -289,6 +295,15 @@ impl Insert<'_> {
                     self.note_last_id(&row);
                     return Ok(());
                 }
+            }
+        }
+        if let Some(keys) = &mut self.keys {
+            // Nothing has been written for the row, so there is nothing to undo.
+            let checked = keys.check_parents(None, &row.values, writer.txn);
+            let savepoint = self.plan.ignore.then(|| writer.txn.savepoint());
+            if !keys.settle(checked, savepoint, writer.txn)? {
+                self.result.duplicates += 1;
+                return Ok(());
             }
         }
         let value = writer.maker.value(&row.values)?;
@@ -353,14 +368,21 @@ impl Insert<'_> {
         let old = existing(image, conflict, writer)?;
         // MySQL updates the row in place if no other unique key can conflict, and does not count a row that
         // stays the same.
-        if conflict.last && assign::is_same_row(&old.row, &row.values) {
+        let is_referenced = self.keys.as_ref().is_some_and(ForeignKeys::has_children);
+        if conflict.last && !is_referenced && assign::is_same_row(&old.row, &row.values) {
             self.result.affected += 1;
             self.result.matched += 1;
             return Ok(true);
         }
         let maker = writer.maker;
-        let old = maker.image(&old.row, Some(&old.handle), maker.secondary())?;
-        writer.delete(old)?;
+        let image = maker.image(&old.row, Some(&old.handle), maker.secondary())?;
+        if let Some(keys) = &mut self.keys {
+            keys.lock_removed(std::iter::once((old.key.as_slice(), &old.row)), writer)?;
+        }
+        writer.delete(image)?;
+        if let Some(keys) = &mut self.keys {
+            keys.removed(std::slice::from_ref(&old.row), writer.txn)?;
+        }
         self.result.affected += 1;
         self.result.matched += 1;
         self.result.duplicates += 1;

@@ -7,8 +7,10 @@ use types::{Result, Value};
 use super::existing::Existing;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::assign::{NullRule, WarnedNulls, assign_row, is_same_row};
+use crate::dml::computed::Computed;
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
+use crate::dml::foreign_key::ForeignKeys;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
@@ -18,6 +20,7 @@ pub(super) struct OnDuplicate<'p> {
     assignments: &'p [Assignment],
     ignore: bool,
     touched: &'p Touched,
+    computed: Option<Computed<'p>>,
 }
 
 /// How the existing row was changed.
@@ -39,13 +42,14 @@ impl Changed {
 }
 
 impl<'p> OnDuplicate<'p> {
-    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Self {
-        Self {
+    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Result<Self> {
+        Ok(Self {
             table: &plan.table,
             assignments,
             ignore: plan.ignore,
             touched,
-        }
+            computed: Computed::of_touched(&plan.table, touched)?,
+        })
     }
 
     /// `number`: the number of `offered` among the statement's rows, for messages. `warned`: the columns for
@@ -56,7 +60,7 @@ impl<'p> OnDuplicate<'p> {
         offered: &[Value],
         number: u64,
         warned: &WarnedNulls,
-        writer: &mut Writer<'_, '_>,
+        (writer, keys): (&mut Writer<'_, '_>, Option<&mut ForeignKeys<'_>>),
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
         // The assignments see the offered row behind the existing one.
@@ -75,14 +79,20 @@ impl<'p> OnDuplicate<'p> {
                 *cell = now(&column.ty, ctx.eval);
             }
         }
+        if let Some(computed) = &self.computed {
+            computed.generate(&mut new, number, nulls, ctx.eval)?;
+            if !computed.admits(&new, self.ignore, ctx.eval)? {
+                return Ok(Changed::default());
+            }
+        }
         let maker = writer.maker;
         let handle = Some(&old.handle);
         let old_image = maker.image(&old.row, handle, &self.touched.indexes)?;
         let new_handle = handle.filter(|_| !self.touched.keys);
         let new_image = maker.image(&new, new_handle, &self.touched.indexes)?;
         debug_assert_eq!(old_image.key, old.key);
-        let keys = unique_keys(&old_image).chain(unique_keys(&new_image));
-        writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
+        let locked = unique_keys(&old_image).chain(unique_keys(&new_image));
+        writer.lock(locked.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
         if let Some(conflict) = writer.conflict(&new_image, Some(&old_image))? {
             let error = duplicate::error(self.table, conflict.key, &new, &ctx.eval.sql_mode);
             if !self.ignore || conflict.is_building {
@@ -91,7 +101,21 @@ impl<'p> OnDuplicate<'p> {
             warn(ctx.eval, error.code, error.message);
             return Ok(Changed::default());
         }
-        writer.update(old_image, new_image, maker.value(&new)?)?;
+        let value = maker.value(&new)?;
+        match keys {
+            None => writer.update(old_image, new_image, value)?,
+            Some(keys) => {
+                keys.lock_removed(std::iter::once((old.key.as_slice(), &old.row)), writer)?;
+                let savepoint = self.ignore.then(|| writer.txn.savepoint());
+                let done = keys
+                    .check_parents(Some(&old.row), &new, writer.txn)
+                    .and_then(|()| writer.update(old_image, new_image, value))
+                    .and_then(|()| keys.changed(&old.row, &new, writer.txn));
+                if !keys.settle(done, savepoint, writer.txn)? {
+                    return Ok(Changed::default());
+                }
+            }
+        }
         let id = self.table.id_column();
         Ok(Changed {
             affected: 2,

@@ -13,6 +13,7 @@ use types::{Error, Result, SqlType, Value};
 use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, Target, WarnedNulls};
 use crate::dml::auto_increment::AutoIncrement;
+use crate::dml::computed::{self, Computed};
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
 use crate::dml::table_codec::TableCodec;
@@ -35,12 +36,13 @@ pub(super) struct NewRows {
 }
 
 impl NewRows {
-    /// The rows before the first failure.
-    fn of(made: impl Iterator<Item = Result<NewRow>>, eval: &EvalContext) -> Self {
+    /// The rows before the first failure, without those that IGNORE leaves out.
+    fn of(made: impl Iterator<Item = Result<Option<NewRow>>>, eval: &EvalContext) -> Self {
         let warned = eval.warnings.count();
         let mut failed = None;
         let rows = made
             .map_while(|row| row.map_err(|error| failed = Some(error)).ok())
+            .flatten()
             .collect();
         Self { rows, failed, warned }
     }
@@ -52,6 +54,8 @@ pub(super) struct Template {
     row: Row,
     /// Columns that are neither given nor have a default.
     missing: Vec<usize>,
+    /// Columns that are not given and whose default is an expression.
+    computed: Vec<usize>,
 }
 
 impl Template {
@@ -77,20 +81,28 @@ impl Template {
     ) -> std::result::Result<Self, E> {
         let columns = &plan.table.columns;
         let mut row = Vec::with_capacity(columns.len());
-        let mut missing = Vec::new();
+        let (mut missing, mut computed) = (Vec::new(), Vec::new());
         for (i, column) in columns.iter().enumerate() {
             let is_given = plan.columns.contains(&i);
             row.push(match default(i, column)? {
                 ColumnDefault::Value(value) => value,
                 ColumnDefault::Generated if !is_given => Value::Null,
                 ColumnDefault::Generated => implicit(&column.ty),
+                ColumnDefault::Expression => {
+                    computed.extend((!is_given).then_some(i));
+                    Value::Null
+                }
                 ColumnDefault::Missing => {
                     missing.extend((!is_given).then_some(i));
                     defaults::for_want(column)
                 }
             });
         }
-        Ok(Self { row, missing })
+        Ok(Self {
+            row,
+            missing,
+            computed,
+        })
     }
 }
 
@@ -100,6 +112,9 @@ pub(super) struct RowMaker<'p> {
     targets: &'p [usize],
     ctx: &'p ExecContext<'p>,
     template: Cow<'p, Template>,
+    /// Set if the table has generated columns or CHECK constraints.
+    computed: Option<Computed<'p>>,
+    ignore: bool,
     /// Missing defaults are reported once, after the first row's values have been converted without an error.
     reported_missing: bool,
     ids: Option<AutoIncrement<'p>>,
@@ -114,8 +129,10 @@ impl<'p> RowMaker<'p> {
         template: Cow<'p, Template>,
         start_ts: Timestamp,
         ctx: &'p ExecContext<'p>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        Ok(Self {
+            computed: Computed::of_new_rows(&plan.table)?,
+            ignore: plan.ignore,
             table: &plan.table,
             targets: &plan.columns,
             ctx,
@@ -125,7 +142,7 @@ impl<'p> RowMaker<'p> {
             nulls: null_rule(plan, ctx),
             warned_nulls: WarnedNulls::default(),
             row_number: 0,
-        }
+        })
     }
 
     /// Rows of VALUES. `rows_left`: how many rows remain, including these.
@@ -136,7 +153,7 @@ impl<'p> RowMaker<'p> {
         NewRows::of(made, eval)
     }
 
-    fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
+    fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut row = self.template.row.clone();
         for (&target, value) in self.targets.iter().zip(values) {
@@ -149,7 +166,7 @@ impl<'p> RowMaker<'p> {
                     let (value, from) = eval_assigned(expr, functions::Row::Values(&row), self.ctx.eval)?;
                     self.converted(value, &from, column)?
                 }
-                None => self.default_of(column)?,
+                None => self.default_of(target, &row)?,
             };
             if let Some(cell) = row.get_mut(target) {
                 *cell = value;
@@ -188,7 +205,7 @@ impl<'p> RowMaker<'p> {
         &mut self,
         values: impl Iterator<Item = Result<(Value, SqlType)>>,
         rows_left: usize,
-    ) -> Result<NewRow> {
+    ) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut made = self.template.row.clone();
         for (&target, value) in self.targets.iter().zip(values) {
@@ -251,28 +268,61 @@ impl<'p> RowMaker<'p> {
         if value.is_null() && column.makes_ids() {
             return Ok(value);
         }
-        let target = Target {
+        self.target(column).value(value, from, self.row_number)
+    }
+
+    fn target<'s>(&'s self, column: &'s Column) -> Target<'s> {
+        Target {
             table: self.table,
             column,
             nulls: self.nulls.once(&self.warned_nulls),
             eval: self.ctx.eval,
-        };
-        target.value(value, from, self.row_number)
+        }
     }
 
-    fn default_of(&self, column: &Column) -> Result<Value> {
+    fn default_of(&self, offset: usize, row: &Row) -> Result<Value> {
+        let Some(column) = self.table.columns.get(offset) else {
+            return Err(no_column(self.table, offset));
+        };
         Ok(match defaults::given(column, self.ctx.eval)? {
             ColumnDefault::Value(value) => value,
+            ColumnDefault::Expression => {
+                computed::default_of(self.target(column), offset, row, self.row_number)?
+            }
             ColumnDefault::Generated | ColumnDefault::Missing => Value::Null,
         })
     }
 
-    fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<NewRow> {
+    /// Sets the columns that other columns of the row decide. `false` if the row violates a CHECK constraint
+    /// and is ignored.
+    fn complete(&self, row: &mut Row) -> Result<bool> {
+        for &column in &self.template.computed {
+            if let Some(computed) = &self.computed {
+                computed.generate_for_default(column, row, self.row_number, self.ctx.eval)?;
+            }
+            let value = self.default_of(column, row)?;
+            if let Some(cell) = row.get_mut(column) {
+                *cell = value;
+            }
+        }
+        let Some(computed) = &self.computed else {
+            return Ok(true);
+        };
+        let (nulls, eval) = (self.nulls.once(&self.warned_nulls), self.ctx.eval);
+        computed.generate(row, self.row_number, nulls, eval)?;
+        computed.admits(row, self.ignore, eval)
+    }
+
+    /// The row with what the statement does not give. `None` if it is ignored.
+    fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<Option<NewRow>> {
         if !std::mem::replace(&mut self.reported_missing, true) {
             let missing = self.template.missing.iter();
             for column in missing.filter_map(|&column| self.table.columns.get(column)) {
                 defaults::given(column, self.ctx.eval)?;
             }
+        }
+        if !self.complete(&mut values)? {
+            return Ok(None);
         }
         let mut generated = None;
         if let Some(ids) = &mut self.ids
@@ -287,11 +337,11 @@ impl<'p> RowMaker<'p> {
                 ids.note(cell);
             }
         }
-        Ok(NewRow {
+        Ok(Some(NewRow {
             values,
             generated,
             warned: self.ctx.eval.warnings.count(),
-        })
+        }))
     }
 }
 

@@ -215,7 +215,11 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             Value::Int(i64::from(!index.unique)),
             text(&index.name),
             Value::UInt(position as u64 + 1),
-            text(&column.name),
+            if column.hidden {
+                Value::Null
+            } else {
+                text(&column.name)
+            },
             text(if part.descending { "D" } else { "A" }),
             cardinality(position + 1),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
@@ -224,8 +228,8 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             text("BTREE"),
             text(""),
             text(&index.comment),
-            text("YES"),
-            Value::Null,
+            text(if index.invisible { "NO" } else { "YES" }),
+            columns::index_expression(column).map_or(Value::Null, |expression| text(&expression)),
         ]);
     }
 }

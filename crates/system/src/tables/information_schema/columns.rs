@@ -89,7 +89,10 @@ fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
             "select,insert,update,references"
         }),
         text(&column.comment),
-        text(""),
+        text(match &column.generated {
+            Some(generated) => columns::escaped(&generated.expression.text),
+            None => String::new(),
+        }),
         Value::Null,
     ]
 }

@@ -1,4 +1,4 @@
-//! The columns of unique keys.
+//! The columns of unique keys and foreign keys.
 
 use types::{Result, Value};
 
@@ -31,9 +31,9 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-        each_part(ctx, (4, 5), |table, index, part, sequence| {
+        let mut rows = each_part(ctx, (4, 5), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            index.unique.then(|| {
+            (index.unique && !column.hidden).then(|| {
                 vec![
                     text(CATALOG),
                     text(&table.database),
@@ -49,6 +49,28 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
                     Value::Null,
                 ]
             })
-        })
+        })?;
+        for table in ctx.tables(4, 5)? {
+            for key in &table.foreign_keys {
+                let columns = key.columns.iter().filter_map(|&at| table.columns.get(at));
+                for (sequence, (own, parent)) in (1..).zip(columns.zip(&key.parent_columns)) {
+                    rows.push(vec![
+                        text(CATALOG),
+                        text(&table.database),
+                        text(&key.name),
+                        text(CATALOG),
+                        text(&table.database),
+                        text(&table.name),
+                        text(&own.name),
+                        number(sequence),
+                        number(sequence),
+                        text(&key.parent.database),
+                        text(&key.parent.name),
+                        text(parent),
+                    ]);
+                }
+            }
+        }
+        Ok(rows)
     }
 }

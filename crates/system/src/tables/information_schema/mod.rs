@@ -1,17 +1,21 @@
 //! Tables of `information_schema`.
 
 pub(super) mod character_sets;
+pub(super) mod check_constraints;
 pub(super) mod cluster_processlist;
 pub(super) mod collation_character_set_applicability;
 pub(super) mod collations;
 pub(super) mod column_statistics;
 pub(super) mod columns;
 pub(super) mod engines;
+pub(super) mod innodb_foreign;
+pub(super) mod innodb_foreign_cols;
 pub(super) mod key_column_usage;
 pub(super) mod keywords;
 pub(super) mod partitions;
 pub(super) mod plugins;
 pub(super) mod processlist;
+pub(super) mod referential_constraints;
 pub(super) mod schema_privileges;
 pub(super) mod schemata;
 mod sizes;

@@ -4,7 +4,7 @@ use types::{Result, Value};
 
 use crate::keys::each_part;
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, number, signed, text};
+use crate::values::{CATALOG, number, optional, signed, text};
 
 pub(crate) struct Statistics;
 
@@ -55,7 +55,7 @@ EXPRESSION longtext bin NULL
                 text(&table.database),
                 text(&index.name),
                 number(sequence),
-                text(&column.name),
+                optional((!column.hidden).then_some(column.name.as_str())),
                 text(if part.descending { "D" } else { "A" }),
                 cardinality,
                 part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
@@ -64,8 +64,8 @@ EXPRESSION longtext bin NULL
                 text("BTREE"),
                 text(""),
                 text(&index.comment),
-                text("YES"),
-                Value::Null,
+                text(if index.invisible { "NO" } else { "YES" }),
+                optional(crate::columns::index_expression(column)),
             ])
         })
     }

@@ -1,4 +1,5 @@
-//! The unique keys.
+//! The unique keys and CHECK constraints.
+//! The unique keys and foreign keys.
 
 use types::Result;
 
@@ -26,7 +27,7 @@ ENFORCED varchar(3) bin NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-        each_part(ctx, (3, 4), |table, index, _, sequence| {
+        let mut rows = each_part(ctx, (3, 4), |table, index, _, sequence| {
             (index.unique && sequence == 1).then(|| {
                 vec![
                     text(CATALOG),
@@ -38,6 +39,31 @@ ENFORCED varchar(3) bin NOT ""
                     text("YES"),
                 ]
             })
-        })
+        })?;
+        for table in ctx.tables(3, 4)? {
+            rows.extend(table.checks.iter().map(|check| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&check.name),
+                    text(&table.database),
+                    text(&table.name),
+                    text("CHECK"),
+                    text(if check.enforced { "YES" } else { "NO" }),
+                ]
+            }));
+            rows.extend(table.foreign_keys.iter().map(|key| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&key.name),
+                    text(&table.database),
+                    text(&table.name),
+                    text("FOREIGN KEY"),
+                    text("YES"),
+                ]
+            }));
+        }
+        Ok(rows)
     }
 }

@@ -1,0 +1,274 @@
+//! What an ALTER TABLE means for the expressions of the definition: CHECK constraints that come and go, columns
+//! that expressions refer to, and what existing rows have for a new column with an expression.
+
+use functions::{EvalContext, Expr, Strictness, assign, eval_value};
+use schema::bound::add_columns;
+use schema::definition::AlterChange;
+use schema::expression::{Check, generated_check_name, generated_check_number};
+use schema::model::{Column, Table};
+use types::{Error, Result, errno};
+
+use crate::alter_plan::Altered;
+use crate::context::DdlContext;
+use crate::modify::INSTEAD;
+
+/// # Errors
+/// 3108, 3766, 3959 for a column that an expression needs; 3821 and 3822 for names of constraints; those of
+/// [`planner::expressions`].
+pub(crate) fn apply(
+    base: &Table,
+    changes: &[AlterChange],
+    altered: &mut Altered,
+    ctx: &DdlContext,
+) -> Result<()> {
+    if !base.has_expressions() && !altered.table.has_expressions() && !adds_check(changes) {
+        return Ok(());
+    }
+    drop_checks(changes, &mut altered.table)?;
+    check_dependencies(base, &mut altered.table)?;
+    for change in changes {
+        if let AlterChange::AlterCheck { name, enforced } = change {
+            let at = altered.table.check_named(name).ok_or_else(|| no_check(name))?;
+            let check = &mut altered.table.checks[at];
+            if *enforced && !check.enforced {
+                altered.new_checks.push(check.name.clone());
+            }
+            check.enforced = *enforced;
+        }
+    }
+    add_checks(changes, altered)?;
+    planner::expressions(&altered.table)?;
+    check_column_checks(changes, &altered.table)?;
+    altered.table.sort_checks();
+    fill_new_columns(base, altered, ctx)
+}
+
+fn adds_check(changes: &[AlterChange]) -> bool {
+    let of_check = |change: &AlterChange| {
+        matches!(
+            change,
+            AlterChange::AddCheck { .. } | AlterChange::DropCheck { .. } | AlterChange::AlterCheck { .. }
+        )
+    };
+    changes.iter().any(of_check)
+}
+
+fn drop_checks(changes: &[AlterChange], table: &mut Table) -> Result<()> {
+    for change in changes {
+        if let AlterChange::DropCheck { name } = change {
+            let at = table.check_named(name).ok_or_else(|| no_check(name))?;
+            table.checks.remove(at);
+        }
+    }
+    Ok(())
+}
+
+fn add_checks(changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
+    let table = &mut altered.table;
+    for change in changes {
+        let AlterChange::AddCheck {
+            name,
+            expression,
+            enforced,
+            ..
+        } = change
+        else {
+            continue;
+        };
+        let numbers = table.checks.iter();
+        let last = numbers
+            .filter_map(|check| generated_check_number(&table.name, &check.name))
+            .max();
+        let name = match name {
+            Some(name) => name.clone(),
+            None => generated_check_name(&table.name, last.unwrap_or(0) + 1),
+        };
+        if *enforced {
+            altered.new_checks.push(name.clone());
+        }
+        table.checks.push(Check {
+            name,
+            expression: expression.clone(),
+            enforced: *enforced,
+        });
+    }
+    Ok(())
+}
+
+/// A CHECK that stands behind a column refers to that column only.
+fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
+    let added = changes.iter().filter_map(|change| match change {
+        AlterChange::AddCheck { column, .. } => Some(column),
+        _ => None,
+    });
+    let first = table.checks.len() - added.clone().count();
+    for (column, check) in added.zip(&table.checks[first..]) {
+        if let Some(column) = column.as_ref().and_then(|name| table.column_offset(name)) {
+            planner::columns_of_check(table, check, Some(column))?;
+        }
+    }
+    Ok(())
+}
+
+/// Columns that expressions of the table refer to are neither dropped nor renamed. A CHECK that refers to one
+/// dropped column only is dropped with it.
+fn check_dependencies(base: &Table, table: &mut Table) -> Result<()> {
+    let Some(expressions) = planner::expressions(base)? else {
+        return Ok(());
+    };
+    let after = |id: i64| table.columns.iter().find(|column| column.id == id);
+    let reads = |expr: &Expr, offset: usize| columns_of(expr).contains(&offset);
+    let mut dropped_checks = Vec::new();
+    for (offset, column) in base.columns.iter().enumerate() {
+        let is_dropped = match after(column.id) {
+            Some(after) if after.name.eq_ignore_ascii_case(&column.name) => continue,
+            after => after.is_none(),
+        };
+        for generated in &expressions.generated {
+            let owner = &base.columns[generated.column];
+            let stays = after(owner.id).is_some_and(|after| after.generated == owner.generated);
+            if stays && owner.hidden && reads(&generated.value, offset) {
+                return Err(Error::new(
+                    3837,
+                    format!(
+                        "Column '{}' has a functional index dependency and cannot be dropped or renamed.",
+                        column.name
+                    ),
+                ));
+            }
+            if stays && reads(&generated.value, offset) {
+                return Err(Error::new(
+                    3108,
+                    format!("Column '{}' has a generated column dependency.", column.name),
+                ));
+            }
+        }
+        for default in &expressions.defaults {
+            let owner = &base.columns[default.column];
+            let stays = after(owner.id).is_some_and(|after| after.default == owner.default);
+            if stays && reads(&default.value, offset) {
+                return Err(default_needs(column, base));
+            }
+        }
+        for check in &table.checks {
+            let columns = planner::columns_of_check(base, check, None)?;
+            if is_dropped && columns == [offset] {
+                dropped_checks.push(check.name.clone());
+            } else if columns.contains(&offset) {
+                return Err(Error::new(
+                    3959,
+                    format!(
+                        "Check constraint '{}' uses column '{}', hence column cannot be dropped or renamed.",
+                        check.name, column.name
+                    ),
+                ));
+            }
+        }
+    }
+    table.checks.retain(|check| !dropped_checks.contains(&check.name));
+    Ok(())
+}
+
+fn columns_of(expr: &Expr) -> Vec<usize> {
+    let mut columns = Vec::new();
+    add_columns(expr, &mut columns);
+    columns
+}
+
+/// Error 3766.
+fn default_needs(column: &Column, table: &Table) -> Error {
+    Error::new(
+        3766,
+        format!(
+            "Column '{}' of table '{}' has a default value expression dependency and cannot be dropped or renamed.",
+            column.name, table.name
+        ),
+    )
+}
+
+/// Error 3821.
+fn no_check(name: &str) -> Error {
+    Error::new(
+        3821,
+        format!("Check constraint '{name}' is not found in the table."),
+    )
+}
+
+/// What existing rows have for new columns whose values are computed.
+fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Result<()> {
+    let Some(expressions) = planner::expressions(&altered.table)?.cloned() else {
+        return Ok(());
+    };
+    for at in 0..altered.table.columns.len() {
+        let column = &altered.table.columns[at];
+        if column.id <= base.max_column_id {
+            continue;
+        }
+        if column
+            .generated
+            .as_ref()
+            .is_some_and(|generated| generated.stored)
+        {
+            altered.only_if_empty = Some(Error::not_supported(
+                format!("ADD COLUMN `{}` ... STORED to a table that has rows", column.name),
+                "make the column VIRTUAL, or create the table anew and INSERT ... SELECT",
+            ));
+        }
+        let Some(default) = expressions.default_of(at) else {
+            continue;
+        };
+        if !functions::is_deterministic(default) {
+            return Err(Error::new(
+                1674,
+                "Statement is unsafe because it uses a system function that may return a different value on the replica.",
+            ));
+        }
+        if !columns_of(default).is_empty() {
+            altered.only_if_empty = Some(Error::not_supported(
+                format!(
+                    "ADD COLUMN `{}` with a default that depends on the row",
+                    column.name
+                ),
+                INSTEAD,
+            ));
+            continue;
+        }
+        match constant(default, column, ctx) {
+            Ok(text) => altered.table.columns[at].original_default = text,
+            Err(error) => altered.only_if_empty = Some(error),
+        }
+    }
+    Ok(())
+}
+
+/// The value of a default that is the same for all rows, as text; `None` is NULL.
+fn constant(default: &Expr, column: &Column, ctx: &DdlContext) -> Result<Option<String>> {
+    let context = EvalContext {
+        sql_mode: ctx.sql_mode,
+        strictness: match ctx.sql_mode.strict {
+            true => Strictness::Error,
+            false => Strictness::Warn,
+        },
+        time_zone: ctx.time_zone,
+        now_us: ctx.now_us,
+        ..EvalContext::default()
+    };
+    let value = eval_value(default, &context)?;
+    let value = assign::value(value, &default.ty(), &column.ty, &column.name, 1, &context)?;
+    if value.is_null() {
+        return match column.nullable {
+            true => Ok(None),
+            false => Err(Error::new(
+                errno::ER_BAD_NULL_ERROR,
+                format!("Column '{}' cannot be null", column.name),
+            )),
+        };
+    }
+    match planner::default_text(value, column.ty, ctx.time_zone) {
+        Some(text) => Ok(Some(text)),
+        None => Err(Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{}'", column.name),
+        )),
+    }
+}

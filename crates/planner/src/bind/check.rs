@@ -1,0 +1,61 @@
+//! CHECK constraints of a new table: their names, and whether they refer to what they may.
+
+use schema::definition::TableDefinition;
+use schema::expression::{Check, generated_check_name};
+use schema::model::Table;
+use syntax::ast::{CheckDefinition, TableElement};
+use types::Result;
+
+use super::Binder;
+use super::stored::{columns_of_check, expressions};
+
+impl Binder<'_> {
+    /// The constraints of a CREATE TABLE, each with the offset of the column that it stands behind. Those
+    /// without a name are numbered in the order in which they are written.
+    pub fn checks(&self, table: &str, elements: &[TableElement]) -> Vec<(Check, Option<usize>)> {
+        let (mut checks, mut number, mut offset) = (Vec::new(), 0, 0);
+        let mut add = |definition: &CheckDefinition, column: Option<usize>| {
+            let name = definition.name.clone().unwrap_or_else(|| {
+                number += 1;
+                generated_check_name(table, number)
+            });
+            let check = Check {
+                name,
+                expression: self.stored_expression(&definition.condition),
+                enforced: definition.enforced,
+            };
+            checks.push((check, column));
+        };
+        for element in elements {
+            match element {
+                TableElement::Column(column) => {
+                    column.checks.iter().for_each(|check| add(check, Some(offset)));
+                    offset += 1;
+                }
+                TableElement::Check(check) => add(check, None),
+                TableElement::Index(_) | TableElement::ForeignKey(_) => {}
+            }
+        }
+        checks
+    }
+}
+
+/// Checks the expressions of a table that is being created.
+///
+/// # Errors
+/// As [`expressions`]; 3813 for a CHECK behind a column that refers to another one.
+pub fn check_expressions(
+    (database, name): (&str, &str),
+    definition: &TableDefinition,
+    checks: &[(Check, Option<usize>)],
+) -> Result<()> {
+    let table = Table {
+        checks: definition.checks.clone(),
+        indexes: definition.indexes.clone(),
+        ..Table::of_columns(0, database, name, definition.columns.clone())
+    };
+    for (check, column) in checks.iter().filter(|(_, column)| column.is_some()) {
+        columns_of_check(&table, check, *column)?;
+    }
+    expressions(&table).map(drop)
+}

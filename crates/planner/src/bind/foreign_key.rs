@@ -1,0 +1,89 @@
+//! FOREIGN KEY in definitions, and the keys that a write has to obey.
+
+use std::sync::Arc;
+
+use schema::definition::NewForeignKey;
+use schema::model::{ReferenceAction, Table};
+use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
+use types::{Error, Result, errno};
+
+use super::Binder;
+use crate::foreign_key::{ForeignKeyPlan, RowChanges};
+use crate::object_access::LockMode;
+
+impl Binder<'_> {
+    /// The foreign keys that a write has to obey, if there are any. The tables that they lead to are locked.
+    pub fn keys_for(&self, table: &Arc<Table>, changes: &RowChanges) -> Option<Arc<ForeignKeyPlan>> {
+        if !self.env.foreign_key_checks || table.is_virtual() {
+            return None;
+        }
+        let plan = ForeignKeyPlan::of(&self.env.schema, table, changes)?;
+        for (position, keyed) in plan.tables.iter().enumerate() {
+            if position > 0 {
+                self.accesses.add_implied(&keyed.table, LockMode::Write);
+            }
+            for parent in keyed.parents.iter().filter_map(|key| key.parent.as_ref()) {
+                self.accesses.add_implied(&parent.table, LockMode::Read);
+            }
+        }
+        Some(Arc::new(plan))
+    }
+
+    /// `child`: the database of the table that the key belongs to.
+    pub fn foreign_key(&self, definition: &ForeignKeyDefinition, child: &str) -> Result<NewForeignKey> {
+        if definition.columns.len() != definition.parent_columns.len() {
+            let name = definition.name.as_deref().unwrap_or("foreign key without name");
+            return Err(Error::new(
+                errno::ER_WRONG_FK_DEF,
+                format!(
+                    "Incorrect foreign key definition for '{name}': Key reference and table reference don't match"
+                ),
+            ));
+        }
+        let parent = match &definition.parent.database {
+            Some(_) => self.table_name(&definition.parent)?,
+            None => schema::definition::TableName {
+                database: child.to_owned(),
+                name: definition.parent.name.clone(),
+            },
+        };
+        (self.env.check_database)(&parent.database)?;
+        Ok(NewForeignKey {
+            name: definition.name.clone(),
+            columns: definition.columns.clone(),
+            parent,
+            parent_columns: definition.parent_columns.clone(),
+            on_delete: action(definition.on_delete),
+            on_update: action(definition.on_update),
+        })
+    }
+}
+
+/// The index that a key needs: it has the name of the constraint, if that has one.
+pub fn index_of(definition: &ForeignKeyDefinition) -> IndexDefinition {
+    let part = |column: &String| ast::IndexPart {
+        column: column.clone(),
+        expression: None,
+            prefix: None,
+        descending: false,
+        ordered: false,
+    };
+    IndexDefinition {
+        kind: IndexKind::Plain,
+        name: definition.name.clone().or_else(|| definition.index.clone()),
+        parts: definition.columns.iter().map(part).collect(),
+        comment: String::new(),
+        hash: false,
+        invisible: false,
+    }
+}
+
+fn action(action: ast::ReferenceAction) -> ReferenceAction {
+    match action {
+        ast::ReferenceAction::NoAction => ReferenceAction::NoAction,
+        ast::ReferenceAction::Restrict => ReferenceAction::Restrict,
+        ast::ReferenceAction::Cascade => ReferenceAction::Cascade,
+        ast::ReferenceAction::SetNull => ReferenceAction::SetNull,
+        ast::ReferenceAction::SetDefault => ReferenceAction::SetDefault,
+    }
+}

@@ -1,0 +1,512 @@
+//! Expressions of a table's definition: to text where they are defined, and bound where they are used.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use functions::expr::Label;
+use functions::{Expr, TimeZone, Warnings};
+use schema::bound::{BoundCheck, BoundExpressions, ColumnExpression, add_columns};
+use schema::expression::{Check, StoredExpression};
+use schema::model::{Column, Default, Schema, Table};
+use syntax::ast::{self, ColumnName};
+use syntax::print;
+use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::Names;
+use crate::env::BindEnv;
+
+/// Functions that neither a generated column nor a CHECK constraint can call: another call has another result.
+const CHANGING: &[&str] = &[
+    "now",
+    "curdate",
+    "curtime",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+    "unix_timestamp",
+    "rand",
+    "uuid",
+    "uuid_short",
+    "connection_id",
+    "current_role",
+    "database",
+    "roles_graphml",
+];
+/// Functions that no stored expression can call.
+const REFUSED: &[&str] = &[
+    "user",
+    "current_user",
+    "version",
+    "icu_version",
+    "last_insert_id",
+    "row_count",
+    "found_rows",
+    "sleep",
+    "benchmark",
+    "get_lock",
+    "release_lock",
+    "release_all_locks",
+    "is_free_lock",
+    "is_used_lock",
+    "load_file",
+    "updatexml",
+    "values",
+];
+
+/// Functions whose result is true or false, though its type is a wider integer.
+const BOOLEAN: &[&str] = &[
+    "json_valid",
+    "json_contains",
+    "json_contains_path",
+    "json_overlaps",
+    "json_schema_valid",
+    "member of",
+    "regexp_like",
+    "is_uuid",
+    "is_ipv4",
+    "is_ipv6",
+    "is_ipv4_compat",
+    "is_ipv4_mapped",
+];
+
+/// What an expression is for, which decides what it can refer to and how errors name it.
+#[derive(Debug, Clone, Copy)]
+enum Owner<'a> {
+    /// The column at an offset has it as its DEFAULT.
+    Default(usize),
+    /// The column at an offset is generated.
+    Generated(usize),
+    /// An index on the expression.
+    Index(&'a str),
+    /// A CHECK by its name. One that stands behind a column can refer to that column only.
+    Check { name: &'a str, column: Option<usize> },
+}
+
+/// The expressions of a table's definition. The first call for a definition binds them.
+///
+/// # Errors
+/// MySQL's for what an expression of a definition cannot refer to, or cannot call.
+pub fn expressions(table: &Table) -> Result<Option<&Arc<BoundExpressions>>> {
+    table.bind_expressions(bind_all)
+}
+
+fn bind_all(table: &Table) -> Result<BoundExpressions> {
+    let mut bound = BoundExpressions::default();
+    for (at, column) in table.columns.iter().enumerate() {
+        if let Some(generated) = &column.generated {
+            bound.generated.push(ColumnExpression {
+                column: at,
+                value: bind_one(table, &generated.expression, Owner::Generated(at))?,
+            });
+        }
+        if let Default::Expression(default) = &column.default {
+            bound.defaults.push(ColumnExpression {
+                column: at,
+                value: bind_one(table, default, Owner::Default(at))?,
+            });
+        }
+    }
+    for check in &table.checks {
+        let condition = bind_check(table, check)?;
+        if check.enforced {
+            bound.checks.push(BoundCheck {
+                name: check.name.clone(),
+                condition,
+            });
+        }
+    }
+    refuse_zoned_indexes(table, &bound)?;
+    Ok(bound)
+}
+
+/// A virtual column is computed anew at each read, so the entries of an index of it must not depend on the
+/// time zone of the session that reads or writes the row.
+fn refuse_zoned_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
+    let mut zoned: Vec<usize> = Vec::new();
+    for generated in &bound.generated {
+        let mut columns = Vec::new();
+        add_columns(&generated.value, &mut columns);
+        let reads_timestamp = columns.iter().any(|&column| {
+            zoned.contains(&column)
+                || table
+                    .columns
+                    .get(column)
+                    .is_some_and(|c| c.ty.kind == TypeKind::Timestamp)
+        });
+        let is_virtual = table
+            .columns
+            .get(generated.column)
+            .is_some_and(Column::is_virtual);
+        if is_virtual && (reads_timestamp || calls_any(&generated.value, &["from_unixtime"])) {
+            zoned.push(generated.column);
+        }
+    }
+    let indexed = table.indexes.iter().flat_map(|index| &index.parts);
+    match indexed
+        .map(|part| part.column)
+        .find(|column| zoned.contains(column))
+    {
+        None => Ok(()),
+        Some(column) => Err(Error::not_supported(
+            format!(
+                "an index of the VIRTUAL column `{}`, which depends on the session's time zone",
+                table.columns[column].name
+            ),
+            "make the column STORED",
+        )),
+    }
+}
+
+fn calls_any(expr: &Expr, names: &[&str]) -> bool {
+    let mut calls = false;
+    expr.walk(&mut |expr| {
+        if let Expr::Call { function, .. } = expr {
+            calls |= names.contains(&function.name());
+        }
+    });
+    calls
+}
+
+fn bind_check(table: &Table, check: &Check) -> Result<Expr> {
+    let name = &check.name;
+    let condition = bind_one(table, &check.expression, Owner::Check { name, column: None })?;
+    if !is_boolean(&condition) {
+        return Err(not_boolean(name));
+    }
+    Ok(condition)
+}
+
+/// Whether MySQL counts an expression among those that are true or false.
+fn is_boolean(expr: &Expr) -> bool {
+    expr.ty() == SqlType::BOOL || calls_any_at_top(expr, BOOLEAN)
+}
+
+fn calls_any_at_top(expr: &Expr, names: &[&str]) -> bool {
+    matches!(expr, Expr::Call { function, .. } if names.contains(&function.name()))
+}
+
+/// The columns that a CHECK constraint refers to. `column`: the one that it stands behind, if it does.
+///
+/// # Errors
+/// As [`expressions`]; 3813 if it refers to another column than `column`.
+pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Vec<usize>> {
+    let name = &check.name;
+    let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;
+    let mut columns = Vec::new();
+    add_columns(&condition, &mut columns);
+    match column.is_some() && columns.is_empty() {
+        true => Err(refers_to_other(name)),
+        false => Ok(columns),
+    }
+}
+
+fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
+    let parsed = syntax::parse_expression(&stored.text, SqlMode::default())?;
+    let names = TableNames { table, owner };
+    if matches!(parsed, ast::Expr::Row(_)) {
+        return Err(names.refers_to_row());
+    }
+    let (user_variables, warnings) = (HashMap::new(), Warnings::default());
+    let env = BindEnv {
+        schema: Arc::new(Schema::default()),
+        database: Some(&table.database),
+        params: &[],
+        params_known: true,
+        places: None,
+        literal_params: false,
+        sql_mode: stored.sql_mode,
+        charset_client: Charset::Utf8mb4,
+        collation_connection: stored.collation,
+        collation_server: stored.collation,
+        div_precision_increment: 4,
+        time_zone: TimeZone::UTC,
+        foreign_key_checks: true,
+        system_variable: &|_, _| Err(names.refers_to_variable()),
+        user_variables: &user_variables,
+        check_database: &|_| Ok(()),
+        denied: &|_| names.calls_refused(None),
+        warnings: &warnings,
+    };
+    let mut binder = Binder::new(&env);
+    binder.in_definition = true;
+    let bound = binder.scalar(&parsed, &Context::of(&names));
+    let bound = bound.map_err(|error| names.explained(error))?;
+    names.check_calls(&bound)?;
+    Ok(bound)
+}
+
+/// The expression of a new index, by the index's name.
+///
+/// # Errors
+/// As [`expressions`].
+pub fn bind_index_expression(table: &Table, stored: &StoredExpression, index: &str) -> Result<Expr> {
+    bind_one(table, stored, Owner::Index(index))
+}
+
+impl Binder<'_> {
+    /// An expression as a definition stores it.
+    pub fn stored_expression(&self, expr: &ast::Expr) -> StoredExpression {
+        let style = print::Style {
+            names: &Unqualified,
+            charset: self.env.charset_client.name(),
+            introducers: true,
+        };
+        StoredExpression {
+            text: style.expression(expr),
+            sql_mode: self.env.sql_mode,
+            collation: self.env.collation_connection,
+        }
+    }
+}
+
+/// Columns are stored without the table's name, which can change.
+struct Unqualified;
+
+impl print::Names for Unqualified {
+    fn column<'a>(&'a self, name: &'a ColumnName) -> Cow<'a, ColumnName> {
+        Cow::Owned(ColumnName {
+            database: None,
+            table: None,
+            column: name.column.clone(),
+        })
+    }
+}
+
+/// The columns of the table, by their offsets.
+struct TableNames<'a> {
+    table: &'a Table,
+    owner: Owner<'a>,
+}
+
+impl Names for TableNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        let Some(offset) = self.table.column_offset(&name.column) else {
+            return Err(self.unknown(&name.column));
+        };
+        let column = &self.table.columns[offset];
+        self.check_reference(offset, column)?;
+        Ok(Expr::Column {
+            index: offset,
+            ty: column.ty,
+            nullable: column.nullable,
+            label: Label::name_only(&column.name),
+        })
+    }
+
+    fn values(&self, _: &ColumnName) -> Result<Expr> {
+        Err(self.calls_refused(Some("values")))
+    }
+}
+
+impl TableNames<'_> {
+    fn column_name(&self, offset: usize) -> &str {
+        &self.table.columns[offset].name
+    }
+
+    fn check_reference(&self, offset: usize, column: &Column) -> Result<()> {
+        let generated = column.generated.is_some();
+        match self.owner {
+            Owner::Index(index) if column.auto_increment => Err(Error::new(
+                3754,
+                format!("Functional index '{index}' cannot refer to an auto-increment column."),
+            )),
+            Owner::Generated(_) if column.auto_increment => Err(Error::new(
+                3109,
+                format!(
+                    "Generated column '{}' cannot refer to auto-increment column.",
+                    self.owner_name()
+                ),
+            )),
+            Owner::Generated(at) if generated && offset >= at => Err(Error::new(
+                3107,
+                "Generated column can refer only to generated columns defined prior to it.",
+            )),
+            Owner::Default(_) if column.auto_increment => Err(Error::new(
+                3768,
+                format!(
+                    "Default value expression of column '{}' cannot refer to an auto-increment column.",
+                    self.owner_name()
+                ),
+            )),
+            Owner::Default(at)
+                if offset >= at && (generated || matches!(column.default, Default::Expression(_))) =>
+            {
+                Err(Error::new(
+                    3767,
+                    format!(
+                        "Default value expression of column '{}' cannot refer to a column defined after it if that column \
+                         is a generated column or has an expression as default value.",
+                        self.owner_name()
+                    ),
+                ))
+            }
+            Owner::Check {
+                column: Some(only),
+                name,
+            } if offset != only => Err(refers_to_other(name)),
+            Owner::Check { name, .. } if column.auto_increment => Err(Error::new(
+                3818,
+                format!("Check constraint '{name}' cannot refer to an auto-increment column."),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn owner_name(&self) -> &str {
+        match self.owner {
+            Owner::Default(at) | Owner::Generated(at) => self.column_name(at),
+            Owner::Index(name) | Owner::Check { name, .. } => name,
+        }
+    }
+
+    fn unknown(&self, column: &str) -> Error {
+        let clause = match self.owner {
+            Owner::Check {
+                column: Some(_),
+                name,
+            } => return refers_to_other(name),
+            // A table that is being created.
+            Owner::Check { name, .. } if self.table.id == 0 => {
+                return Error::new(
+                    3820,
+                    format!("Check constraint '{name}' refers to non-existing column '{column}'."),
+                );
+            }
+            Owner::Default(_) => "default value expression".to_owned(),
+            Owner::Generated(_) => "generated column function".to_owned(),
+            Owner::Index(_) => "functional index".to_owned(),
+            Owner::Check { name, .. } => format!("check constraint {name} expression"),
+        };
+        Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{column}' in '{clause}'"),
+        )
+    }
+
+    fn refers_to_row(&self) -> Error {
+        let name = self.owner_name();
+        match self.owner {
+            Owner::Default(_) => Error::new(
+                3771,
+                format!("Default value expression of column '{name}' cannot refer to a row value."),
+            ),
+            Owner::Index(_) => Error::new(
+                3800,
+                format!("Expression of functional index '{name}' cannot refer to a row value."),
+            ),
+            Owner::Generated(_) => Error::new(
+                3764,
+                format!("Expression of generated column '{name}' cannot refer to a row value."),
+            ),
+            Owner::Check { .. } => Error::new(
+                3817,
+                format!("Check constraint '{name}' cannot refer to a row value."),
+            ),
+        }
+    }
+
+    /// MySQL has one text for defaults and generated columns.
+    fn refers_to_variable(&self) -> Error {
+        let name = self.owner_name();
+        match self.owner {
+            Owner::Default(_) | Owner::Generated(_) | Owner::Index(_) => Error::new(
+                3772,
+                format!("Default value expression of column '{name}' cannot refer user or system variables."),
+            ),
+            Owner::Check { .. } => Error::new(
+                3816,
+                format!(
+                    "An expression of a check constraint '{name}' cannot refer to a user or system variable."
+                ),
+            ),
+        }
+    }
+
+    /// `function`: its name, if it has one.
+    fn calls_refused(&self, function: Option<&str>) -> Error {
+        let owner = self.owner_name();
+        let (named, unnamed, text) = match self.owner {
+            Owner::Default(_) => (
+                3770,
+                3769,
+                format!("Default value expression of column '{owner}' contains a disallowed function"),
+            ),
+            Owner::Index(_) => {
+                return Error::new(
+                    3758,
+                    format!("Expression of functional index '{owner}' contains a disallowed function."),
+                );
+            }
+            Owner::Generated(_) => (
+                3763,
+                3102,
+                format!("Expression of generated column '{owner}' contains a disallowed function"),
+            ),
+            Owner::Check { .. } => (
+                3814,
+                3815,
+                format!("An expression of a check constraint '{owner}' contains disallowed function"),
+            ),
+        };
+        match function {
+            Some(function) => Error::new(named, format!("{text}: {function}.")),
+            None => Error::new(unnamed, format!("{text}.")),
+        }
+    }
+
+    /// An error of binding, as MySQL reports it for a stored expression.
+    fn explained(&self, error: Error) -> Error {
+        match error.code {
+            errno::ER_SP_DOES_NOT_EXIST => {
+                let name = error.message.rsplit_once('.').map_or("", |(_, rest)| rest);
+                let name = name.split(' ').next().unwrap_or_default();
+                self.calls_refused(Some(&format!("`{name}`")))
+            }
+            _ => error,
+        }
+    }
+
+    fn check_calls(&self, bound: &Expr) -> Result<()> {
+        let mut refused = None;
+        bound.walk(&mut |expr| {
+            let Expr::Call { function, .. } = expr else {
+                return;
+            };
+            let name = function.name();
+            let changes = CHANGING.contains(&name)
+                || (name == "sysdate" && matches!(self.owner, Owner::Generated(_) | Owner::Index(_)));
+            let error = if name.starts_with('@') {
+                self.refers_to_variable()
+            } else if REFUSED.contains(&name) || (changes && !matches!(self.owner, Owner::Default(_))) {
+                let shown = match name {
+                    "version" | "icu_version" => format!("{name}()"),
+                    name => name.to_owned(),
+                };
+                self.calls_refused(Some(&shown))
+            } else {
+                return;
+            };
+            refused.get_or_insert(error);
+        });
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+/// Error 3813.
+fn refers_to_other(check: &str) -> Error {
+    Error::new(
+        3813,
+        format!("Column check constraint '{check}' references other column."),
+    )
+}
+
+/// Error 3812.
+fn not_boolean(check: &str) -> Error {
+    Error::new(
+        3812,
+        format!("An expression of non-boolean type specified to a check constraint '{check}'."),
+    )
+}

@@ -1,0 +1,154 @@
+//! The expressions of a table's definition, bound: defaults, generated columns, CHECK constraints.
+//!
+//! `planner` binds them when a statement first names the table, and leaves them with the definition. In all of
+//! them a column is its offset in [`crate::model::Table::columns`].
+
+use std::sync::{Arc, OnceLock};
+
+use functions::{EvalContext, Expr, Row};
+use types::{Error, Result, Value, errno};
+
+use crate::model::Table;
+
+#[derive(Debug, Default)]
+pub struct BoundExpressions {
+    /// Expressions of DEFAULT, in the order of the columns.
+    pub defaults: Vec<ColumnExpression>,
+    /// Those of generated columns, in the order of the columns: each needs only those before it.
+    pub generated: Vec<ColumnExpression>,
+    /// The conditions that are enforced.
+    pub checks: Vec<BoundCheck>,
+}
+
+/// An expression that gives a column its value.
+#[derive(Debug, Clone)]
+pub struct ColumnExpression {
+    pub column: usize,
+    pub value: Expr,
+}
+
+#[derive(Debug, Clone)]
+pub struct BoundCheck {
+    pub name: String,
+    pub condition: Expr,
+}
+
+impl BoundCheck {
+    /// Whether a row, one value for each column of the table, satisfies the constraint. A condition that is
+    /// NULL is satisfied.
+    ///
+    /// # Errors
+    /// 3819; those of the condition.
+    pub fn test(&self, row: &[Value], eval: &EvalContext) -> Result<()> {
+        let (value, _) = functions::eval_assigned(&self.condition, Row::Values(row), eval)?;
+        if !matches!(value, Value::Int(0) | Value::UInt(0)) {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_CHECK_CONSTRAINT_VIOLATED,
+            format!("Check constraint '{}' is violated.", self.name),
+        ))
+    }
+}
+
+/// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition: the copy of a definition,
+/// which may be changed, starts without them.
+#[derive(Debug, Default)]
+pub struct BoundCell(OnceLock<Option<Arc<BoundExpressions>>>);
+
+impl Clone for BoundCell {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for BoundCell {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Table {
+    /// Whether the definition has an expression of any kind.
+    pub fn has_expressions(&self) -> bool {
+        use crate::model::Default;
+        !self.checks.is_empty()
+            || self
+                .columns
+                .iter()
+                .any(|c| c.generated.is_some() || matches!(c.default, Default::Expression(_)))
+    }
+
+    /// The bound expressions; `None` if the definition has none.
+    ///
+    /// # Errors
+    /// 1105 if they have not been bound yet.
+    pub fn expressions(&self) -> Result<Option<&Arc<BoundExpressions>>> {
+        match self.bound.0.get() {
+            Some(bound) => Ok(bound.as_ref()),
+            None if !self.has_expressions() => Ok(None),
+            None => Err(Error::internal(format!(
+                "the expressions of table {}.{} are not bound",
+                self.database, self.name
+            ))),
+        }
+    }
+
+    /// The bound expressions; `bind` binds them at the first call.
+    ///
+    /// # Errors
+    /// Those of `bind`.
+    pub fn bind_expressions(
+        &self,
+        bind: impl FnOnce(&Self) -> Result<BoundExpressions>,
+    ) -> Result<Option<&Arc<BoundExpressions>>> {
+        if let Some(bound) = self.bound.0.get() {
+            return Ok(bound.as_ref());
+        }
+        let bound = match self.has_expressions() {
+            true => Some(Arc::new(bind(self)?)),
+            false => None,
+        };
+        Ok(self.bound.0.get_or_init(|| bound).as_ref())
+    }
+}
+
+impl BoundExpressions {
+    /// The expression of a column's DEFAULT.
+    pub fn default_of(&self, column: usize) -> Option<&Expr> {
+        let found = self.defaults.iter().find(|default| default.column == column);
+        found.map(|default| &default.value)
+    }
+
+    /// The generated columns that change when one of `changed` does, in the order of evaluation.
+    pub fn generated_from(&self, changed: &[usize]) -> Vec<usize> {
+        let mut affected = changed.to_vec();
+        for generated in &self.generated {
+            if !affected.contains(&generated.column) && reads_any(&generated.value, &affected) {
+                affected.push(generated.column);
+            }
+        }
+        affected.split_off(changed.len())
+    }
+}
+
+/// Adds the columns that an expression reads.
+pub fn add_columns(expr: &Expr, columns: &mut Vec<usize>) {
+    expr.walk(&mut |expr| {
+        if let Expr::Column { index, .. } = expr
+            && !columns.contains(index)
+        {
+            columns.push(*index);
+        }
+    });
+}
+
+fn reads_any(expr: &Expr, columns: &[usize]) -> bool {
+    let mut reads = false;
+    expr.walk(&mut |expr| {
+        if let Expr::Column { index, .. } = expr {
+            reads |= columns.contains(index);
+        }
+    });
+    reads
+}

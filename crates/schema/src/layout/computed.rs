@@ -1,0 +1,137 @@
+//! Rows with virtual generated columns: their values are computed when a row is read.
+
+use std::sync::{Arc, OnceLock};
+
+use functions::{EvalContext, Expr, Row, Strictness, TimeZone};
+use types::{Error, Result, SqlMode, SqlType, Value};
+
+use super::defaults::stored_default;
+use super::row::TableLayout;
+use super::stored::column;
+use crate::bound::add_columns;
+use crate::default_value::implicit;
+use crate::model::Table;
+
+/// Makes selected columns of rows, some of which are virtual.
+#[derive(Debug, Clone)]
+pub(super) struct Computed {
+    /// What is read of a row, each column at its own offset.
+    read: TableLayout,
+    /// In the order of evaluation.
+    columns: Vec<ComputedColumn>,
+    /// Where the selected columns go: position and offset.
+    selected: Vec<(usize, usize)>,
+    context: CachedContext,
+}
+
+#[derive(Debug, Clone)]
+struct ComputedColumn {
+    offset: usize,
+    name: String,
+    ty: SqlType,
+    value: Expr,
+    /// What a NOT NULL column has in place of NULL.
+    implicit: Option<Value>,
+}
+
+impl Computed {
+    /// `computed`: the virtual columns among the selected ones, `stored`: the others; each with its position.
+    ///
+    /// # Errors
+    /// 1105 if the table's expressions are not bound.
+    pub(super) fn new(table: &Table, computed: &[(usize, usize)], stored: &[(usize, usize)]) -> Result<Self> {
+        let Some(expressions) = table.expressions()? else {
+            return Err(Error::internal("a generated column without an expression"));
+        };
+        let selected = [stored, computed].concat();
+        let mut needed: Vec<usize> = selected.iter().map(|(_, offset)| *offset).collect();
+        let mut columns = Vec::new();
+        // A generated column needs only those before it.
+        for generated in expressions.generated.iter().rev() {
+            let column = column(table, generated.column)?;
+            if !column.is_virtual() || !needed.contains(&generated.column) {
+                continue;
+            }
+            add_columns(&generated.value, &mut needed);
+            columns.push(ComputedColumn {
+                offset: generated.column,
+                name: column.name.clone(),
+                ty: column.ty,
+                value: generated.value.clone(),
+                implicit: match column.nullable {
+                    true => None,
+                    false => Some(stored_default(column, &implicit(&column.ty))?),
+                },
+            });
+        }
+        columns.reverse();
+        needed.retain(|&offset| table.columns.get(offset).is_some_and(|c| !c.is_virtual()));
+        Ok(Self {
+            read: TableLayout::in_place(table, &needed)?,
+            columns,
+            selected,
+            context: CachedContext::default(),
+        })
+    }
+
+    /// Puts the selected columns of a row at their positions.
+    pub(super) fn fill(&self, key: &[u8], value: &[u8], zone: TimeZone, values: &mut [Value]) -> Result<()> {
+        let mut row = self.read.decode_row_values(key, value, zone)?;
+        let context = self.context.in_zone(zone);
+        for column in &self.columns {
+            let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), &context)?;
+            let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, &context)?;
+            if let Some(cell) = row.get_mut(column.offset) {
+                *cell = match &column.implicit {
+                    Some(implicit) if made.is_null() => implicit.clone(),
+                    _ => made,
+                };
+            }
+        }
+        for &(position, offset) in &self.selected {
+            if let (Some(to), Some(from)) = (values.get_mut(position), row.get(offset)) {
+                to.clone_from(from);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The context of the first session's time zone, which most sessions have. A context is expensive to make.
+#[derive(Clone, Default)]
+struct CachedContext(OnceLock<Arc<EvalContext>>);
+
+impl std::fmt::Debug for CachedContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CachedContext")
+    }
+}
+
+impl CachedContext {
+    fn in_zone(&self, zone: TimeZone) -> Arc<EvalContext> {
+        let cached = self.0.get_or_init(|| Arc::new(reading_context(zone)));
+        match cached.time_zone == zone {
+            true => {
+                if cached.warnings.count() > 0 {
+                    cached.warnings.take();
+                }
+                Arc::clone(cached)
+            }
+            false => Arc::new(reading_context(zone)),
+        }
+    }
+}
+
+/// A value that does not fit its column was reported when the row was written. Reading it takes the nearest
+/// value.
+pub fn reading_context(time_zone: TimeZone) -> EvalContext {
+    EvalContext {
+        strictness: Strictness::Warn,
+        sql_mode: SqlMode {
+            strict: false,
+            ..SqlMode::default()
+        },
+        time_zone,
+        ..EvalContext::default()
+    }
+}
