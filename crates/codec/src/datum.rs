@@ -171,7 +171,7 @@ pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use types::{Collation, Decimal};
+    use types::{Collation, Decimal, Members};
 
     use super::*;
 
@@ -191,6 +191,8 @@ mod tests {
             (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED, 4),
             (Value::UInt(2024), SqlType::YEAR, 3),
             (Value::UInt(1 << 50), SqlType::datetime(6), 4),
+            (Value::UInt(3), SqlType::bit(2), 4),
+            (Value::UInt(1), SqlType::of_enum(Members::new(vec!["a".to_owned()]), Collation::DEFAULT), 4),
             (Value::Double(-1.5), SqlType::DOUBLE, 5),
             (
                 Value::Decimal(Decimal::from_i128(-150, 2)),

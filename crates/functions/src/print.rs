@@ -125,6 +125,8 @@ fn literal(value: &Value, ty: &SqlType) -> String {
             };
             format!("{name}'{}'", value.display_text(ty))
         }
+        value if ty.has_members() => literal(&Value::String(value.display_text(ty)), ty),
+        value if ty.kind == TypeKind::Bit => value.display_text(&SqlType::BIGINT_UNSIGNED),
         value => {
             let text = value.display_text(ty);
             // MySQL's parser knows no negative numbers, only negations.

@@ -73,11 +73,10 @@ impl<'a> TableEstimate<'a> {
     /// The share of rows that satisfies a condition on one column, over the table's columns by offset.
     pub fn share_of(&self, condition: &Expr) -> Option<f64> {
         if let Expr::Call { function, args, .. } = condition
+            && self.is_analyzed()
             && matches!(function.0.name, "or" | "and")
         {
-            let shares = args
-                .iter()
-                .map(|arg| self.share_of(arg).unwrap_or(UNKNOWN_CONDITION));
+            let shares = args.iter().map(|arg| self.share_of(arg).unwrap_or(UNKNOWN_CONDITION));
             return Some(match function.0.name {
                 "or" => shares.sum::<f64>().min(1.0),
                 _ => shares.product(),
@@ -195,22 +194,24 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
     of_taken * intervals.len() as f64 / taken.max(1) as f64
 }
 
-/// The value of a constant, computed where need be: for an estimate the session's settings hardly matter.
-fn literal(expr: &Expr) -> Option<Value> {
+/// The value of an expression that has the same in every execution. A date that is written as text may depend on
+/// the session's modes: for an estimate it does not matter.
+fn known_value(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr {
         return Some(value.clone());
     }
-    let mut known = functions::is_deterministic(expr);
-    expr.walk(&mut |e| {
-        known &= !matches!(e, Expr::Column { .. } | Expr::Param { .. } | Expr::Outer { .. });
-    });
-    known.then(|| functions::eval_value(expr, &EvalContext::default()).ok())?
+    let mut is_known = functions::is_deterministic(expr);
+    expr.walk(&mut |e| is_known &= !matches!(e, Expr::Column { .. } | Expr::Outer { .. } | Expr::Param { .. }));
+    if !is_known {
+        return None;
+    }
+    functions::eval_value(expr, &EvalContext::default()).ok()
 }
 
 fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
     let known = match value {
         RangeValue::IsNull => return column.nulls,
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
     };
     match known.and_then(|value| sort_key(&value, &column.ty)) {
         Some(key) => column.share_equal(&key),
@@ -222,7 +223,7 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
     let mut unknown = 1.0;
     let mut known = |bound: Option<&RangeBound>| match &bound?.value {
         RangeBoundValue::Null => None,
-        RangeBoundValue::Value(expr) => match literal(expr).and_then(|value| sort_key(&value, &column.ty)) {
+        RangeBoundValue::Value(expr) => match known_value(expr).and_then(|value| sort_key(&value, &column.ty)) {
             Some(key) => Some(Bound {
                 key,
                 inclusive: bound?.inclusive,
@@ -241,14 +242,14 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
 fn known_range(range: &Range) -> Option<ValueRange> {
     let value = |value: &RangeValue| match value {
         RangeValue::IsNull => Some(Value::Null),
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
     };
     let bound = |bound: &Option<RangeBound>| match bound {
         None => Some(None),
         Some(bound) => {
             let value = match &bound.value {
                 RangeBoundValue::Null => Value::Null,
-                RangeBoundValue::Value(expr) => literal(expr)?,
+                RangeBoundValue::Value(expr) => known_value(expr)?,
             };
             Some(Some(ValueBound {
                 value,

@@ -81,7 +81,8 @@ pub fn literal(value: &Value, ty: &SqlType) -> String {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("0x{digits}")
         }
-        other if ty.is_temporal() => format!("'{}'", other.display_text(ty)),
+        other if ty.is_temporal() || ty.has_members() => format!("'{}'", other.display_text(ty)),
+        other if ty.kind == TypeKind::Bit => other.display_text(&SqlType::BIGINT_UNSIGNED),
         other => other.display_text(ty),
     }
 }

@@ -1,7 +1,7 @@
 //! Statements and what the planner and the optimizer make of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
 //!
 //! A line that begins with `>` is a statement, what follows it up to the next one is the answer. Lines that
-//! begin with `@` set what the next statements are planned with: `@ tables FILE`, `@ rows TABLE N`, `@ params TYPE ...`, `@
+//! begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@
 //! guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`.
 //! `UPDATE_GOLDEN=1` writes the answers anew.
 
@@ -80,22 +80,14 @@ impl Runner {
             mode: SqlMode::default(),
             database: Some("shop".into()),
         };
-        runner.create("schema");
-        runner
-    }
-
-    /// The tables of `golden/FILE.sql` and no others.
-    fn create(&mut self, file: &str) {
-        let path = format!("{}/tests/golden/{file}.sql", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).unwrap();
-        self.schema = Arc::new(empty_schema());
-        for parsed in syntax::parse(&text, &self.mode).unwrap() {
-            let Planned::Ddl(Ddl::CreateTable { name, definition, .. }) = self.plan(&parsed).unwrap().0
+        for parsed in syntax::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
+            let Planned::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.plan(&parsed).unwrap().0
             else {
                 panic!("{parsed:?}")
             };
-            self.add(&name.database, &name.name, definition);
+            runner.add(&name.database, &name.name, definition);
         }
+        runner
     }
 
     fn add(&mut self, database: &str, name: &str, definition: TableDefinition) {
@@ -140,7 +132,6 @@ impl Runner {
                 let id = self.schema.table("shop", name).unwrap().id;
                 self.rows.insert(id, rows.parse().unwrap());
             }
-            ["tables", file] => self.create(file),
             ["params", types @ ..] => {
                 self.guess = false;
                 self.params = types.iter().map(|ty| param_type(ty)).collect();
@@ -217,12 +208,7 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let (columns, rows) = optimizer::explain::explain(
-            &planned,
-            explained
-                .format
-                .unwrap_or(syntax::ast::ExplainFormat::Traditional),
-        );
+        let (columns, rows) = optimizer::explain::explain(&planned, explained.format.unwrap_or(syntax::ast::ExplainFormat::Traditional));
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {

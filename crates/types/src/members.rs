@@ -99,9 +99,7 @@ impl Members {
 
     /// The text of a number of an ENUM: empty for 0, and for a number beyond the last member.
     pub fn enum_text(&self, number: u64) -> &'static str {
-        let position = usize::try_from(number)
-            .ok()
-            .and_then(|number| number.checked_sub(1));
+        let position = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         position
             .and_then(|position| self.texts().get(position))
             .map_or("", String::as_str)
@@ -194,18 +192,12 @@ mod tests {
     #[test]
     fn numbers_and_texts() {
         let members = of(&["z", "a", "m"]);
-        assert_eq!(
-            (members.enum_text(0), members.enum_text(2), members.enum_text(9)),
-            ("", "a", "")
-        );
+        assert_eq!((members.enum_text(0), members.enum_text(2), members.enum_text(9)), ("", "a", ""));
         assert_eq!(members.set_texts(5).collect::<Vec<_>>(), ["z", "m"]);
         assert_eq!(members.find("A", Collation::Utf8mb40900AiCi), Some(1));
         assert_eq!(members.find("A", Collation::Utf8mb4Bin), None);
         assert_eq!(members.find_set("m,q,Z", Collation::Utf8mb40900AiCi), (5, false));
-        assert_eq!(
-            (members.enum_chars(), members.set_chars(), members.set_max()),
-            (1, 5, 7)
-        );
+        assert_eq!((members.enum_chars(), members.set_chars(), members.set_max()), (1, 5, 7));
         assert!(members.texts_differ(Collation::DEFAULT));
         assert!(!of(&["a", ""]).texts_differ(Collation::DEFAULT));
     }

@@ -48,6 +48,9 @@ TYPES = [
     # mysqlclient cuts the microseconds of the timedeltas it writes.
     ("TIME(6)", "12:34:56.789012", datetime.timedelta(hours=12, minutes=34, seconds=56, microseconds=789012)),
     ("YEAR", 2155),
+    ("ENUM('small', 'large')", "large"),
+    ("BIT(10)", 5, b"\x00\x05"),
+    ("INT(5) ZEROFILL", 42),
     ("JSON", '{"a": [1, null]}'),
     ("INT", None),
     ("VARCHAR(10)", None),

@@ -306,8 +306,8 @@ impl<'a> From<&'a Value> for CellValue<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use types::Collation;
     use types::temporal::DateTime;
+    use types::{Collation, Members};
 
     use super::*;
 
@@ -334,6 +334,10 @@ mod tests {
         assert!(decode_unsigned(&[]).is_err());
     }
 
+    fn ab() -> Members {
+        Members::new(vec!["a".to_owned(), "b".to_owned()])
+    }
+
     #[test]
     fn values_come_back() {
         let text = SqlType::varchar(9, Collation::DEFAULT);
@@ -349,6 +353,9 @@ mod tests {
             (Value::Decimal(Decimal::from_i128(-15, 1)), SqlType::decimal(5, 1)),
             (Value::from("é"), text),
             (Value::from("{\"a\": 1}"), SqlType::JSON),
+            (Value::UInt(2), SqlType::of_enum(ab(), Collation::DEFAULT)),
+            (Value::UInt(3), SqlType::of_set(ab(), Collation::DEFAULT)),
+            (Value::UInt(u64::MAX), SqlType::bit(64)),
             (
                 Value::Bytes(vec![0, 0xff]),
                 SqlType::varchar(9, Collation::Binary),

@@ -18,7 +18,6 @@ pub(super) struct Measured<'p> {
 
 impl<'p> Measured<'p> {
     pub fn new(input: BoxOperator<'p>, measure: &'p Measure) -> Self {
-        measure.begin_loop();
         Self {
             input,
             measure,
@@ -30,9 +29,12 @@ impl<'p> Measured<'p> {
 impl Operator for Measured<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         let start = Instant::now();
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if is_first {
+            self.measure.begin_loop();
+        }
         let batch = self.input.next(env, wanted)?;
         let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
-        let is_first = std::mem::replace(&mut self.is_first, false);
         self.measure.called(start.elapsed(), rows, is_first);
         Ok(batch)
     }

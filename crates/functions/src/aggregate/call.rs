@@ -5,7 +5,9 @@ use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
 use super::binary_bits::LONGEST;
 use super::collect::Concat;
 use crate::Expr;
-use crate::bind::arguments::{digits, implicit_cast, numeric_type, read_members, reads_branches, text_type};
+use crate::bind::arguments::{
+    digits, implicit_cast, numeric_type, read_members, reads_branches, text_type,
+};
 use crate::bind::env::TypeEnv;
 use crate::ops::bits::{as_unsigned, is_binary};
 use crate::quotient::{computed_type, quotient_scale};

@@ -12,9 +12,7 @@ use crate::datum::Datum;
 /// values of other types.
 pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Result<Value>> {
     let (from, to) = (target.from, target.to);
-    if !(from.has_members() || from.kind == TypeKind::Bit)
-        || matches!(value, Datum::String(_) | Datum::Bytes(_))
-    {
+    if !(from.has_members() || from.kind == TypeKind::Bit) || matches!(value, Datum::String(_) | Datum::Bytes(_)) {
         return None;
     }
     // The empty text of a value that was no member stays what it is.
@@ -133,10 +131,7 @@ fn text_of(target: &Target<'_>, value: Datum<'_>) -> Option<String> {
         Datum::String(text) => Some(text.to_owned()),
         Datum::Bytes(bytes) => {
             let charset = target.to.collation.charset();
-            Some(
-                charset::decode(bytes, charset)
-                    .unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()),
-            )
+            Some(charset::decode(bytes, charset).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
         }
         other if target.from.is_temporal() => Some(target.shown(&other)),
         _ => None,

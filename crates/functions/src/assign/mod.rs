@@ -120,7 +120,11 @@ impl Target<'_> {
         if self.from.zerofill {
             // The zeros in front are how the column is shown.
             let from = self.from.computed();
-            return Target { from: &from, ..*self }.convert(value);
+            return Target {
+                from: &from,
+                ..*self
+            }
+            .convert(value);
         }
         match self.to.kind {
             Null => Ok(value.to_value()),

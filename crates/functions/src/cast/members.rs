@@ -28,10 +28,7 @@ pub(super) fn from_stored(value: Datum<'_>, conversion: &Conversion<'_>) -> Opti
         false if from.kind == TypeKind::Bit => return None,
         false => (value.to_value(), SqlType::BIGINT_UNSIGNED),
     };
-    Some(super::datum(
-        Datum::of(&value),
-        &Conversion { from, ..*conversion },
-    ))
+    Some(super::datum(Datum::of(&value), &Conversion { from, ..*conversion }))
 }
 
 /// The text of a value: bytes where that is no text in a character set.

@@ -16,11 +16,7 @@ pub struct Scope<'a> {
 impl Scope<'_> {
     pub fn expr(&self, expr: &Expr) -> String {
         match expr {
-            Expr::Column { index, .. } => self
-                .columns
-                .get(*index)
-                .cloned()
-                .unwrap_or_else(|| "?".to_owned()),
+            Expr::Column { index, .. } => self.columns.get(*index).cloned().unwrap_or_else(|| "?".to_owned()),
             Expr::Outer { slot, .. } => (self.outer)(*slot),
             Expr::Param { .. } => "?".to_owned(),
             Expr::Literal { value, ty } => literal(value, ty),
@@ -55,7 +51,8 @@ impl Scope<'_> {
             [only] if name.starts_with("is ") => format!("({} {name})", self.expr(only)),
             // They only bring a value into a form that is compared or sent.
             [only, ..]
-                if name.starts_with("key ") || name == "aggregate result" || name == "char padding" =>
+                if name.starts_with("key ")
+                    || matches!(name, "aggregate result" | "char padding" | "datetime list item") =>
             {
                 self.expr(only)
             }
@@ -83,10 +80,7 @@ impl Scope<'_> {
             Expr::Call { function, args, .. } if function.0.name == name => self.joined(name, args),
             other => self.expr(other),
         };
-        args.iter()
-            .map(one)
-            .collect::<Vec<_>>()
-            .join(&format!(" {name} "))
+        args.iter().map(one).collect::<Vec<_>>().join(&format!(" {name} "))
     }
 
     pub fn list(&self, exprs: &[Expr], separator: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use planner::plan::Measure;
+use planner::plan::{Measure, Measured};
 
 /// An operator with what it reads.
 #[derive(Debug, Default)]
@@ -35,6 +35,14 @@ impl Node {
         }
     }
 
+    /// The lowest operator along the first inputs.
+    pub fn innermost(&mut self) -> &mut Self {
+        match self.inputs.is_empty() {
+            true => self,
+            false => self.inputs[0].innermost(),
+        }
+    }
+
     pub fn rows(&self) -> f64 {
         self.expected
             .map_or_else(|| self.inputs.first().map_or(1.0, Self::rows), |(_, rows)| rows)
@@ -55,16 +63,11 @@ impl Node {
         let _ = write!(out, "{}-> {}", "    ".repeat(depth), self.text);
         let mut separator = "  ";
         if let Some((cost, rows)) = self.expected {
-            let _ = write!(
-                out,
-                "{separator}(cost={} rows={})",
-                readable(cost),
-                readable(rows)
-            );
+            let _ = write!(out, "{separator}(cost={} rows={})", readable(cost), readable(rows));
             separator = " ";
         }
-        if analyzed && let Some(measure) = &self.measure {
-            let _ = write!(out, "{separator}({})", measured(measure));
+        if analyzed && let Some(measured) = self.measure.as_ref().and_then(Measure::get) {
+            let _ = write!(out, "{separator}({})", measured_text(measured));
         }
         out.push('\n');
         for input in &self.inputs {
@@ -73,8 +76,7 @@ impl Node {
     }
 }
 
-fn measured(measure: &Measure) -> String {
-    let measured = measure.get();
+fn measured_text(measured: Measured) -> String {
     if measured.loops == 0 {
         return "never executed".to_owned();
     }
@@ -119,23 +121,11 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        let numbers = [
-            0.0,
-            0.551,
-            10.25,
-            2.0,
-            1020.4,
-            65.333,
-            0.00008,
-            1_234_567.0,
-            0.0999,
-        ];
+        let numbers = [0.0, 0.551, 10.25, 2.0, 1020.4, 65.333, 0.00008, 1_234_567.0, 0.0999];
         let texts: Vec<String> = numbers.into_iter().map(readable).collect();
         assert_eq!(
             texts,
-            [
-                "0", "0.551", "10.2", "2", "1020", "65.3", "80e-6", "1.23e+6", "0.0999"
-            ]
+            ["0", "0.551", "10.2", "2", "1020", "65.3", "80e-6", "1.23e+6", "0.0999"]
         );
     }
 }

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use functions::Expr;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
-    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, TableScan,
-    Target,
+    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, TableScan, Target,
 };
 
 use super::access_text::access_text;
@@ -39,12 +38,9 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 "Insert"
             };
             let input = match &insert.source {
-                InsertSource::Values(rows) => Node::new(
-                    "Rows fetched before execution",
-                    0.0,
-                    rows.len() as f64,
-                    Vec::new(),
-                ),
+                InsertSource::Values(rows) => {
+                    Node::new("Rows fetched before execution", 0.0, rows.len() as f64, Vec::new())
+                }
                 InsertSource::Query(query) => tree.rel(&query.root).0,
             };
             Node::plain(format!("{verb} into {}", insert.table.name), vec![input])
@@ -53,15 +49,8 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
         Plan::Delete(delete) => tree.target("Delete from", &delete.target),
         Plan::FoundWrite(write) => {
             let verb = if write.is_update { "Update" } else { "Delete from" };
-            let names: Vec<&str> = write
-                .tables
-                .iter()
-                .map(|table| table.table.name.as_str())
-                .collect();
-            Node::plain(
-                format!("{verb} {}", names.join(", ")),
-                vec![tree.rel(&write.root).0],
-            )
+            let names: Vec<&str> = write.tables.iter().map(|table| table.table.name.as_str()).collect();
+            Node::plain(format!("{verb} {}", names.join(", ")), vec![tree.rel(&write.root).0])
         }
     };
     let mut text = String::new();
@@ -93,12 +82,7 @@ impl Tree {
             Rel::Scan(scan) => self.scan(scan, &[], None),
             Rel::Virtual(scan) => {
                 let names = scan.table.columns.iter().map(|column| identifier(&column.name));
-                let node = Node::new(
-                    format!("Table scan on {}", scan.table.name),
-                    1_000.0,
-                    100.0,
-                    Vec::new(),
-                );
+                let node = Node::new(format!("Table scan on {}", scan.table.name), 1_000.0, 100.0, Vec::new());
                 (node, names.collect())
             }
             Rel::Measured { input, measure } => {
@@ -160,21 +144,13 @@ impl Tree {
                 let (input, names) = self.rel(input);
                 let rows = input.rows() * f64::from(*times);
                 let names = std::iter::once("<copy>".to_owned()).chain(names).collect();
-                let node = Node::new(
-                    format!("Each row {times} times, for ROLLUP"),
-                    input.cost(),
-                    rows,
-                    vec![input],
-                );
+                let node = Node::new(format!("Each row {times} times, for ROLLUP"), input.cost(), rows, vec![input]);
                 (node, names)
             }
             Rel::Distinct { input } => {
                 let (input, names) = self.rel(input);
                 let (rows, cost) = (input.rows(), input.cost() + input.rows() * cost::HASH_BUILD);
-                (
-                    temporary("Temporary table with deduplication", cost, rows, vec![input]),
-                    names,
-                )
+                (temporary("Temporary table with deduplication", cost, rows, vec![input]), names)
             }
             Rel::Join(join) => self.join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
@@ -210,12 +186,7 @@ impl Tree {
                     true => input,
                     false => Node::new(format!("Sort: {}", keys.join(", ")), cost, rows, vec![input]),
                 };
-                let node = Node::new(
-                    format!("Window aggregate: {}", calls.join(", ")),
-                    cost,
-                    rows,
-                    vec![below],
-                );
+                let node = Node::new(format!("Window aggregate: {}", calls.join(", ")), cost, rows, vec![below]);
                 names.extend(calls);
                 (node, names)
             }
@@ -238,10 +209,7 @@ impl Tree {
                 let (seed, names) = self.rel(seed);
                 let step = self.rel(step).0;
                 let repeated = Node::plain("Repeat until convergence", vec![step]);
-                (
-                    Node::plain("Materialize recursive CTE", vec![seed, repeated]),
-                    names,
-                )
+                (Node::plain("Materialize recursive CTE", vec![seed, repeated]), names)
             }
         }
     }
@@ -268,10 +236,7 @@ impl Tree {
         let shown = |expr: &Expr| self.text(expr, &[]);
         let most = count.and_then(literal_count);
         if most == Some(0) {
-            return (
-                Node::new("Zero rows (Impossible WHERE)", 0.0, 0.0, Vec::new()),
-                names,
-            );
+            return (Node::new("Zero rows (Impossible WHERE)", 0.0, 0.0, Vec::new()), names);
         }
         let rows = most.map_or(input.rows(), |most| input.rows().min(most as f64));
         let text = match (offset, count) {
@@ -296,12 +261,7 @@ impl Tree {
             columns: left,
             outer: &outer,
         };
-        let mut node = Node::new(
-            access_text(scan, &of_left),
-            expected.cost,
-            expected.read,
-            Vec::new(),
-        );
+        let mut node = Node::new(access_text(scan, &of_left), expected.cost, expected.read, Vec::new());
         node.measure.clone_from(&scan.read);
         if let Some(filter) = &scan.filter {
             let text = format!("Filter: {}", self.text(filter, &names));
@@ -323,10 +283,7 @@ impl Tree {
             .iter()
             .map(|key| {
                 let sign = if key.null_safe { "<=>" } else { "=" };
-                let (left, right) = (
-                    self.text(&key.left, &left_names),
-                    self.text(&key.right, &right_names),
-                );
+                let (left, right) = (self.text(&key.left, &left_names), self.text(&key.right, &right_names));
                 format!("({left} {sign} {right})")
             })
             .collect();
@@ -349,23 +306,18 @@ impl Tree {
         } else {
             0.0
         };
-        let cost = left.cost()
-            + right.cost()
-            + right.rows() * cost::HASH_BUILD
-            + left.rows() * cost::HASH_PROBE
-            + pairs;
-        let node = Node::new(
-            text,
-            cost,
-            join.rows,
-            vec![left, Node::plain("Hash", vec![right])],
-        );
+        let cost =
+            left.cost() + right.cost() + right.rows() * cost::HASH_BUILD + left.rows() * cost::HASH_PROBE + pairs;
+        let node = Node::new(text, cost, join.rows, vec![left, Node::plain("Hash", vec![right])]);
         (node, joined(join.kind, left_names, both))
     }
 
     fn lookup_join(&mut self, join: &LookupJoin) -> Named {
         let (left, left_names) = self.rel(&join.left);
-        let (right, right_names) = self.scan(&join.right, &left_names, join.residual.as_ref());
+        let (mut right, right_names) = self.scan(&join.right, &left_names, join.residual.as_ref());
+        // What a lookup finds is counted after its filters.
+        right.innermost().measure = None;
+        right.measure.clone_from(&join.right.read);
         let both: Vec<String> = left_names.iter().chain(&right_names).cloned().collect();
         let cost = left.cost() + left.rows() * join.right.expected.cost + join.rows * cost::OUTPUT;
         let node = Node::new(nested_loop(join.kind), cost, join.rows, vec![left, right]);
@@ -392,11 +344,7 @@ impl Tree {
             names.extend(inner);
             return (Node::new(nested_loop(kind), cost, rows, vec![input, made]), names);
         }
-        let how = if is_dependent {
-            "dependent"
-        } else {
-            "run only once"
-        };
+        let how = if is_dependent { "dependent" } else { "run only once" };
         subquery.heading = Some(format!("Select #{number} (subquery; {how})"));
         input.inputs.push(subquery);
         match apply.kind {
@@ -408,13 +356,7 @@ impl Tree {
     }
 
     /// The queries of one operation, from left to right.
-    fn operands(
-        &mut self,
-        rel: &Rel,
-        operator: SetOperator,
-        all: bool,
-        inputs: &mut Vec<Node>,
-    ) -> Vec<String> {
+    fn operands(&mut self, rel: &Rel, operator: SetOperator, all: bool, inputs: &mut Vec<Node>) -> Vec<String> {
         match rel {
             Rel::SetOperation {
                 operator: below,
@@ -491,19 +433,10 @@ fn set_operation(operator: SetOperator, all: bool, inputs: Vec<Node>) -> Node {
         return Node::new("Append", cost, rows, inputs);
     }
     let (initial, rest) = name.split_at(1);
-    let how = if all {
-        " all materialize"
-    } else {
-        " materialize with deduplication"
-    };
+    let how = if all { " all materialize" } else { " materialize with deduplication" };
     let made = Node::plain(format!("{}{rest}{how}", initial.to_uppercase()), inputs);
     let cost = cost + sum * cost::HASH_BUILD;
-    Node::new(
-        format!("Table scan on <{name} temporary>"),
-        cost,
-        rows,
-        vec![made],
-    )
+    Node::new(format!("Table scan on <{name} temporary>"), cost, rows, vec![made])
 }
 
 fn nested_loop(kind: JoinKind) -> &'static str {
@@ -536,7 +469,9 @@ pub fn identifier(name: &str) -> String {
     let is_plain = name
         .chars()
         .all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '<' || c == '>');
-    let is_word = || syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name));
+    let is_word = || {
+        syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name))
+    };
     match is_plain && !is_word() {
         true => name.to_owned(),
         false => format!("`{}`", name.replace('`', "``")),

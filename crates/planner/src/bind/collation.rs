@@ -44,6 +44,20 @@ pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Opti
     }
 }
 
+/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
+pub fn own_collation(
+    ty: &DataType,
+    written: Option<Collation>,
+    inherited: Collation,
+) -> (Collation, bool) {
+    let mut collation = written.unwrap_or(inherited);
+    if ty.binary && ty.collation.is_none() {
+        collation = collation.charset().bytewise_collation();
+    }
+    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    (collation, explicit)
+}
+
 /// Error 1253.
 pub fn mismatch(collation: Collation, charset: Charset) -> Error {
     Error::new(

@@ -3,10 +3,10 @@
 use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
-use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
-use super::collation::of_clauses;
+use super::collation::{of_clauses, own_collation};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -325,20 +325,6 @@ fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
         ));
     }
     Ok(digits as u8)
-}
-
-/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
-pub(super) fn own_collation(
-    ty: &DataType,
-    written: Option<Collation>,
-    inherited: Collation,
-) -> (Collation, bool) {
-    let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
-        collation = collation.charset().bytewise_collation();
-    }
-    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
-    (collation, explicit)
 }
 
 /// A character type with the collation it names or inherits.

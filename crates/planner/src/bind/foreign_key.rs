@@ -8,25 +8,30 @@ use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
 use types::{Error, Result, errno};
 
 use super::Binder;
+use super::stored::expressions;
 use crate::foreign_key::{ForeignKeyPlan, RowChanges};
 use crate::object_access::LockMode;
 
 impl Binder<'_> {
     /// The foreign keys that a write has to obey, if there are any. The tables that they lead to are locked.
-    pub fn keys_for(&self, table: &Arc<Table>, changes: &RowChanges) -> Option<Arc<ForeignKeyPlan>> {
+    pub fn keys_for(&self, table: &Arc<Table>, changes: &RowChanges) -> Result<Option<Arc<ForeignKeyPlan>>> {
         if !self.env.foreign_key_checks || table.is_virtual() {
-            return None;
+            return Ok(None);
         }
-        let plan = ForeignKeyPlan::of(&self.env.schema, table, changes)?;
+        let Some(plan) = ForeignKeyPlan::of(&self.env.schema, table, changes) else {
+            return Ok(None);
+        };
         for (position, keyed) in plan.tables.iter().enumerate() {
             if position > 0 {
+                expressions(&keyed.table)?;
                 self.accesses.add_implied(&keyed.table, LockMode::Write);
             }
             for parent in keyed.parents.iter().filter_map(|key| key.parent.as_ref()) {
+                expressions(&parent.table)?;
                 self.accesses.add_implied(&parent.table, LockMode::Read);
             }
         }
-        Some(Arc::new(plan))
+        Ok(Some(Arc::new(plan)))
     }
 
     /// `child`: the database of the table that the key belongs to.

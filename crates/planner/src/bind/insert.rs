@@ -78,7 +78,7 @@ impl Binder<'_> {
         };
         Ok(LogicalInsert {
             columns: written_columns(&table, columns),
-            foreign_keys: self.keys_for(&found, &changes),
+            foreign_keys: self.keys_for(&found, &changes)?,
             table: found,
             source,
             mode,

@@ -4,7 +4,7 @@ use syntax::ast::{DataType, TypeName};
 use types::{Charset, Collation, Error, Members, Result, SqlType, Warning, errno};
 
 use super::Binder;
-use super::column::own_collation;
+use super::collation::own_collation;
 
 const ER_TOO_BIG_SET: u16 = 1097;
 const ER_DUPLICATED_VALUE_IN_TYPE: u16 = 1291;

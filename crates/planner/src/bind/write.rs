@@ -84,7 +84,7 @@ impl Binder<'_> {
             let table = &target.table.table;
             let changes = RowChanges::of_columns(updated(table, &assignments));
             return Ok(LogicalStatement::Update(LogicalUpdate {
-                foreign_keys: self.keys_for(table, &changes),
+                foreign_keys: self.keys_for(table, &changes)?,
                 target,
                 assignments,
                 ignore: update.ignore,
@@ -129,7 +129,7 @@ impl Binder<'_> {
         self.writes(scope, &targets, PrivilegeSet::DELETE);
         if let Some(target) = self.lone_target(&rows)? {
             return Ok(LogicalStatement::Delete(LogicalDelete {
-                foreign_keys: self.keys_for(&target.table.table, &RowChanges::deletion()),
+                foreign_keys: self.keys_for(&target.table.table, &RowChanges::deletion())?,
                 target,
                 ignore: delete.ignore,
             }));
@@ -285,7 +285,7 @@ impl Binder<'_> {
                 None => RowChanges::deletion(),
             };
             tables.push(LogicalFoundTable {
-                foreign_keys: self.keys_for(&get.table, &changes),
+                foreign_keys: self.keys_for(&get.table, &changes)?,
                 table: get,
                 assignments,
             });
@@ -394,7 +394,11 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
 pub fn updated(table: &Table, assignments: &[LogicalAssignment]) -> BTreeSet<usize> {
     let assigned = assignments.iter().map(|assignment| assignment.column);
     let stamped = (0..table.columns.len()).filter(|&at| table.columns[at].on_update_now);
-    assigned.chain(stamped).collect()
+    let mut changed: Vec<usize> = assigned.chain(stamped).collect();
+    if let Ok(Some(expressions)) = table.expressions() {
+        changed.extend(expressions.generated_from(&changed));
+    }
+    changed.into_iter().collect()
 }
 
 /// The column on the left of `=`.

@@ -32,7 +32,7 @@ struct Counters {
     elsewhere: Mutex<Option<Elsewhere>>,
 }
 
-type Elsewhere = Box<dyn Fn() -> Measured + Send>;
+type Elsewhere = Box<dyn Fn() -> Option<Measured> + Send>;
 
 impl Measure {
     pub fn begin_loop(&self) {
@@ -57,26 +57,26 @@ impl Measure {
         self.0.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Has `measured` say what there is to say.
-    pub fn take_from(&self, measured: impl Fn() -> Measured + Send + 'static) {
+    /// Has `measured` say what there is to say; `None`: it was not measured.
+    pub fn take_from(&self, measured: impl Fn() -> Option<Measured> + Send + 'static) {
         if let Ok(mut elsewhere) = self.0.elsewhere.lock() {
             *elsewhere = Some(Box::new(measured));
         }
     }
 
-    pub fn get(&self) -> Measured {
+    pub fn get(&self) -> Option<Measured> {
         if let Ok(elsewhere) = self.0.elsewhere.lock()
             && let Some(measured) = &*elsewhere
         {
             return measured();
         }
         let time = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
-        Measured {
+        Some(Measured {
             loops: self.0.loops.load(Ordering::Relaxed),
             rows: self.0.rows.load(Ordering::Relaxed),
             first: time(&self.0.first_ns),
             all: time(&self.0.all_ns),
-        }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{Access, ApplyKind, InsertSource, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -67,11 +67,9 @@ impl Rel {
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => vec![input],
-            Self::OneRow
-            | Self::Scan(_)
-            | Self::Virtual(_)
-            | Self::Values { .. }
-            | Self::CommonTable { .. } => Vec::new(),
+            Self::OneRow | Self::Scan(_) | Self::Virtual(_) | Self::Values { .. } | Self::CommonTable { .. } => {
+                Vec::new()
+            }
         }
     }
 
@@ -228,6 +226,22 @@ fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
         JoinKind::Mark => types.push(SqlType::BIGINT),
     }
     types
+}
+
+impl Plan {
+    /// All scans of stored tables.
+    pub fn scans(&self) -> Vec<&TableScan> {
+        match self {
+            Self::Query(query) => query.root.scans(),
+            Self::Insert(insert) => match &insert.source {
+                InsertSource::Values(_) => Vec::new(),
+                InsertSource::Query(query) => query.root.scans(),
+            },
+            Self::Update(update) => vec![&update.target.scan],
+            Self::Delete(delete) => vec![&delete.target.scan],
+            Self::FoundWrite(write) => write.root.scans(),
+        }
+    }
 }
 
 impl TableScan {

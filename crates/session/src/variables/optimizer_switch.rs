@@ -37,8 +37,7 @@ const FLAGS: &[(&str, bool)] = &[
 /// The list as it is printed.
 fn printed(is_on: impl Fn(usize) -> bool) -> String {
     let flags = FLAGS.iter().enumerate();
-    let one =
-        |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
+    let one = |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
     flags.map(one).collect::<Vec<_>>().join(",")
 }
 
@@ -48,7 +47,8 @@ pub fn default_text() -> String {
 
 /// The flags that the bits of a number stand for.
 pub fn of_bits(bits: u64) -> Option<String> {
-    (bits >> FLAGS.len() == 0).then(|| printed(|at| bits >> at & 1 == 1))
+    // The bit behind the last flag is that of `default`.
+    (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 
 /// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that the
@@ -76,18 +76,13 @@ pub fn changed(current: &str, list: &str) -> Result<String, String> {
         });
     }
     Ok(printed(|at| {
-        let otherwise = if all_default {
-            FLAGS[at].1
-        } else {
-            is_on(current, FLAGS[at].0)
-        };
+        let otherwise = if all_default { FLAGS[at].1 } else { is_on(current, FLAGS[at].0) };
         named[at].unwrap_or(otherwise)
     }))
 }
 
 fn is_on(text: &str, flag: &str) -> bool {
-    text.split(',')
-        .any(|item| item.split_once('=') == Some((flag, "on")))
+    text.split(',').any(|item| item.split_once('=') == Some((flag, "on")))
 }
 
 /// What the optimizer takes of it.

@@ -64,16 +64,12 @@ pub(super) fn value(
     out: &mut Vec<u8>,
 ) {
     match (cell, value) {
-        (
-            Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time,
-            RawValue::Int(v),
-        ) => {
+        (Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::Int(v)) => {
             bits(cell, v as u64, out);
         }
-        (
-            Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time,
-            RawValue::UInt(v),
-        ) => bits(cell, v, out),
+        (Cell::Integer { .. } | Cell::Filled { .. } | Cell::Year | Cell::DateTime | Cell::Time, RawValue::UInt(v)) => {
+            bits(cell, v, out)
+        }
         (Cell::Float | Cell::Double, RawValue::Double(v)) => double(cell, v, out),
         (_, RawValue::Bytes(bytes)) => text::string(cell, bytes, transcoder, out),
         (Cell::Members, value) => text::members_value(ty, value, transcoder, out),

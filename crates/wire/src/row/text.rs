@@ -69,7 +69,11 @@ pub(super) fn members_value(
 }
 
 /// Appends the text of an ENUM or SET, which `write` prints, in the results' character set.
-pub(super) fn members(transcoder: Option<Transcoder>, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn members(
+    transcoder: Option<Transcoder>,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
     if transcoder.is_none() {
         return printed(out, write);
     }

@@ -9,6 +9,8 @@ use types::{Error, Result, Value, errno};
 use super::children::{Purpose, Referring};
 use super::layout::{no_such_table, picked};
 use super::state::ForeignKeys;
+use crate::dml::assign::NullRule;
+use crate::dml::computed::Computed;
 use crate::dml::image::{ImageMaker, Row};
 use crate::dml::writer::{Writer, unique_keys};
 
@@ -212,7 +214,7 @@ impl<'p> ForeignKeys<'p> {
         &mut self,
         key: &ChildKey,
         parent: (usize, &[Row]),
-        changes: Vec<Change>,
+        mut changes: Vec<Change>,
         chain: &mut Chain,
         txn: &mut Transaction,
     ) -> Result<()> {
@@ -224,6 +226,12 @@ impl<'p> ForeignKeys<'p> {
             .primary_parts()
             .iter()
             .any(|part| key.columns.contains(&part.column));
+        if let Some(computed) = Computed::of_new_rows(&keyed.table)? {
+            for change in &mut changes {
+                computed.generate(&mut change.new, 1, NullRule::Error, self.ctx.eval)?;
+                computed.admits(&change.new, false, self.ctx.eval)?;
+            }
+        }
         let pairs = changes.iter().map(|change| (Some(&change.old), &change.new));
         self.lock_parents_of(key.child, pairs, txn)?;
         let mut done = Vec::with_capacity(changes.len());

@@ -72,6 +72,7 @@ fn open_for<'p>(
             ask: 1,
             rest: None,
             measure: scan.read.as_ref().inspect(|measure| measure.begin_loop()),
+            is_first: true,
         }),
     })
 }
@@ -111,6 +112,7 @@ struct Scan<'p> {
     /// Rows that passed, beyond the number that was asked for.
     rest: Option<RecordBatch>,
     measure: Option<&'p Measure>,
+    is_first: bool,
 }
 
 impl Operator for Scan<'_> {
@@ -134,7 +136,8 @@ impl Operator for Scan<'_> {
                 rows.push(key, value)
             })?;
             if let (Some(measure), Some(start)) = (self.measure, start) {
-                measure.called(start.elapsed(), read, measure.get().rows == 0);
+                let is_first = std::mem::replace(&mut self.is_first, false);
+                measure.called(start.elapsed(), read, is_first);
             }
             if read == 0 {
                 return Ok(None);
