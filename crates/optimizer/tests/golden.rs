@@ -208,7 +208,12 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let (columns, rows) = optimizer::explain::explain(&planned, explained.format.unwrap_or(syntax::ast::ExplainFormat::Traditional));
+        let (columns, rows) = optimizer::explain::explain(
+            &planned,
+            explained
+                .format
+                .unwrap_or(syntax::ast::ExplainFormat::Traditional),
+        );
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {

@@ -137,7 +137,11 @@ pub(super) fn maintenance_listing() -> Listing {
     ])
 }
 
-pub(super) fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
+pub(super) fn maintenance_row(
+    name: &TableName,
+    operation: &str,
+    (kind, message): (&str, &str),
+) -> Vec<Value> {
     vec![
         text(format!("{}.{}", name.database, name.name)),
         text(operation),
