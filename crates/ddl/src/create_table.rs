@@ -42,13 +42,16 @@ pub(crate) fn create_table_like(
     })
 }
 
+/// Makes the definition, with warnings about it.
+type MakeTable<'a> = &'a dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>;
+
 fn create(
     changer: &SchemaChanger,
     name: &TableName,
     keys: &[NewForeignKey],
     if_not_exists: bool,
     statement: &Statement,
-    make: &dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>,
+    make: MakeTable<'_>,
 ) -> Result<Vec<Warning>> {
     let mut create = |change: &mut Change<'_>| {
         check_not_system(&change.schema, &name.database, statement)?;

@@ -620,7 +620,10 @@ mod tests {
             ("create table t (a enum())", 1064),
             ("create table t (a set('x', 1))", 1064),
             ("create table t (a point)", 1235),
-            ("create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)", 1064),
+            (
+                "create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)",
+                1064,
+            ),
             ("create table t (a int) select 1", 1235),
             ("create table t (a int) partition by hash(a)", 1235),
             ("create temporary table t (a int)", 1235),
