@@ -37,7 +37,7 @@ pub(crate) fn create_table_like(
     statement: &Statement,
 ) -> Result<Vec<Warning>> {
     create(changer, name, &[], if_not_exists, statement, &|schema| {
-        let source = schema.require_table(&source.database, &source.name)?;
+        let source = schema.require_base_table(&source.database, &source.name)?;
         Ok((table_like(name, source, statement.now_us), Vec::new()))
     })
 }

@@ -321,6 +321,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
+        view: None,
         system: Default::default(),
         checks: definition.checks,
         bound: Default::default(),

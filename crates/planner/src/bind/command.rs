@@ -307,7 +307,14 @@ impl Binder<'_> {
                 let filter = filter.clone();
                 match target {
                     Target::Index => Show::Index { table, filter },
-                    Target::CreateTable => Show::CreateTable(table),
+                    Target::CreateTable => Show::CreateTable {
+                        name: table,
+                        is_view: false,
+                    },
+                    Target::CreateView => Show::CreateTable {
+                        name: table,
+                        is_view: true,
+                    },
                     _ => Show::Columns {
                         table,
                         full: *full,
