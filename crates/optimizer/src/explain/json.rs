@@ -75,7 +75,8 @@ struct Blocks<'a> {
     common_tables: HashMap<CommonTableId, Json>,
 }
 
-/// What an operator gives: its tables in the order of reading, rows and cost so far, and names of its columns.
+/// What an operator gives: its tables in the order of reading, rows and cost so far, and names of its
+/// columns.
 #[derive(Default)]
 struct Tables {
     tables: Vec<Json>,

@@ -1,7 +1,7 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 //!
-//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the order
-//! of the columns' names, as MySQL has them.
+//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the
+//! order of the columns' names, as MySQL has them.
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;

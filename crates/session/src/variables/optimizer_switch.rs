@@ -3,8 +3,8 @@
 
 use optimizer::Switches;
 
-/// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it names
-/// something that there is.
+/// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it
+/// names something that there is.
 const FLAGS: &[(&str, bool)] = &[
     ("index_merge", false),
     ("index_merge_union", false),
@@ -52,8 +52,8 @@ pub fn of_bits(bits: u64) -> Option<String> {
     (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 
-/// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that the
-/// list does not name. Fails with the item that makes no sense.
+/// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that
+/// the list does not name. Fails with the item that makes no sense.
 pub fn changed(current: &str, list: &str) -> Result<String, String> {
     let mut named: Vec<Option<bool>> = vec![None; FLAGS.len()];
     let mut all_default = false;

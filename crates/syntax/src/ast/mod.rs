@@ -133,7 +133,8 @@ pub enum Statement {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
-    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are dropped.
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are
+    /// dropped.
     Histograms {
         tables: Vec<ObjectName>,
         columns: Vec<String>,
