@@ -22,6 +22,7 @@ mod join;
 mod join_shapes;
 mod limits;
 mod memory;
+mod metrics;
 mod operators;
 mod running;
 mod runtime;

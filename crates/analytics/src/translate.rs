@@ -18,7 +18,7 @@ use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::subqueries::Subqueries;
-use crate::{Source, aggregate, expression, grouping_key, join, scan};
+use crate::{Source, aggregate, expression, grouping_key, join, metrics, scan};
 
 /// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
@@ -64,6 +64,12 @@ impl Translator<'_> {
             Rel::Scan(scan) => {
                 let plan = scan::scan(scan, positions, self.source, self.batches.bytes, self.eval)?;
                 Ok(Translated { plan, positions })
+            }
+            Rel::Measured { input, measure } => {
+                let input = self.rel(input, positions)?;
+                let plan = Arc::clone(&input.plan);
+                measure.take_from(move || metrics::of(plan.as_ref()));
+                Ok(input)
             }
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;

@@ -1,4 +1,4 @@
-//! Plans as indented text: what golden tests compare and `EXPLAIN FORMAT=TREE` shows.
+//! Plans as indented text: what golden tests compare.
 
 use functions::Expr;
 use schema::model::Table;
@@ -91,6 +91,7 @@ impl Dump {
                 Vec::new()
             }
             Rel::Scan(scan) => self.scan(scan, &[]),
+            Rel::Measured { input, .. } => self.rel(input),
             Rel::Virtual(scan) => {
                 self.line(format!("Virtual {}.{}", scan.database, scan.table.name));
                 column_names(&scan.table)

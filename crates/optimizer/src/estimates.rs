@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use functions::{Expr, TimeZone};
+use functions::{EvalContext, Expr, TimeZone};
 use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
 use schema::layout::{KeyParts, ValueBound, ValueRange};
 use schema::model::{Handle, IndexPart, Table};
@@ -183,19 +183,26 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
     of_taken * intervals.len() as f64 / taken.max(1) as f64
 }
 
-fn literal(expr: &Expr) -> Option<&Value> {
-    match expr {
-        Expr::Literal { value, .. } => Some(value),
-        _ => None,
+/// The value of an expression that has the same in every execution. A date that is written as text may depend on
+/// the session's modes: for an estimate it does not matter.
+fn known_value(expr: &Expr) -> Option<Value> {
+    if let Expr::Literal { value, .. } = expr {
+        return Some(value.clone());
     }
+    let mut is_known = functions::is_deterministic(expr);
+    expr.walk(&mut |e| is_known &= !matches!(e, Expr::Column { .. } | Expr::Outer { .. } | Expr::Param { .. }));
+    if !is_known {
+        return None;
+    }
+    functions::eval_value(expr, &EvalContext::default()).ok()
 }
 
 fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
     let known = match value {
         RangeValue::IsNull => return column.nulls,
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
     };
-    match known.and_then(|value| sort_key(value, &column.ty)) {
+    match known.and_then(|value| sort_key(&value, &column.ty)) {
         Some(key) => column.share_equal(&key),
         None => column.share_of_any(),
     }
@@ -205,7 +212,7 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
     let mut unknown = 1.0;
     let mut known = |bound: Option<&RangeBound>| match &bound?.value {
         RangeBoundValue::Null => None,
-        RangeBoundValue::Value(expr) => match literal(expr).and_then(|value| sort_key(value, &column.ty)) {
+        RangeBoundValue::Value(expr) => match known_value(expr).and_then(|value| sort_key(&value, &column.ty)) {
             Some(key) => Some(Bound {
                 key,
                 inclusive: bound?.inclusive,
@@ -224,14 +231,14 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
 fn known_range(range: &Range) -> Option<ValueRange> {
     let value = |value: &RangeValue| match value {
         RangeValue::IsNull => Some(Value::Null),
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => literal(expr).cloned(),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
     };
     let bound = |bound: &Option<RangeBound>| match bound {
         None => Some(None),
         Some(bound) => {
             let value = match &bound.value {
                 RangeBoundValue::Null => Value::Null,
-                RangeBoundValue::Value(expr) => literal(expr)?.clone(),
+                RangeBoundValue::Value(expr) => known_value(expr)?,
             };
             Some(Some(ValueBound {
                 value,

@@ -39,15 +39,47 @@ pub(crate) struct OptimizerEnv<'a> {
     pub types: &'a TypeEnv,
     /// Overrides the choice of an executor, where both can run the plan.
     pub route: Option<Route>,
+    pub switches: Switches,
     pub estimates: &'a dyn Estimates,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
+}
+
+/// Rules that can be switched off, by the names that `optimizer_switch` has for them. No answer depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// EXISTS and IN become semi joins, NOT EXISTS and NOT IN anti joins.
+    pub semijoin: bool,
+    /// Select lists of derived tables are put in the place of their columns.
+    pub derived_merge: bool,
+    /// Conditions go below grouping, DISTINCT, windows and set operations.
+    pub derived_condition_pushdown: bool,
+    /// Correlated aggregates become joins with their groups.
+    pub subquery_to_derived: bool,
+    /// Joins by keys read one side into a hash table.
+    pub hash_join: bool,
+    /// An index that gives the order under a LIMIT is weighed against those that serve conditions.
+    pub prefer_ordering_index: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self {
+            semijoin: true,
+            derived_merge: true,
+            derived_condition_pushdown: true,
+            subquery_to_derived: true,
+            hash_join: true,
+            prefer_ordering_index: true,
+        }
+    }
 }
 
 /// What the choice of a plan depends on besides the statement.
 pub struct Surroundings<'a> {
     /// Overrides the choice of an executor, where both can run the plan.
     pub route: Option<Route>,
+    pub switches: Switches,
     pub estimates: &'a dyn Estimates,
 }
 
@@ -93,6 +125,7 @@ pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
     let env = OptimizerEnv {
         types: &types,
         route: surroundings.route,
+        switches: surroundings.switches,
         estimates: surroundings.estimates,
         assigns,
     };

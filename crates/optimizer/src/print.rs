@@ -63,7 +63,7 @@ fn call(name: &str, args: &[Expr], names: &[String]) -> String {
 }
 
 /// Items beyond this are counted only.
-const ITEMS_MAX: usize = 20;
+pub const ITEMS_MAX: usize = 20;
 
 pub fn list(exprs: &[Expr], names: &[String], separator: &str) -> String {
     let mut texts: Vec<String> = exprs.iter().take(ITEMS_MAX).map(|e| expr(e, names)).collect();
@@ -73,7 +73,7 @@ pub fn list(exprs: &[Expr], names: &[String], separator: &str) -> String {
     texts.join(separator)
 }
 
-fn literal(value: &Value, ty: &SqlType) -> String {
+pub fn literal(value: &Value, ty: &SqlType) -> String {
     match value {
         Value::Null => "NULL".into(),
         Value::String(text) => format!("'{}'", text.replace('\'', "''")),

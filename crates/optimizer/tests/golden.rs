@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
-use optimizer::{Planned, RowCounts, Surroundings};
+use optimizer::{Planned, RowCounts, Surroundings, Switches};
 use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
@@ -198,6 +198,7 @@ impl Runner {
     fn optimized(&self, bound: Bound) -> Result<Planned> {
         let surroundings = Surroundings {
             route: self.route,
+            switches: Switches::default(),
             estimates: &RowCounts(|id| self.rows.get(&id).copied().unwrap_or(0)),
         };
         optimizer::plan(bound, &surroundings)
@@ -207,7 +208,7 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let (columns, rows) = optimizer::explain::explain(&planned, explained.format)?;
+        let (columns, rows) = optimizer::explain::explain(&planned, explained.format.unwrap_or(syntax::ast::ExplainFormat::Traditional));
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {

@@ -2,15 +2,16 @@
 //!
 //! The key of a plan is its text, the default database, the types of its parameters, and a hash of everything
 //! else that planning depends on. The caller checks whether a plan still fits the schema
-//! ([`CachedPlan::is_current`]). Plans that depend on row estimates expire, because tables grow.
+//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a plan is made anew when a
+//! table has become much larger or smaller, or when its statistics have changed.
 //!
 //! The cache has shards, each with a lock of its own that is held for a lookup. A full shard evicts by the
 //! clock algorithm.
 
 use std::any::Any;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -26,8 +27,14 @@ const ENTRIES_PER_SHARD: usize = 512;
 const TEXT_BYTES_PER_SHARD: usize = 256 << 10;
 /// Longer texts are not cached: a plan is many times larger than its text.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// The lifetime of a plan that depends on row estimates.
+/// How long a plan that depends on estimates is used before these are looked at again.
 const ESTIMATES_HOLD: Duration = Duration::from_secs(10);
+/// The factor by which a table may grow or shrink until its plans are made anew.
+const ROWS_FACTOR: u64 = 8;
+/// Smaller tables are all alike.
+const ROWS_MIN: u64 = 1_000;
+/// Moments are kept as nanoseconds since this one.
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The key of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,8 +57,8 @@ pub struct CachedPlan {
     pub parameters: usize,
     /// Whether it holds for other sessions, and for later executions.
     pub cacheable: bool,
-    /// When it expires, if it depends on row estimates.
-    expires: Option<Instant>,
+    /// What it was made from, if it depends on estimates.
+    estimates: Option<PlanEstimates>,
     /// What the session derives from the plan at its first run. It is dropped with the plan.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -65,7 +72,7 @@ impl CachedPlan {
         cacheable: bool,
     ) -> Self {
         Self {
-            expires: depends_on_estimates(&plan).then(|| Instant::now() + ESTIMATES_HOLD),
+            estimates: None,
             plan,
             accesses,
             schema_version,
@@ -75,10 +82,84 @@ impl CachedPlan {
         }
     }
 
-    /// Whether the plan is for this schema version and its row estimates have not expired.
-    pub fn is_current(&self, schema_version: u64) -> bool {
-        self.schema_version == schema_version && self.expires.is_none_or(|expires| Instant::now() < expires)
+    /// With what it was made from: `known` says it of a table, by its id. `generation`: of all statistics.
+    #[must_use]
+    pub fn made_from(mut self, generation: u64, known: impl Fn(i64) -> TableKnowledge) -> Self {
+        if depends_on_estimates(&self.plan) {
+            let tables = self.plan.scans().into_iter().map(|scan| scan.table.id);
+            self.estimates = Some(PlanEstimates {
+                tables: tables.map(|id| (id, known(id))).collect(),
+                generation: AtomicU64::new(generation),
+                holds_until_ns: AtomicU64::new(holds_until()),
+            });
+        }
+        self
     }
+
+    /// Whether the plan is for this schema version, and what it was made from still holds.
+    #[inline]
+    pub fn is_current(
+        &self,
+        schema_version: u64,
+        generation: impl FnOnce() -> u64,
+        known: impl Fn(i64) -> TableKnowledge,
+    ) -> bool {
+        self.schema_version == schema_version
+            && self
+                .estimates
+                .as_ref()
+                .is_none_or(|estimates| estimates.hold(generation(), known))
+    }
+}
+
+/// What is known of a table when a plan is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableKnowledge {
+    pub rows: u64,
+    /// Of its statistics; 0: it has none.
+    pub statistics_version: u64,
+}
+
+impl TableKnowledge {
+    /// Whether a plan made from this would be about the same.
+    fn is_like(self, other: Self) -> bool {
+        let (less, more) = (self.rows.min(other.rows), self.rows.max(other.rows));
+        let is_size_alike = more <= ROWS_MIN || more <= less.saturating_mul(ROWS_FACTOR);
+        is_size_alike && self.statistics_version == other.statistics_version
+    }
+}
+
+/// What a plan was made from.
+#[derive(Debug)]
+struct PlanEstimates {
+    tables: Vec<(i64, TableKnowledge)>,
+    /// Of all statistics, when they were last looked at.
+    generation: AtomicU64,
+    holds_until_ns: AtomicU64,
+}
+
+impl PlanEstimates {
+    fn hold(&self, generation: u64, known: impl Fn(i64) -> TableKnowledge) -> bool {
+        let is_fresh = self.generation.load(Ordering::Relaxed) == generation
+            && now_ns() < self.holds_until_ns.load(Ordering::Relaxed);
+        if is_fresh {
+            return true;
+        }
+        let holds = self.tables.iter().all(|(id, before)| before.is_like(known(*id)));
+        if holds {
+            self.generation.store(generation, Ordering::Relaxed);
+            self.holds_until_ns.store(holds_until(), Ordering::Relaxed);
+        }
+        holds
+    }
+}
+
+fn now_ns() -> u64 {
+    u64::try_from(EPOCH.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn holds_until() -> u64 {
+    now_ns().saturating_add(u64::try_from(ESTIMATES_HOLD.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// See the module's documentation. Hits take one shared lock and allocate nothing.
@@ -307,6 +388,19 @@ mod tests {
             (cache.get(&base).map(|p| p.schema_version), cache.len()),
             (Some(2), 1)
         );
+    }
+
+    #[test]
+    fn a_plan_holds_while_its_tables_are_about_as_large() {
+        let known = |rows, statistics_version| TableKnowledge {
+            rows,
+            statistics_version,
+        };
+        let before = known(10_000, 1);
+        assert!(before.is_like(known(70_000, 1)) && before.is_like(known(1_500, 1)));
+        assert!(!before.is_like(known(90_000, 1)) && !before.is_like(known(1_000, 1)));
+        assert!(!before.is_like(known(10_000, 2)), "it has been analyzed");
+        assert!(known(0, 0).is_like(known(1_000, 0)), "both are small");
     }
 
     #[test]

@@ -201,7 +201,8 @@ pub enum Show {
 
 #[derive(Debug, Clone)]
 pub struct Explained {
-    pub format: ExplainFormat,
+    /// `None`: that of `explain_format`.
+    pub format: Option<ExplainFormat>,
     pub analyze: bool,
     /// Always [`crate::Bound::Statement`].
     pub bound: crate::Bound,

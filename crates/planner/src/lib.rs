@@ -26,6 +26,6 @@ pub use bind::{
     bind, bind_filter, collation_named, columns_of_check, default_text, deprecated_charset,
     deprecated_collation, expressions,
 };
-pub use cache::{CachedPlan, PlanCache, PlanKey};
+pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};

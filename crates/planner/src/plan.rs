@@ -5,6 +5,7 @@
 //! refers to a column of the Apply's input by [`Expr::Outer`].
 
 mod join;
+mod measure;
 mod parallel;
 mod visit;
 
@@ -22,6 +23,7 @@ use crate::logical::{CommonTableId, SetOperator};
 pub use crate::execution_cache::ExecutionCache;
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
+pub use measure::{Measure, Measured, measured};
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]
@@ -137,6 +139,11 @@ pub enum Rel {
         offset: Option<Expr>,
         count: Option<Expr>,
     },
+    /// Only for EXPLAIN ANALYZE: the input's rows, which are counted.
+    Measured {
+        input: Box<Rel>,
+        measure: Measure,
+    },
     /// Each row `times` times. Output: the number of the copy (BIGINT, from 0), then the input's columns.
     Repeat {
         input: Box<Rel>,
@@ -234,6 +241,8 @@ pub struct TableScan {
     /// The rows that are read are locked.
     pub locking: Option<Locking>,
     pub expected: Expected,
+    /// Only for EXPLAIN ANALYZE: counts the rows that are read, before the filter.
+    pub read: Option<Measure>,
 }
 
 /// What the optimizer expects of reading a table, once or for one row of a join's other side.

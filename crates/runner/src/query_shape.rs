@@ -7,6 +7,7 @@ pub fn has_limit(rel: &Rel) -> bool {
     match rel {
         Rel::Limit { .. } | Rel::Sort { limit: Some(_), .. } => true,
         Rel::Project { input, .. } | Rel::Filter { input, .. } | Rel::Distinct { input } => has_limit(input),
+        Rel::Measured { input, .. } => has_limit(input),
         // The subqueries of a SELECT list may run above the LIMIT.
         Rel::Apply(apply) if !matches!(apply.kind, ApplyKind::Lateral { .. }) => has_limit(&apply.input),
         Rel::With { body, .. } => has_limit(body),

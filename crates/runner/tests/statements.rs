@@ -110,6 +110,7 @@ impl Program {
     fn plan(&self, sql: &str) -> CachedPlan {
         let surroundings = Surroundings {
             route: None,
+            switches: optimizer::Switches::default(),
             estimates: &optimizer::RowCounts(|_| 0),
         };
         match optimizer::plan(self.bind(sql), &surroundings).unwrap() {

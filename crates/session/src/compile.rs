@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
-use planner::{BindEnv, Bound, CachedPlan, PlanKey};
+use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
 use schema::statistics::TableStatistics;
@@ -59,7 +59,7 @@ impl Session {
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Planned::Plan(statement)) if statement.cacheable => {
-                let plan = Arc::new(cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -78,7 +78,7 @@ impl Session {
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
         let schema = self.shared.engine.cluster.schema();
         Ok(match self.plan(&schema, parsed, params)? {
-            Planned::Plan(statement) => Compiled::Plan(Arc::new(cacheable(statement, &schema, parsed))),
+            Planned::Plan(statement) => Compiled::Plan(Arc::new(self.cacheable(statement, &schema, parsed))),
             Planned::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
             Planned::Command(command) => Compiled::Command(Box::new(command)),
         })
@@ -98,7 +98,7 @@ impl Session {
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Typed(params))? {
             Planned::Plan(statement) => {
-                let plan = Arc::new(cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
                 if plan.cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -130,12 +130,35 @@ impl Session {
 
     /// Whether a cached plan may be used; counts the hit.
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
-        let current = plan.is_current(self.shared.engine.cluster.schema_version());
+        let generation = || self.shared.catalog.statistics.generation();
+        let version = self.shared.engine.cluster.schema_version();
+        let current = plan.is_current(version, generation, |table| self.knowledge_of(table));
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
         }
         current
+    }
+
+    /// What plans of a table depend on.
+    fn knowledge_of(&self, table: i64) -> TableKnowledge {
+        let collected = self.shared.catalog.statistics.collected(table);
+        TableKnowledge {
+            rows: self.row_estimate(table),
+            statistics_version: collected.map_or(0, |statistics| statistics.version),
+        }
+    }
+
+    fn cacheable(&self, statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
+        let generation = self.shared.catalog.statistics.generation();
+        let plan = CachedPlan::new(
+            statement.plan,
+            statement.accesses,
+            schema.version,
+            parsed.parameters,
+            statement.cacheable,
+        );
+        plan.made_from(generation, |table| self.knowledge_of(table))
     }
 
     fn plan(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Planned> {
@@ -154,6 +177,7 @@ impl Session {
         };
         let surroundings = Surroundings {
             route: self.settings.route,
+            switches: self.settings.switches,
             estimates: &estimates,
         };
         let planned = optimizer::plan(bound, &surroundings)?;
@@ -280,15 +304,5 @@ fn ends_planning(error: &types::Error) -> bool {
         types::errno::ER_SCHEMA_OUT_OF_DATE
             | types::errno::ER_QUERY_INTERRUPTED
             | types::errno::ER_QUERY_TIMEOUT
-    )
-}
-
-fn cacheable(statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan::new(
-        statement.plan,
-        statement.accesses,
-        schema.version,
-        parsed.parameters,
-        statement.cacheable,
     )
 }

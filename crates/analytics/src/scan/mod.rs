@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -74,6 +75,9 @@ pub fn scan(
         positions,
         batch_bytes: BATCH_BYTES.min(batch_bytes * WIDE_ROWS),
     });
+    if let Some(measure) = &scan.read {
+        measure.begin_loop();
+    }
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();
     let scan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
@@ -187,6 +191,8 @@ impl Batches {
         let rows = self.rows.as_mut().map_err(|error| error.clone())?;
         let first_position = (piece.index as u64) << POSITION_ROW_BITS;
         let enough = piece.rows_read + ROWS_A_TURN;
+        let before = piece.rows_read;
+        let start = self.shared.scan.read.as_ref().map(|_| Instant::now());
         let mut visit = |key: &[u8], value: &[u8]| {
             if rows.is_full() || piece.rows_read == enough {
                 resume = Some(key.to_vec());
@@ -200,6 +206,9 @@ impl Batches {
             ControlFlow::Continue(())
         };
         self.shared.snapshot.scan(&piece.rest, false, &mut visit)?;
+        if let (Some(measure), Some(start)) = (&self.shared.scan.read, start) {
+            measure.called(start.elapsed(), (piece.rows_read - before) as usize, false);
+        }
         if let Some(error) = failure {
             return Err(error);
         }

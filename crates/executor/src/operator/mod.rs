@@ -12,6 +12,7 @@ mod distinct;
 mod filter;
 mod join;
 pub(crate) mod limit;
+mod measured;
 mod one_row;
 mod part;
 mod project;

@@ -6,7 +6,7 @@ use types::Result;
 
 use super::common_table::{self, Scope};
 use super::{
-    BoxOperator, aggregate, apply, distinct, filter, join, limit, one_row, project, recursive, repeat, scan,
+    BoxOperator, aggregate, apply, distinct, filter, join, limit, measured, one_row, project, recursive, repeat, scan,
     set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
@@ -18,6 +18,9 @@ pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) 
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
         Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), scan.reads_key(), env)?,
+        Rel::Measured { input, measure } => {
+            Box::new(measured::Measured::new(build(input, scope, env)?, measure))
+        }
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
             let input = build(input, scope, env)?;

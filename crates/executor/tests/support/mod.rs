@@ -172,6 +172,7 @@ impl Conn<'_> {
     fn planned(&self, sql: &str, params: &[Value]) -> Result<Planned> {
         let surroundings = Surroundings {
             route: Some(Route::Transactional),
+            switches: optimizer::Switches::default(),
             estimates: &optimizer::RowCounts(|_| 1_000_000),
         };
         optimizer::plan(self.bind(sql, params)?, &surroundings)

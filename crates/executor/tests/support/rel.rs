@@ -77,6 +77,7 @@ pub fn scan(c: &Conn<'_>, table: &str, access: Access) -> TableScan {
         as_of: None,
         locking: None,
         expected: planner::plan::Expected::default(),
+        read: None,
     }
 }
 

@@ -1,45 +1,48 @@
-//! EXPLAIN: a plan in the two formats that clients use.
+//! EXPLAIN: a plan in MySQL's three formats.
+//!
+//! - [`traditional`]: a row for each table, in query [`blocks`]. [`tree`]: operators, as lines of [`node`]s; also
+//!   for EXPLAIN ANALYZE. [`json`]: query blocks, nested.
+//! - [`expression`], [`access_text`], [`names`], [`key_length`]: what they have in common.
 
+mod access_text;
 mod blocks;
+mod expression;
+mod json;
+mod json_text;
 mod key_length;
 mod names;
+mod node;
 mod traditional;
+mod tree;
 
-use types::{Collation, Error, Result, SqlType, Value};
+use planner::plan::Plan;
+use types::{Collation, SqlType, Value};
 
-use crate::{PlannedStatement, dump};
+use crate::PlannedStatement;
 use syntax::ast::ExplainFormat;
 
 /// Columns, and rows with a value for each.
 pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
 
 /// The columns and rows of an EXPLAIN.
-///
-/// # Errors
-/// 1235 for FORMAT=JSON.
-pub fn explain(planned: &PlannedStatement, format: ExplainFormat) -> Result<Listing> {
+pub fn explain(planned: &PlannedStatement, format: ExplainFormat) -> Listing {
     match format {
-        ExplainFormat::Traditional => Ok((traditional::columns(), traditional::rows(planned))),
-        ExplainFormat::Tree => {
-            let tree = tree(&dump::plan(&planned.plan));
-            let column = ("EXPLAIN".to_owned(), text_type(65_535));
-            Ok((vec![column], vec![vec![Value::String(tree)]]))
-        }
-        ExplainFormat::Json => Err(Error::not_supported("EXPLAIN FORMAT=JSON", "use FORMAT=TREE")),
+        ExplainFormat::Traditional => (traditional::columns(), traditional::rows(planned)),
+        ExplainFormat::Tree => one_text(tree::tree(&planned.plan, false)),
+        ExplainFormat::Json => one_text(json::json(planned)),
     }
+}
+
+/// The row of EXPLAIN ANALYZE, after a plan with measures ([`planner::plan::measured`]) has run.
+pub fn analyzed(plan: &Plan) -> Listing {
+    one_text(tree::tree(plan, true))
+}
+
+fn one_text(text: String) -> Listing {
+    let column = ("EXPLAIN".to_owned(), text_type(65_535));
+    (vec![column], vec![vec![Value::String(text)]])
 }
 
 fn text_type(length: u32) -> SqlType {
     SqlType::varchar(length, Collation::DEFAULT)
-}
-
-/// The dump with MySQL's arrows.
-fn tree(dump: &str) -> String {
-    dump.lines()
-        .map(|line| {
-            let text = line.trim_start();
-            let indent = &line[..line.len() - text.len()];
-            format!("{indent}{indent}-> {text}\n")
-        })
-        .collect()
 }

@@ -45,6 +45,8 @@ pub struct Row {
     pub possible_keys: Option<String>,
     pub key: Option<String>,
     pub key_len: Option<u64>,
+    /// The columns of the key that are used.
+    pub key_parts: Vec<String>,
     pub reference: Option<String>,
     pub rows: Option<u64>,
     pub filtered: Option<f64>,
@@ -146,6 +148,12 @@ impl Row {
         }
     }
 
+    fn use_parts(&mut self, parts: &[IndexPart], table: &Table) {
+        self.key_len = Some(key_length::of(parts, table));
+        let name = |part: &IndexPart| Some(table.columns.get(part.column)?.name.clone());
+        self.key_parts = parts.iter().filter_map(name).collect();
+    }
+
     fn backwards(&mut self, reverse: bool) {
         if reverse {
             self.extra.push("Backward index scan");
@@ -171,7 +179,7 @@ impl Row {
 
     fn points(&mut self, key: &str, parts: &[IndexPart], keys: &[Vec<Expr>], table: &Table, names: &Names) {
         self.key = Some(key.to_owned());
-        self.key_len = Some(key_length::of(parts, table));
+        self.use_parts(parts, table);
         if let [only] = keys {
             let constant = only.iter().all(|value| names.of(value) == "const");
             self.how = Some(if constant { "const" } else { "eq_ref" });
@@ -194,8 +202,7 @@ impl Row {
             .map(|range| range.prefix.len() + bounded(&range.lower).max(bounded(&range.upper)))
             .max()
             .unwrap_or(0);
-        let parts = all_parts.get(..used).unwrap_or(all_parts);
-        self.key_len = Some(key_length::of(parts, table));
+        self.use_parts(all_parts.get(..used).unwrap_or(all_parts), table);
         let is_reference =
             |range: &Range| range.lower.is_none() && range.upper.is_none() && !range.prefix.is_empty();
         match ranges {
@@ -210,7 +217,7 @@ impl Row {
             // The whole index, for its order.
             [_] if used == 0 => {
                 self.how = Some("index");
-                self.key_len = Some(key_length::of(all_parts, table));
+                self.use_parts(all_parts, table);
             }
             _ => self.how = Some("range"),
         }

@@ -26,7 +26,8 @@ pub struct SemiByRows {
 impl Builder<'_> {
     /// Runs the subquery for each row, or joins with what it gives for all of them, whichever is cheaper.
     pub(super) fn apply(&self, apply: Apply, want: &Want) -> Result<Built> {
-        let unnested = match self.alternatives.get() < ALTERNATIVES_MAX {
+        let may_unnest = self.env.switches.subquery_to_derived;
+        let unnested = match may_unnest && self.alternatives.get() < ALTERNATIVES_MAX {
             true => crate::rules::unnested(&apply, &|| self.new_column(), self.env)?,
             false => None,
         };

@@ -68,7 +68,13 @@ impl Builder<'_> {
         let right = self.build(*join.right, &Want::of(of_right.0))?;
         let share = self.distinct.borrow().share_of_all(&conditions);
         let rows = rows_of(kind, left.rows, left.rows * right.rows * share);
-        let parts = split(conditions, &left_ids, &right_ids);
+        let parts = match self.env.switches.hash_join {
+            true => split(conditions, &left_ids, &right_ids),
+            false => Split {
+                keys: Vec::new(),
+                residual: conditions,
+            },
+        };
         if let Some((lookup, get)) = lookup
             && left.rows * lookup.cost < cost_of_reading(&left, &right, &parts)
         {

@@ -188,6 +188,7 @@ impl Builder<'_> {
                     as_of: get.as_of.clone(),
                     locking: get.locking,
                     expected: lookup.expected,
+                    read: None,
                 },
                 residual,
                 rows,

@@ -9,7 +9,7 @@ use planner::plan::{Expected, Rel, Route, TableScan, VirtualScan};
 use types::Result;
 
 use super::{Builder, Built, Want};
-use crate::access::{self, Chosen, Request};
+use crate::access::{self, Chosen, Request, RowLimit};
 use crate::constant::Gate;
 use crate::estimates::TableEstimate;
 use crate::expr::{ColumnList, all, positioned};
@@ -98,7 +98,10 @@ impl<'a> Builder<'a> {
                 .map(offset)
                 .collect::<Option<_>>()
                 .unwrap_or_default(),
-            limit: want.limit,
+            limit: match self.env.switches.prefer_ordering_index {
+                true => want.limit,
+                false => RowLimit::All,
+            },
             hints: &get.hints,
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
@@ -154,6 +157,7 @@ impl<'a> Builder<'a> {
             as_of: get.as_of.clone(),
             locking: get.locking,
             expected,
+            read: None,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

@@ -65,6 +65,7 @@ impl Builder<'_> {
                 as_of: None,
                 locking: None,
                 expected,
+                read: None,
             },
             order_by,
             limit,

@@ -29,7 +29,7 @@ pub fn apply_all(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()>
         disjunctions::split(&mut query.root, env)?;
         push_filters::apply(query, env)?;
         // Tables that were in queries of their own are now beside those around them.
-        if derived_tables::merge(&mut query.root) {
+        if env.switches.derived_merge && derived_tables::merge(&mut query.root) {
             push_filters::apply(query, env)?;
         }
     }

@@ -102,6 +102,7 @@ impl Pass<'_> {
             } => {
                 let below = match rollup {
                     Some(_) => Vec::new(),
+                    None if !self.env.switches.derived_condition_pushdown => Vec::new(),
                     None => under_names(&mut above, &keys),
                 };
                 let rel = Logical::Aggregate {
@@ -113,7 +114,10 @@ impl Pass<'_> {
                 filtered(rel, above, self.env)
             }
             Logical::Window { input, window, calls } => {
-                let below = under_partitions(&mut above, &window);
+                let below = match self.env.switches.derived_condition_pushdown {
+                    true => under_partitions(&mut above, &window),
+                    false => Vec::new(),
+                };
                 let rel = Logical::Window {
                     input: Box::new(self.push(*input, below)?),
                     window,
@@ -126,7 +130,8 @@ impl Pass<'_> {
                 keys,
             }),
             Logical::Distinct { input } => {
-                let below = take(&mut above, distinguishes_no_equals);
+                let pushes = self.env.switches.derived_condition_pushdown;
+                let below = take(&mut above, |condition| pushes && distinguishes_no_equals(condition));
                 let rel = Logical::Distinct {
                     input: Box::new(self.push(*input, below)?),
                 };
@@ -240,7 +245,8 @@ impl Pass<'_> {
         let made = match &mut apply.kind {
             ApplyKind::Exists { mark } | ApplyKind::Any { mark, .. } => {
                 let mark = *mark;
-                if self.uses.borrow().get(&mark) == Some(&1)
+                if self.env.switches.semijoin
+                    && self.uses.borrow().get(&mark) == Some(&1)
                     && let Some(join) = semi_join::of(&mut apply, mark, &mut above)
                 {
                     return self.join(join, above);
@@ -278,7 +284,9 @@ impl Pass<'_> {
     fn set_operation(&self, mut operation: SetOperation, mut above: Vec<Expr>) -> Result<Logical> {
         let counts = operation.all && operation.operator == SetOperator::Union;
         let below = take(&mut above, |condition| {
-            functions::is_deterministic(condition) && (counts || distinguishes_no_equals(condition))
+            self.env.switches.derived_condition_pushdown
+                && functions::is_deterministic(condition)
+                && (counts || distinguishes_no_equals(condition))
         });
         let of_side = |left: bool| {
             let mut conditions = below.clone();

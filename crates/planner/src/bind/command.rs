@@ -252,7 +252,7 @@ impl Binder<'_> {
         })
     }
 
-    fn explain(&self, format: ExplainFormat, analyze: bool, statement: &Statement) -> Result<Command> {
+    fn explain(&self, format: Option<ExplainFormat>, analyze: bool, statement: &Statement) -> Result<Command> {
         match self.statement(statement)? {
             bound @ Bound::Statement { .. } => Ok(Command::Explain(Box::new(Explained {
                 format,

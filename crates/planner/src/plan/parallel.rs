@@ -13,6 +13,7 @@ impl Rel {
             | Self::Project { .. }
             | Self::Sort { .. }
             | Self::Limit { .. }
+            | Self::Measured { .. }
             | Self::Distinct { .. } => true,
             // Marks of joins are true or false there, never NULL.
             Self::Join(join) => join.kind != JoinKind::Mark,

@@ -5,7 +5,7 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Access, ApplyKind, JoinKind, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{Access, ApplyKind, InsertSource, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -18,6 +18,7 @@ impl Rel {
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => Some(input),
@@ -48,6 +49,30 @@ impl Rel {
         }
     }
 
+    /// The same, to be changed.
+    pub fn inputs_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Join(join) => vec![&mut join.left, &mut join.right],
+            Self::LookupJoin(join) => vec![&mut join.left],
+            Self::Apply(apply) => vec![&mut apply.input, &mut apply.subquery],
+            Self::SetOperation { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { seed, step, .. } => vec![seed, step],
+            Self::Filter { input, .. }
+            | Self::Project { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
+            | Self::Repeat { input, .. }
+            | Self::Window { input, .. }
+            | Self::Distinct { input } => vec![input],
+            Self::OneRow | Self::Scan(_) | Self::Virtual(_) | Self::Values { .. } | Self::CommonTable { .. } => {
+                Vec::new()
+            }
+        }
+    }
+
     /// Calls `visit` with this operator and all below it, outermost first.
     pub fn walk<'r>(&'r self, visit: &mut dyn FnMut(&'r Self)) {
         visit(self);
@@ -61,6 +86,7 @@ impl Rel {
         match self {
             Self::OneRow
             | Self::Distinct { .. }
+            | Self::Measured { .. }
             | Self::Repeat { .. }
             | Self::SetOperation { .. }
             | Self::With { .. }
@@ -164,6 +190,7 @@ impl Rel {
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Measured { input, .. }
             | Self::Distinct { input } => input.output_types(),
             Self::Values { columns, .. }
             | Self::Recursive { columns, .. }
@@ -199,6 +226,22 @@ fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
         JoinKind::Mark => types.push(SqlType::BIGINT),
     }
     types
+}
+
+impl Plan {
+    /// All scans of stored tables.
+    pub fn scans(&self) -> Vec<&TableScan> {
+        match self {
+            Self::Query(query) => query.root.scans(),
+            Self::Insert(insert) => match &insert.source {
+                InsertSource::Values(_) => Vec::new(),
+                InsertSource::Query(query) => query.root.scans(),
+            },
+            Self::Update(update) => vec![&update.target.scan],
+            Self::Delete(delete) => vec![&delete.target.scan],
+            Self::FoundWrite(write) => write.root.scans(),
+        }
+    }
 }
 
 impl TableScan {

@@ -9,6 +9,10 @@ use types::{SqlType, TypeKind, Value};
 /// Characters of a string that a histogram has.
 pub const CHARACTERS_MAX: usize = 42;
 
+/// The collation of numbers and dates, and that of BIT.
+const LATIN1: u16 = 8;
+const BINARY: u16 = 63;
+
 /// One column's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestedHistogram {
@@ -36,7 +40,10 @@ pub fn data_type(ty: &SqlType) -> Option<&'static str> {
         | TypeKind::MediumInt
         | TypeKind::Int
         | TypeKind::BigInt
-        | TypeKind::Year => "int",
+        | TypeKind::Year
+        | TypeKind::Bit => "int",
+        TypeKind::Enum(_) => "enum",
+        TypeKind::Set(_) => "set",
         TypeKind::Date => "date",
         TypeKind::DateTime | TypeKind::Timestamp => "datetime",
         TypeKind::Time => "time",
@@ -72,7 +79,12 @@ pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, upd
             )
         });
     }
-    let collation = if ty.is_string() { ty.collation.id() } else { 8 };
+    let collation = match ty.kind {
+        TypeKind::Bit => BINARY,
+        TypeKind::Enum(_) | TypeKind::Set(_) => ty.collation.id(),
+        _ if ty.is_string() => ty.collation.id(),
+        _ => LATIN1,
+    };
     format!(
         "{{\"buckets\": [{}], \"data-type\": \"{}\", \"null-values\": {:?}, \"collation-id\": {collation}, \
          \"last-updated\": \"{updated}\", \"sampling-rate\": {sampling_rate:?}, \"histogram-type\": \"{}\", \
@@ -121,6 +133,8 @@ fn height(counts: &[(Value, u64)], buckets: usize) -> u64 {
 fn shown(value: &Value, ty: &SqlType) -> String {
     match value {
         Value::Double(number) => format!("{number:?}"),
+        // Numbers, whatever they stand for.
+        Value::UInt(number) if !ty.is_temporal() => number.to_string(),
         Value::String(text) => {
             let end = text
                 .char_indices()

@@ -1,15 +1,28 @@
-//! EXPLAIN.
+//! EXPLAIN and EXPLAIN ANALYZE.
 
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use executor::RowSink;
+use functions::Strictness;
 use optimizer::{Planned, PlannedStatement};
+use planner::CachedPlan;
 use planner::command::Explained;
-use planner::plan::Plan;
-use runner::joins_transaction;
-use types::{Error, Result};
+use planner::plan::{Plan, measured};
+use runner::{Evaluation, joins_transaction};
+use syntax::ast::ExplainFormat;
+use types::{Error, Result, Value, errno};
 
+use crate::compiled::Compiled;
+use crate::execute::schema_has_changed;
 use crate::listing::Listing;
 use crate::session::Session;
+use crate::virtual_tables::ServerTables;
 
 pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> {
+    if explained.analyze {
+        return analyze(session, explained);
+    }
     let planned = planned(session, explained)?;
     let listing = listing_of(session, explained, &planned)?;
     let looks_at_tables = match &planned.plan {
@@ -22,10 +35,10 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
     Ok(listing)
 }
 
-/// The plan, without a transaction.
+/// The plan, without a transaction. Of EXPLAIN ANALYZE, the columns alone are of interest.
 ///
 /// # Errors
-/// 1142 without the privileges for the tables; 1235 for what is not there.
+/// 1142 without the privileges for the tables.
 pub fn listing(session: &Session, explained: &Explained) -> Result<Listing> {
     listing_of(session, explained, &planned(session, explained)?)
 }
@@ -39,9 +52,66 @@ fn planned(session: &Session, explained: &Explained) -> Result<PlannedStatement>
 
 fn listing_of(session: &Session, explained: &Explained, planned: &PlannedStatement) -> Result<Listing> {
     session.client.check_privileges(&planned.accesses)?;
-    if explained.analyze {
-        return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
-    }
-    let (columns, rows) = optimizer::explain::explain(planned, explained.format)?;
+    let format = match explained.format {
+        Some(format) => format,
+        None if explained.analyze => ExplainFormat::Tree,
+        None => session.settings.explain_format,
+    };
+    let (columns, rows) = optimizer::explain::explain(planned, format);
     Ok(Listing { columns, rows })
+}
+
+/// Runs a query, whose rows go nowhere, and shows what was measured.
+fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
+    check_format(session, explained)?;
+    let planned = planned(session, explained)?;
+    session.client.check_privileges(&planned.accesses)?;
+    let Plan::Query(mut query) = planned.plan else {
+        let mut listing = Listing::texts(&["EXPLAIN"]);
+        listing.push(vec![Value::String("<not executable by iterator executor>\n".to_owned())]);
+        return Ok(listing);
+    };
+    query.root = measured(query.root);
+    let version = session.shared.engine.cluster.schema_version();
+    let plan = CachedPlan::new(Plan::Query(query), planned.accesses, version, 0, false);
+    let mut compiled = Compiled::Plan(Arc::new(plan));
+    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
+    let Some(plan @ Plan::Query(query)) = compiled.plan() else {
+        return Err(Error::internal("EXPLAIN ANALYZE of what is no query"));
+    };
+    let eval = session.command_context(Strictness::Warn);
+    let mut parts = session.parts();
+    let with = Evaluation {
+        context: &eval,
+        tables: &ServerTables { view: parts.view },
+    };
+    let result = parts
+        .runner
+        .statement(|runner| runner.query(query, with, &mut Nowhere));
+    session.end_of_evaluation(&eval);
+    result?;
+    let (columns, rows) = optimizer::explain::analyzed(plan);
+    Ok(Listing { columns, rows })
+}
+
+/// Fails with 1235 for a format that has no measures.
+fn check_format(session: &Session, explained: &Explained) -> Result<()> {
+    let name = match (explained.format, session.settings.explain_format) {
+        (Some(ExplainFormat::Tree), _) | (None, ExplainFormat::Traditional | ExplainFormat::Tree) => return Ok(()),
+        (Some(ExplainFormat::Traditional), _) => "TRADITIONAL",
+        (Some(ExplainFormat::Json), _) | (None, ExplainFormat::Json) => "JSON",
+    };
+    Err(Error::new(
+        errno::ER_NOT_SUPPORTED_YET,
+        format!("This version of MySQL doesn't yet support 'EXPLAIN ANALYZE with {name} format'"),
+    ))
+}
+
+/// Takes rows and drops them.
+struct Nowhere;
+
+impl RowSink for Nowhere {
+    fn batch(&mut self, _: &RecordBatch) -> Result<()> {
+        Ok(())
+    }
 }

@@ -29,6 +29,7 @@ pub enum Kind {
     /// A name or a number.
     Locale,
     SqlMode,
+    OptimizerSwitch,
     TimeZone,
     Isolation,
 }
@@ -180,7 +181,7 @@ const ROWS: &[Row] = &[
     ("eq_range_index_dive_limit", Both, Kind::Int(0, 4294967295), "200", Hint),
     ("error_count", Session, Kind::Int(0, 65535), "0", Fixed),
     ("event_scheduler", Global, Kind::Enum(&["OFF", "ON"]), "OFF", Same),
-    ("explain_format", Both, Kind::Enum(&["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]), "TRADITIONAL", Same),
+    ("explain_format", Both, Kind::Enum(&["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]), "TRADITIONAL", Live),
     ("explicit_defaults_for_timestamp", Both, Kind::Bool, "ON", Same),
     ("external_user", Session, Kind::Text, "", Fixed),
     ("flush", Global, Kind::Bool, "OFF", Hint),
@@ -370,7 +371,7 @@ const ROWS: &[Row] = &[
     ("optimizer_max_subgraph_pairs", Both, Kind::Int(1, 2147483647), "100000", Hint),
     ("optimizer_prune_level", Both, Kind::Int(0, 1), "1", Hint),
     ("optimizer_search_depth", Both, Kind::Int(0, 62), "62", Hint),
-    ("optimizer_switch", Both, Kind::Text, "index_merge=off,index_merge_union=off,index_merge_sort_union=off,index_merge_intersection=off,engine_condition_pushdown=off,index_condition_pushdown=off,mrr=off,mrr_cost_based=off,block_nested_loop=off,batched_key_access=off,materialization=off,semijoin=off,loosescan=off,firstmatch=off,duplicateweedout=off,subquery_materialization_cost_based=off,use_index_extensions=off,condition_fanout_filter=off,derived_merge=off,use_invisible_indexes=off,skip_scan=off,hash_join=off,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=off", Hint),
+    ("optimizer_switch", Both, Kind::OptimizerSwitch, "", Live),
     ("optimizer_trace", Both, Kind::Text, "enabled=off,one_line=off", Same),
     ("optimizer_trace_features", Both, Kind::Text, "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on", Same),
     ("optimizer_trace_limit", Both, Kind::Int(0, 9223372036854775807), "1", Hint),

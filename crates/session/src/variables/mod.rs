@@ -8,6 +8,7 @@ pub mod charset;
 mod convert;
 pub mod definitions;
 pub mod settings;
+mod optimizer_switch;
 mod sql_mode;
 pub mod values;
 

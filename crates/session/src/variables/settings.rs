@@ -4,12 +4,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use functions::{BlockEncryption, TimeZone};
+use optimizer::Switches;
 use planner::plan::Route;
 use runner::Isolation;
+use syntax::ast::ExplainFormat;
 use types::{Charset, Collation, SqlMode};
 
 use super::convert::parse_time_zone;
-use super::sql_mode;
+use super::{optimizer_switch, sql_mode};
 use super::values::SessionVariables;
 use crate::diagnostics::WarningLimits;
 
@@ -56,6 +58,10 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// Overrides the planner's choice of executor.
     pub route: Option<Route>,
+    /// Rules of the optimizer.
+    pub switches: Switches,
+    /// Of an EXPLAIN that names none.
+    pub explain_format: ExplainFormat,
     /// How long SPLIT TABLE waits until the new regions are on their stores.
     pub split_wait: Duration,
     pub warnings: WarningLimits,
@@ -87,6 +93,7 @@ impl Settings {
                 "character_set_client",
                 "collation_connection",
                 "stemdb_route",
+                "optimizer_switch",
                 "div_precision_increment",
                 "foreign_key_checks",
             ];
@@ -134,6 +141,12 @@ impl Settings {
                 "transactional" => Some(Route::Transactional),
                 "analytical" => Some(Route::Analytical),
                 _ => None,
+            },
+            switches: optimizer_switch::parsed(&text("optimizer_switch")),
+            explain_format: match text("explain_format").as_str() {
+                "TREE" => ExplainFormat::Tree,
+                "JSON" => ExplainFormat::Json,
+                _ => ExplainFormat::Traditional,
             },
             split_wait: match on("tidb_wait_split_region_finish") {
                 true => seconds("tidb_wait_split_region_timeout"),

@@ -11,7 +11,7 @@ use types::{Error, Result, Value, errno};
 use super::charset::{charset_of, collation_of, numbered, paired};
 use super::convert::{boolean, choice, integer, number, parse_time_zone, string, wrong_type, wrong_value};
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::sql_mode;
+use super::{optimizer_switch, sql_mode};
 
 /// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -74,7 +74,7 @@ impl GlobalVariables {
             let value = text
                 .as_deref()
                 .map_or(Ok(Value::Null), |text| parsed(definition, text));
-            match value.and_then(|value| normalize(definition, value)) {
+            match value.and_then(|value| normalize(definition, value, None)) {
                 // Out of the range that it has here.
                 Ok((adjusted, Some(_))) => copy[definition.index] = adjusted.map(Arc::from),
                 Ok((_, None)) => copy[definition.index] = text.as_deref().map(Arc::from),
@@ -213,6 +213,7 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
             TimeZone::Offset(_) => Some(definition.default.into()),
             zone => Some(zone.name().into()),
         },
+        "optimizer_switch" => Some(optimizer_switch::default_text().into()),
         _ => Some(definition.default.into()),
     }
 }
@@ -244,7 +245,7 @@ fn assign(
     let Some(value) = value else {
         return Ok((default, None));
     };
-    let (text, warning) = normalize(definition, value)?;
+    let (text, warning) = normalize(definition, value, current)?;
     let unchanged = match (&text, current) {
         (Some(new), Some(old)) => new.eq_ignore_ascii_case(old),
         (None, None) => true,
@@ -260,8 +261,12 @@ fn assign(
     Ok((text.map(Arc::from), warning))
 }
 
-/// A value in printed form, and the text of the warning that it was adjusted.
-fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, Option<String>)> {
+/// A value in printed form, and the text of the warning that it was adjusted. `current`: what it changes.
+fn normalize(
+    definition: &Definition,
+    value: Value,
+    current: Option<&str>,
+) -> Result<(Option<String>, Option<String>)> {
     let name = definition.name;
     match definition.kind {
         Kind::Bool => Ok((Some(boolean(name, &value)?.to_owned()), None)),
@@ -298,6 +303,17 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             };
             let text = text.map_err(|bad| wrong_value(name, &bad))?;
             Ok((Some(text), None))
+        }
+        Kind::OptimizerSwitch => {
+            let text = match number(&value) {
+                Some(bits) => u64::try_from(bits)
+                    .ok()
+                    .and_then(optimizer_switch::of_bits)
+                    .ok_or_else(|| bits.to_string()),
+                None if value.is_null() => Err("NULL".to_owned()),
+                None => optimizer_switch::changed(current.unwrap_or_default(), &string(name, &value)?),
+            };
+            Ok((Some(text.map_err(|bad| wrong_value(name, &bad))?), None))
         }
         Kind::TimeZone => {
             let text = string(name, &value)?;

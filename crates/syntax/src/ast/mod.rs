@@ -51,7 +51,8 @@ pub enum Statement {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Explain {
-        format: ExplainFormat,
+        /// `None`: that of `explain_format`.
+        format: Option<ExplainFormat>,
         analyze: bool,
         statement: Box<Statement>,
     },

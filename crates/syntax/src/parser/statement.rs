@@ -210,16 +210,12 @@ impl Parser<'_> {
     fn explain(&mut self) -> Result<Statement> {
         self.advance();
         let analyze = self.eat(Kw::ANALYZE);
-        let mut format = if analyze {
-            ExplainFormat::Tree
-        } else {
-            ExplainFormat::Traditional
-        };
+        let mut format = None;
         if self.is(Kw::FORMAT) && self.peek().kind == Kind::Equal {
             self.advance();
             self.advance();
             let name = self.name_or_text()?;
-            format = match name.to_ascii_lowercase().as_str() {
+            format = Some(match name.to_ascii_lowercase().as_str() {
                 "traditional" => ExplainFormat::Traditional,
                 "tree" => ExplainFormat::Tree,
                 "json" => ExplainFormat::Json,
@@ -229,7 +225,7 @@ impl Parser<'_> {
                         format!("Unknown EXPLAIN format name: '{name}'"),
                     ));
                 }
-            };
+            });
         } else if self.is_any(&[Kw::EXTENDED, Kw::PARTITIONS]) {
             return self.fail();
         }

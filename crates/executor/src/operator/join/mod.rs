@@ -25,6 +25,7 @@ use self::lookup::LookupPartners;
 use self::nested::AllPartners;
 use self::right_side::{RightSide, RowsTaken};
 use super::common_table::Scope;
+use super::measured::MeasuredPartners;
 use super::scan::lookup::TableLookup;
 use super::{BoxOperator, tree};
 use crate::env::Env;
@@ -57,6 +58,13 @@ pub(super) fn open_lookup<'p>(
     let left = tree::build(&join.left, scope, env)?;
     let lookup = LookupPartners::new(TableLookup::open(&join.right, &types.0, env)?);
     let (kind, residual, eval) = (join.kind, join.residual.as_ref(), env.eval());
+    if let Some(measure) = &join.right.read {
+        let partners = MeasuredPartners {
+            partners: lookup,
+            measure,
+        };
+        return Ok(Box::new(Pairing::new(left, partners, kind, residual, types, eval)));
+    }
     Ok(Box::new(Pairing::new(left, lookup, kind, residual, types, eval)))
 }
 

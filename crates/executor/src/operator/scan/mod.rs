@@ -12,10 +12,12 @@ pub(crate) mod lookup;
 mod pages;
 mod rows;
 
+use std::time::Instant;
+
 use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
 use kv::{Reader, Snapshot};
-use planner::plan::{Locking, TableScan};
+use planner::plan::{Locking, Measure, TableScan};
 use types::{Error, Result, Value, errno};
 
 pub(crate) use self::access::Access;
@@ -69,6 +71,8 @@ fn open_for<'p>(
             past,
             ask: 1,
             rest: None,
+            measure: scan.read.as_ref().inspect(|measure| measure.begin_loop()),
+            is_first: true,
         }),
     })
 }
@@ -107,6 +111,8 @@ struct Scan<'p> {
     ask: usize,
     /// Rows that passed, beyond the number that was asked for.
     rest: Option<RecordBatch>,
+    measure: Option<&'p Measure>,
+    is_first: bool,
 }
 
 impl Operator for Scan<'_> {
@@ -125,9 +131,14 @@ impl Operator for Scan<'_> {
             };
             let consistent = self.past.is_some() || env.source.is_consistent();
             let (access, rows) = (&mut self.access, &mut self.rows);
+            let start = self.measure.map(|_| Instant::now());
             let read = access.next(reader, self.ask, consistent, &mut |key, value| {
                 rows.push(key, value)
             })?;
+            if let (Some(measure), Some(start)) = (self.measure, start) {
+                let is_first = std::mem::replace(&mut self.is_first, false);
+                measure.called(start.elapsed(), read, is_first);
+            }
             if read == 0 {
                 return Ok(None);
             }

@@ -44,6 +44,15 @@ const TIMEOUT: u16 = 3024;
 /// ER_NOT_SUPPORTED_YET: of MySQL for windows within `ANY` and `ALL`.
 const NOT_SUPPORTED: u16 = 1235;
 
+/// Rules of the optimizer that are switched off, one on each connection.
+const SWITCHES: [(&str, &str); 5] = [
+    ("without semi joins", "semijoin"),
+    ("without merged tables", "derived_merge"),
+    ("without conditions in groups", "derived_condition_pushdown"),
+    ("without unnesting", "subquery_to_derived"),
+    ("without hash joins", "hash_join"),
+];
+
 /// Runs the queries of `rounds` schemas, the first made from `seed`.
 pub fn check(address: &Address, judge: Option<&Opts>, seed: u64, rounds: u64, report: &mut Report) {
     let mut servers = match Servers::connect(address, judge) {
@@ -111,6 +120,11 @@ impl Servers {
             servers
                 .connections
                 .push((name, open(address.builder(), &[route])?));
+        }
+        // No answer depends on a rule of the optimizer.
+        for (name, switch) in SWITCHES {
+            let set = format!("SET optimizer_switch = '{switch}=off'");
+            servers.connections.push((name, open(address.builder(), &[&set])?));
         }
         Ok(servers)
     }
