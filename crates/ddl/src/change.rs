@@ -140,6 +140,10 @@ impl<'a> Change<'a> {
     /// Removes a table and its rows.
     pub(crate) fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.detach_table(table)?;
+        if table.view.is_some() {
+            self.dropped.push(table.id);
+            return Ok(());
+        }
         self.meta.delete(keys::auto_increment(table.id))?;
         self.meta.delete(keys::row_id(table.id))?;
         self.meta.delete(keys::table_statistics(table.id))?;

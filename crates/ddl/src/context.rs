@@ -55,10 +55,10 @@ impl Deref for Statement<'_> {
 /// A table that the statement may change.
 ///
 /// # Errors
-/// 1049 or 1146 when it does not exist; those of [`check_not_system`].
+/// 1049 or 1146 when it does not exist, 1347 when it is a view; those of [`check_not_system`].
 pub(crate) fn changeable_table(schema: &Schema, name: &TableName, ctx: &DdlContext) -> Result<Arc<Table>> {
     check_not_system(schema, &name.database, ctx)?;
-    schema.require_table(&name.database, &name.name).cloned()
+    schema.require_base_table(&name.database, &name.name).cloned()
 }
 
 /// Refuses to define anything in the databases that the server itself provides.
@@ -81,6 +81,13 @@ pub(crate) fn check_not_system(schema: &Schema, database: &str, ctx: &DdlContext
 
 pub(crate) fn unknown_database(name: &str) -> Error {
     Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
+}
+
+pub(crate) fn no_such_table(name: &TableName) -> Error {
+    Error::new(
+        errno::ER_NO_SUCH_TABLE,
+        format!("Table '{}.{}' doesn't exist", name.database, name.name),
+    )
 }
 
 pub(crate) fn table_exists(name: &str) -> Error {

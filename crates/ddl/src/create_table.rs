@@ -37,10 +37,13 @@ pub(crate) fn create_table_like(
     statement: &Statement,
 ) -> Result<Vec<Warning>> {
     create(changer, name, &[], if_not_exists, statement, &|schema| {
-        let source = schema.require_table(&source.database, &source.name)?;
+        let source = schema.require_base_table(&source.database, &source.name)?;
         Ok((table_like(name, source, statement.now_us), Vec::new()))
     })
 }
+
+/// Makes the definition, with warnings about it.
+type MakeTable<'a> = &'a dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>;
 
 fn create(
     changer: &SchemaChanger,
@@ -48,7 +51,7 @@ fn create(
     keys: &[NewForeignKey],
     if_not_exists: bool,
     statement: &Statement,
-    make: &dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>,
+    make: MakeTable<'_>,
 ) -> Result<Vec<Warning>> {
     let mut create = |change: &mut Change<'_>| {
         check_not_system(&change.schema, &name.database, statement)?;

@@ -1,12 +1,14 @@
 //! DROP TABLE and TRUNCATE TABLE.
 
+use std::sync::Arc;
+
 use schema::definition::TableName;
 use schema::model::{Schema, Table};
 use types::{Error, Result, Warning, errno};
 
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
-use crate::context::{Statement, changeable_table, check_not_system};
+use crate::context::{Statement, changeable_table, check_not_system, no_such_table};
 use crate::{foreign_key, split};
 
 /// Drops all of the tables. If one does not exist, and the statement has no IF EXISTS, drops none.
@@ -25,16 +27,15 @@ pub(crate) fn drop_tables(
             ));
         }
     }
+    // A view's name is that of no table here.
     let tables = |schema: &Schema| {
-        Ok(names
-            .iter()
-            .filter_map(|n| schema.table(&n.database, &n.name).map(|t| t.id))
-            .collect())
+        let found = names.iter().filter_map(|name| base_table(schema, name));
+        Ok(found.map(|table| table.id).collect())
     };
     changer.change_tables(ctx, &tables, &mut |change| {
         let (mut found, mut unknown) = (Vec::new(), Vec::new());
         for name in names {
-            match change.schema.table(&name.database, &name.name) {
+            match base_table(&change.schema, name) {
                 Some(table) => found.push(table.clone()),
                 None => unknown.push(format!("{}.{}", name.database, name.name)),
             }
@@ -61,6 +62,12 @@ pub(crate) fn drop_tables(
     })
 }
 
+fn base_table<'s>(schema: &'s Schema, name: &TableName) -> Option<&'s Arc<Table>> {
+    schema
+        .table(&name.database, &name.name)
+        .filter(|table| table.view.is_none())
+}
+
 /// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, whatever CREATE
 /// TABLE said.
 pub(crate) fn truncate_table(
@@ -68,7 +75,14 @@ pub(crate) fn truncate_table(
     name: &TableName,
     ctx: &Statement,
 ) -> Result<Vec<Warning>> {
-    let table = |schema: &Schema| Ok(vec![changeable_table(schema, name, ctx)?.id]);
+    let table = |schema: &Schema| {
+        // Of a view, MySQL says that there is no such table.
+        let table = changeable_table(schema, name, ctx).map_err(|error| match error.code {
+            errno::ER_WRONG_OBJECT => no_such_table(name),
+            _ => error,
+        })?;
+        Ok(vec![table.id])
+    };
     let mut warnings = changer.change_tables(ctx, &table, &mut |change| {
         let old = change.table(&name.database, &name.name)?;
         foreign_key::check_truncate(&change.schema, &old, ctx)?;

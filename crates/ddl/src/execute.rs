@@ -13,6 +13,7 @@ use crate::create_table::{create_table, create_table_like};
 use crate::database::{alter_database, create_database, drop_database};
 use crate::drop_table::{drop_tables, truncate_table};
 use crate::rename::rename_tables;
+use crate::view::{create_view, drop_views};
 
 impl SchemaChanger {
     /// Carries out a definition statement. The session has committed its transaction and released its
@@ -59,12 +60,19 @@ impl SchemaChanger {
             Ddl::TruncateTable { name } => truncate_table(self, name, statement),
             Ddl::RenameTable { renames } => rename_tables(self, renames, statement),
             Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
+            Ddl::CreateView {
+                name,
+                verb,
+                columns,
+                view,
+            } => create_view(self, name, *verb, (columns, view), statement),
+            Ddl::DropView { names, if_exists } => drop_views(self, names, *if_exists, statement),
         }
     }
 
     /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes
     /// too long.
-    fn wait_for_all_nodes(&self, limit: &WaitLimit) {
+    pub(crate) fn wait_for_all_nodes(&self, limit: &WaitLimit) {
         let cluster = self.cluster();
         if !cluster.is_shared() {
             return;

@@ -22,7 +22,8 @@
 //! # Where to find what
 //!
 //! - [`SchemaChanger`]: the statements and the background work. `execute` dispatches a statement;
-//!   `create_table`, `drop_table`, `rename`, `database` and `alter` have one kind each.
+//!   `create_table`, `drop_table`, `rename`, `database`, `view` and `alter` have one kind each.
+//! - `load`: CREATE TABLE ... SELECT.
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
@@ -58,6 +59,7 @@ mod foreign_key_rows;
 mod garbage;
 mod history;
 mod job;
+mod load;
 mod local;
 mod modify;
 mod new_name;
@@ -66,6 +68,7 @@ mod rename;
 mod rows;
 mod shared;
 pub mod split;
+mod view;
 mod way;
 
 pub use changer::SchemaChanger;

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use schema::definition::TableName;
 use schema::model::{Schema, Table};
-use types::{Error, Result, Warning, errno};
+use types::{Error, Result, Warning};
 
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
-use crate::context::{DdlContext, Statement, changeable_table, table_exists};
+use crate::context::{DdlContext, Statement, check_not_system, no_such_table, table_exists};
 use crate::foreign_key;
 use crate::new_name::check_target;
+
+const ER_FORBID_SCHEMA_CHANGE: u16 = 1450;
 
 pub(crate) fn rename_tables(
     changer: &SchemaChanger,
@@ -58,12 +60,19 @@ fn simulate(
             moved[earlier].1 = to.clone();
             continue;
         }
-        let table = changeable_table(schema, from, ctx)?;
-        if is_moved(&table) {
+        check_not_system(schema, &from.database, ctx)?;
+        let table = schema.require_table(&from.database, &from.name)?.clone();
+        if table.view.is_some() && from.database != to.database {
             return Err(Error::new(
-                errno::ER_NO_SUCH_TABLE,
-                format!("Table '{}.{}' doesn't exist", from.database, from.name),
+                ER_FORBID_SCHEMA_CHANGE,
+                format!(
+                    "Changing schema from '{}' to '{}' is not allowed.",
+                    from.database, to.database
+                ),
             ));
+        }
+        if is_moved(&table) {
+            return Err(no_such_table(from));
         }
         moved.push((table, to.clone()));
     }

@@ -393,8 +393,8 @@ fn several_points_of_a_row_find_a_partner_once() {
             },
         ),
         residual: None,
-            rows: 1.0,
-        });
+        rows: 1.0,
+    });
     assert_eq!(
         c.line(project(join, vec![column(0, INT), column(2, INT)])),
         "2 1, 2 2, 3 3, NULL NULL, 2 2"
@@ -584,8 +584,8 @@ fn locking_lookups_lock_the_rows_they_return() {
                 left: Box::new(ints(&[&[Some(2)], &[Some(99)], &[Some(5)]])),
                 right: table,
                 residual: None,
-            rows: 1.0,
-        });
+                rows: 1.0,
+            });
             c.begin();
             let rows = c.rel(join).len();
             assert_eq!(rows, if kind == JoinKind::Left { 3 } else { 2 });

@@ -1,7 +1,7 @@
 //! What is known of the tables of a statement, and shares of their rows that follow from it.
 //!
-//! In this order: statistics of values (ANALYZE TABLE), the engine's estimate for a range of keys (MySQL's index
-//! dives), and rules of thumb, which the callers have.
+//! In this order: statistics of values (ANALYZE TABLE), the engine's estimate for a range of keys (MySQL's
+//! index dives), and rules of thumb, which the callers have.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use schema::statistics::{Bound, ColumnStatistics, TableStatistics, sort_key};
 use types::Value;
 
 use crate::access::sarg::{self, Interval};
+use crate::cost::UNKNOWN_CONDITION;
 
 /// What the server knows of tables.
 pub trait Estimates {
@@ -72,6 +73,16 @@ impl<'a> TableEstimate<'a> {
     /// The share of rows that satisfies a condition on one column, over the table's columns by offset.
     pub fn share_of(&self, condition: &Expr) -> Option<f64> {
         if let Expr::Call { function, args, .. } = condition
+            && self.is_analyzed()
+            && matches!(function.0.name, "or" | "and")
+        {
+            let shares = args.iter().map(|arg| self.share_of(arg).unwrap_or(UNKNOWN_CONDITION));
+            return Some(match function.0.name {
+                "or" => shares.sum::<f64>().min(1.0),
+                _ => shares.product(),
+            });
+        }
+        if let Expr::Call { function, args, .. } = condition
             && let ("<>", [left, right]) = (function.0.name, args.as_slice())
         {
             let equal =
@@ -87,7 +98,8 @@ impl<'a> TableEstimate<'a> {
         Some(sum(&sarg.intervals, share).min(1.0))
     }
 
-    /// Rows in ranges of an index, by its position; `None`: of the primary key. `dives`: the engine may be asked.
+    /// Rows in ranges of an index, by its position; `None`: of the primary key. `dives`: the engine may be
+    /// asked.
     pub fn rows_in(&self, index: Option<usize>, ranges: &[Range], dives: bool) -> Option<f64> {
         let parts = match index {
             Some(index) => self.table.indexes.get(index)?.parts.clone(),
@@ -183,14 +195,16 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
     of_taken * intervals.len() as f64 / taken.max(1) as f64
 }
 
-/// The value of an expression that has the same in every execution. A date that is written as text may depend on
-/// the session's modes: for an estimate it does not matter.
+/// The value of an expression that has the same in every execution. A date that is written as text may depend
+/// on the session's modes: for an estimate it does not matter.
 fn known_value(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr {
         return Some(value.clone());
     }
     let mut is_known = functions::is_deterministic(expr);
-    expr.walk(&mut |e| is_known &= !matches!(e, Expr::Column { .. } | Expr::Outer { .. } | Expr::Param { .. }));
+    expr.walk(&mut |e| {
+        is_known &= !matches!(e, Expr::Column { .. } | Expr::Outer { .. } | Expr::Param { .. })
+    });
     if !is_known {
         return None;
     }
@@ -212,16 +226,18 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
     let mut unknown = 1.0;
     let mut known = |bound: Option<&RangeBound>| match &bound?.value {
         RangeBoundValue::Null => None,
-        RangeBoundValue::Value(expr) => match known_value(expr).and_then(|value| sort_key(&value, &column.ty)) {
-            Some(key) => Some(Bound {
-                key,
-                inclusive: bound?.inclusive,
-            }),
-            None => {
-                unknown = UNKNOWN_RANGE;
-                None
+        RangeBoundValue::Value(expr) => {
+            match known_value(expr).and_then(|value| sort_key(&value, &column.ty)) {
+                Some(key) => Some(Bound {
+                    key,
+                    inclusive: bound?.inclusive,
+                }),
+                None => {
+                    unknown = UNKNOWN_RANGE;
+                    None
+                }
             }
-        },
+        }
     };
     let (lower, upper) = (known(lower), known(upper));
     unknown * column.share_between(lower.as_ref(), upper.as_ref())

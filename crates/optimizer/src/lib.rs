@@ -45,7 +45,8 @@ pub(crate) struct OptimizerEnv<'a> {
     pub assigns: bool,
 }
 
-/// Rules that can be switched off, by the names that `optimizer_switch` has for them. No answer depends on them.
+/// Rules that can be switched off, by the names that `optimizer_switch` has for them. No answer depends on
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
     /// EXISTS and IN become semi joins, NOT EXISTS and NOT IN anti joins.

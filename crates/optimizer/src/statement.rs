@@ -36,6 +36,7 @@ impl Builder<'_> {
                     LogicalInsertMode::Replace => InsertMode::Replace,
                     LogicalInsertMode::Update(list) => InsertMode::Update(assignments(list, 0)),
                 },
+                check: insert.check,
                 ignore: insert.ignore,
                 foreign_keys: insert.foreign_keys,
                 execution_cache: ExecutionCache::default(),
@@ -45,6 +46,9 @@ impl Builder<'_> {
                 Plan::Update(UpdatePlan {
                     target: self.target(update.target)?,
                     assignments: assignments(update.assignments, first),
+                    check: update
+                        .check
+                        .map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
                     ignore: update.ignore,
                     foreign_keys: update.foreign_keys,
                     execution_cache: ExecutionCache::default(),
@@ -70,6 +74,10 @@ impl Builder<'_> {
             values
                 .filter_map(|a| a.value.as_ref())
                 .for_each(|value| wanted.add_all(value));
+            found
+                .check
+                .iter()
+                .for_each(|check| wanted.add_all(&check.condition));
         }
         let mut query = LogicalQuery {
             root: write.root,
@@ -127,6 +135,7 @@ impl Builder<'_> {
                 assignments: found
                     .assignments
                     .map(|list| list.into_iter().map(assignment).collect()),
+                check: found.check.map(|check| check.map_columns(&of_row)),
                 table: get.table.clone(),
                 foreign_keys: found.foreign_keys,
             });

@@ -208,7 +208,12 @@ impl Runner {
         let Planned::Plan(planned) = self.optimized(explained.bound.clone())? else {
             panic!("EXPLAIN of what is no plan");
         };
-        let (columns, rows) = optimizer::explain::explain(&planned, explained.format.unwrap_or(syntax::ast::ExplainFormat::Traditional));
+        let (columns, rows) = optimizer::explain::explain(
+            &planned,
+            explained
+                .format
+                .unwrap_or(syntax::ast::ExplainFormat::Traditional),
+        );
         let mut text = String::new();
         for row in rows {
             for ((name, ty), value) in columns.iter().zip(row) {
@@ -316,6 +321,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
+        view: None,
         system: Default::default(),
         checks: definition.checks,
         bound: Default::default(),

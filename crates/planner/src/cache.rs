@@ -2,8 +2,8 @@
 //!
 //! The key of a plan is its text, the default database, the types of its parameters, and a hash of everything
 //! else that planning depends on. The caller checks whether a plan still fits the schema
-//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a plan is made anew when a
-//! table has become much larger or smaller, or when its statistics have changed.
+//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a plan is made anew
+//! when a table has become much larger or smaller, or when its statistics have changed.
 //!
 //! The cache has shards, each with a lock of its own that is held for a lookup. A full shard evicts by the
 //! clock algorithm.

@@ -3,7 +3,7 @@
 //! per file.
 
 use functions::Expr;
-use schema::definition::TableName;
+use schema::definition::{Ddl, TableName};
 use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
@@ -104,6 +104,18 @@ pub enum Command {
     UnlockTables,
     DoNothing(Vec<Expr>),
     OfRow(Box<OfRow>),
+    CreateTableSelect(Box<CreateTableSelect>),
+}
+
+/// CREATE TABLE ... SELECT.
+#[derive(Debug, Clone)]
+pub struct CreateTableSelect {
+    /// Always [`Ddl::CreateTable`].
+    pub ddl: Ddl,
+    /// Always [`crate::Bound::Statement`], and an INSERT of a query into the table, which has no id yet.
+    pub insert: crate::Bound,
+    /// Of the schema that the query was bound to.
+    pub schema_version: u64,
 }
 
 /// A command that takes values from the row of a query.
@@ -185,7 +197,11 @@ pub enum Show {
         table: TableName,
         filter: ShowFilter,
     },
-    CreateTable(TableName),
+    /// SHOW CREATE TABLE; `is_view`: SHOW CREATE VIEW.
+    CreateTable {
+        name: TableName,
+        is_view: bool,
+    },
     /// SHOW TABLE ... REGIONS.
     Regions {
         table: TableName,

@@ -170,6 +170,9 @@ fn reached(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Vec<(Ar
             if is_updated && key.on_update.writes() {
                 caused.updates.extend(&key.columns);
             }
+            if !caused.updates.is_empty() {
+                caused.updates.extend(generated_columns(&reference.child));
+            }
             let found = reached
                 .iter()
                 .position(|(known, _)| known.id == reference.child.id);
@@ -187,6 +190,11 @@ fn reached(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Vec<(Ar
         }
     }
     reached
+}
+
+/// The columns that may change with any other.
+fn generated_columns(table: &Table) -> impl Iterator<Item = usize> + '_ {
+    (0..table.columns.len()).filter(|&at| table.columns[at].generated.is_some())
 }
 
 /// The key of a reference, with the columns of the parent, if the changes of the parent's rows concern it.

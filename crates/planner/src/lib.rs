@@ -21,11 +21,13 @@ pub mod foreign_key;
 pub mod logical;
 pub mod object_access;
 pub mod plan;
+mod row_check;
 
 pub use bind::{
     bind, bind_filter, collation_named, columns_of_check, default_text, deprecated_charset,
-    deprecated_collation, expressions,
+    deprecated_collation, expressions, view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};
+pub use row_check::RowCheck;

@@ -8,7 +8,9 @@ use std::cell::RefCell;
 use std::ops::BitOr;
 use std::sync::Arc;
 
+use schema::definition::TableName;
 use schema::model::Table;
+use schema::view::Definer;
 
 /// What a statement needs of one table, under one alias.
 ///
@@ -21,8 +23,19 @@ pub struct ObjectAccess {
     pub privileges: PrivilegeSet,
     /// `None`: the server makes the table's rows, and nothing is locked.
     pub lock: Option<LockMode>,
+    /// The view whose query names the object; `None`: the statement does.
+    pub through: Option<Arc<ThroughView>>,
     /// The statement does not name the table: foreign keys lead to it, and it needs no privileges.
     pub is_implied: bool,
+}
+
+/// How a statement comes to use an object that it does not name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ThroughView {
+    /// The view that the statement names. Errors say no more.
+    pub view: TableName,
+    /// The account whose privileges are checked (SQL SECURITY DEFINER); `None`: that of the session.
+    pub definer: Option<Definer>,
 }
 
 impl ObjectAccess {
@@ -31,6 +44,7 @@ impl ObjectAccess {
             && self.alias == other.alias
             && self.privileges == other.privileges
             && self.lock == other.lock
+            && self.through == other.through
             && self.is_implied == other.is_implied
     }
 }
@@ -67,18 +81,44 @@ impl BitOr for PrivilegeSet {
 
 /// The entries of a statement that is being bound.
 #[derive(Debug, Default)]
-pub(crate) struct Accesses(RefCell<Vec<ObjectAccess>>);
+pub(crate) struct Accesses {
+    all: RefCell<Vec<ObjectAccess>>,
+    /// The view whose query is being bound.
+    through: Option<Arc<ThroughView>>,
+}
 
 impl Accesses {
+    /// Those of a view's query.
+    pub fn within(through: Arc<ThroughView>) -> Self {
+        Self {
+            all: RefCell::default(),
+            through: Some(through),
+        }
+    }
+
+    pub fn through(&self) -> Option<&Arc<ThroughView>> {
+        self.through.as_ref()
+    }
+
     pub fn add(&self, table: &Arc<Table>, alias: &str, privileges: PrivilegeSet, lock: LockMode) {
-        let access = ObjectAccess {
+        self.add_through(table, alias, (privileges, lock), self.through.clone());
+    }
+
+    pub fn add_through(
+        &self,
+        table: &Arc<Table>,
+        alias: &str,
+        (privileges, lock): (PrivilegeSet, LockMode),
+        through: Option<Arc<ThroughView>>,
+    ) {
+        self.push(ObjectAccess {
             table: Arc::clone(table),
             alias: alias.to_owned(),
             privileges,
             lock: (!table.is_virtual()).then_some(lock),
+            through,
             is_implied: false,
-        };
-        self.push(access);
+        });
     }
 
     /// A table that foreign keys lead to.
@@ -88,18 +128,30 @@ impl Accesses {
             alias: table.name.clone(),
             privileges: PrivilegeSet(0),
             lock: (!table.is_virtual()).then_some(lock),
+            through: None,
             is_implied: true,
         });
     }
 
-    fn push(&self, access: ObjectAccess) {
-        let mut all = self.0.borrow_mut();
+    pub fn push(&self, access: ObjectAccess) {
+        let mut all = self.all.borrow_mut();
         if !all.iter().any(|other| other.is_same(&access)) {
             all.push(access);
         }
     }
 
+    pub fn len(&self) -> usize {
+        self.all.borrow().len()
+    }
+
+    /// A table among those that were added after the first ones.
+    pub fn find(&self, after: usize, is_wanted: impl Fn(&Table) -> bool) -> Option<Arc<Table>> {
+        let all = self.all.borrow();
+        let mut added = all[after..].iter().map(|access| &access.table);
+        added.find(|table| is_wanted(table)).cloned()
+    }
+
     pub fn take(&self) -> Vec<ObjectAccess> {
-        self.0.take()
+        self.all.take()
     }
 }

@@ -19,6 +19,7 @@ use types::{Collation, SqlType};
 
 use crate::foreign_key::ForeignKeyPlan;
 use crate::logical::{CommonTableId, SetOperator};
+use crate::row_check::RowCheck;
 
 pub use crate::execution_cache::ExecutionCache;
 
@@ -329,6 +330,8 @@ pub struct InsertPlan {
     pub columns: Vec<usize>,
     pub source: InsertSource,
     pub mode: InsertMode,
+    /// Of the view that the statement names, over the table's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
@@ -366,6 +369,8 @@ pub struct Target {
 pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
+    /// Of the view that the statement names, over the table's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
@@ -403,6 +408,8 @@ pub struct FoundTable {
     /// Columns `0..n` are the table's, by offset, and `n + p` is position `p` of the query's rows. `None`: the
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
+    /// Over the same columns, once they are assigned.
+    pub check: Option<RowCheck>,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }

@@ -3,9 +3,19 @@
 use types::Collation;
 
 use crate::expression::{Check, StoredExpression};
-use crate::model::{Column, Default, Handle, Index, ReferenceAction};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction, Table};
+use crate::view::View;
 
 pub use crate::model::TableName;
+
+impl Table {
+    pub fn table_name(&self) -> TableName {
+        TableName {
+            database: self.database.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
 
 /// A data definition statement.
 #[derive(Debug, Clone)]
@@ -48,6 +58,26 @@ pub enum Ddl {
         changes: Vec<AlterChange>,
         way: AlterWay,
     },
+    CreateView {
+        name: TableName,
+        verb: ViewVerb,
+        /// Without ids.
+        columns: Vec<Column>,
+        view: View,
+    },
+    DropView {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+}
+
+/// What CREATE VIEW and ALTER VIEW do about a view that is there, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewVerb {
+    Create,
+    /// CREATE OR REPLACE
+    Replace,
+    Alter,
 }
 
 /// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).

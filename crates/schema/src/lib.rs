@@ -6,6 +6,7 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`view`]: what a view is besides its name and columns.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
@@ -31,5 +32,6 @@ pub mod show_create;
 pub mod statistics;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
+pub mod view;
 
 pub use new_table::{new_table, sort_keys, table_like};

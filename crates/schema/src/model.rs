@@ -10,6 +10,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 use crate::bound::BoundCell;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::sharded_id::{AutoRandom, IdLayout};
+use crate::view::View;
 
 /// Every database at one schema version.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +39,7 @@ pub enum SchemaState {
     Public,
 }
 
+/// A table, or a view: both have a name of the same namespace, columns and a revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     pub id: i64,
@@ -69,6 +71,9 @@ pub struct Table {
     /// did not exist, or had other data. See [`Table::check_readable_at`].
     #[serde(default)]
     pub readable_from_ts: u64,
+    /// It is a view: no rows are stored under its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Box<View>>,
     /// What MySQL does with a table that the server itself provides. Such tables are not stored.
     #[serde(skip)]
     pub system: SystemTraits,
@@ -113,6 +118,7 @@ impl Table {
             created_us: 0,
             revision: 0,
             readable_from_ts: 0,
+            view: None,
             system: SystemTraits::default(),
             checks: Vec::new(),
             bound: BoundCell::default(),
@@ -393,7 +399,16 @@ impl Schema {
         })
     }
 
-    /// All stored tables.
+    /// [`Schema::require_table`], or 1347 for a view.
+    pub fn require_base_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
+        let table = self.require_table(database, name)?;
+        match table.view {
+            None => Ok(table),
+            Some(_) => Err(wrong_object(database, name, "BASE TABLE")),
+        }
+    }
+
+    /// All stored tables and views.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.databases
             .values()
@@ -426,6 +441,14 @@ impl Database {
     pub fn is_system(&self) -> bool {
         self.id < 0
     }
+}
+
+/// Error 1347: the name means a table where a view is needed, or the reverse.
+pub fn wrong_object(database: &str, name: &str, wanted: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_OBJECT,
+        format!("'{database}.{name}' is not {wanted}"),
+    )
 }
 
 impl Table {

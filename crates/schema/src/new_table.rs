@@ -47,6 +47,7 @@ pub fn new_table(
         created_us,
         revision: 0,
         readable_from_ts: 0,
+        view: None,
         system: SystemTraits::default(),
         checks: definition.checks.clone(),
         bound: BoundCell::default(),

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use accounts::AccountStore;
 use accounts::{Account, Accounts, Privileges};
 use cluster::message::Requester;
-use planner::object_access::ObjectAccess;
+use planner::object_access::{ObjectAccess, ThroughView};
+use schema::view::Definer;
 use types::{Error, Result, errno};
 use wire::connection::ClientInfo;
+
+use crate::errors;
 
 /// See the module.
 pub struct Client {
@@ -90,13 +93,30 @@ impl Client {
     /// Fails with 1044 unless the account has the privileges that a plan needs. Accounts have privileges on
     /// whole databases only, so far.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
-        if self.account.privileges.everything {
-            return Ok(());
+        accesses.iter().try_for_each(|access| match &access.through {
+            None if access.is_implied => Ok(()),
+            None => self.account.check_database(&access.table.database),
+            Some(through) => self.check_through(through, access),
+        })
+    }
+
+    /// What a view's query names is checked for the view's definer, or for the account that uses the view.
+    fn check_through(&self, through: &ThroughView, access: &ObjectAccess) -> Result<()> {
+        let account = match &through.definer {
+            None => &self.account,
+            Some(Definer { user, host }) => self
+                .accounts
+                .get(user, host)
+                .ok_or_else(|| errors::no_such_definer(user, host))?,
+        };
+        match account.may_use(&access.table.database) {
+            true => Ok(()),
+            false => Err(errors::invalid_view(&through.view)),
         }
-        accesses
-            .iter()
-            .filter(|access| !access.is_implied)
-            .try_for_each(|access| self.account.check_database(&access.table.database))
+    }
+
+    pub fn has_account(&self, user: &str, host: &str) -> bool {
+        self.accounts.get(user, host).is_some()
     }
 
     /// Fails with 1227 unless the account may do what concerns the whole server.

@@ -3,6 +3,28 @@
 use schema::definition::TableName;
 use types::{Error, errno};
 
+pub const ER_NO_SUCH_USER: u16 = 1449;
+const ER_VIEW_INVALID: u16 = 1356;
+
+/// The account that a view's privileges are checked for has been dropped.
+pub fn no_such_definer(user: &str, host: &str) -> Error {
+    Error::new(
+        ER_NO_SUCH_USER,
+        format!("The user specified as a definer ('{user}'@'{host}') does not exist"),
+    )
+}
+
+pub fn invalid_view(view: &TableName) -> Error {
+    Error::new(
+        ER_VIEW_INVALID,
+        format!(
+            "View '{}.{}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights \
+             to use them",
+            view.database, view.name
+        ),
+    )
+}
+
 pub fn unknown_database(name: &str) -> Error {
     Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
 }

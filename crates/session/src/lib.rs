@@ -55,6 +55,7 @@ mod user_locks;
 mod user_variables;
 pub mod variables;
 mod view;
+mod views;
 mod virtual_tables;
 mod write_reply;
 

@@ -7,7 +7,7 @@
 
 use cluster::Cluster;
 use cluster::metadata_lock::{SessionLocks, Use};
-use planner::object_access::ObjectAccess;
+use planner::object_access::{LockMode, ObjectAccess};
 use runner::use_of;
 use schema::definition::{AlterChange, Ddl, TableName};
 use schema::model::Table;
@@ -56,7 +56,9 @@ impl LockedTables {
     fn check_plan(&self, accesses: &[ObjectAccess]) -> Result<()> {
         for access in accesses {
             let table = &access.table;
-            if let Some(lock) = access.lock {
+            // What a view reads was locked with the view.
+            let is_named = access.through.is_none();
+            if let Some(lock) = access.lock.filter(|lock| is_named || *lock == LockMode::Write) {
                 let alias = (!access.is_implied).then_some(access.alias.as_str());
                 self.check(&table.database, &table.name, alias, use_of(lock))?;
             }
@@ -92,12 +94,14 @@ impl LockedTables {
         }
         let written = |table: &TableName| self.check(&table.database, &table.name, None, Use::Write);
         match ddl {
-            Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } | Ddl::DropDatabase { .. } => {
-                Err(Error::new(
-                    ER_LOCK_OR_ACTIVE_TRANSACTION,
-                    "Can't execute the given command because you have active locked tables or an active transaction",
-                ))
-            }
+            Ddl::CreateDatabase { .. }
+            | Ddl::AlterDatabase { .. }
+            | Ddl::DropDatabase { .. }
+            | Ddl::CreateView { .. }
+            | Ddl::DropView { .. } => Err(Error::new(
+                ER_LOCK_OR_ACTIVE_TRANSACTION,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            )),
             // Of a table that is there and locked, it says that it is there.
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)

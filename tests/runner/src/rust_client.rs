@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 17] = [
+    let checks: [(&str, Check); 18] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -38,6 +38,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("what the server says of itself", shown),
         ("transactions", transactions),
         ("errors", errors),
+        ("views of accounts", views_of_accounts),
         ("big packets", |a| big_packets(a, None)),
         ("compression", |a| big_packets(a, Some(Compression::default()))),
     ];
@@ -93,6 +94,49 @@ fn socket(address: &Address) -> Result<(), Failure> {
         .db_name(Some(DATABASE));
     let database: Option<String> = Conn::new(opts)?.query_first("SELECT DATABASE()")?;
     equal("database", database.as_deref(), Some(DATABASE))
+}
+
+/// Whose privileges count for what a view reads (manual 25.6, "Stored Object Access Control").
+fn views_of_accounts(address: &Address) -> Result<(), Failure> {
+    let mut root = address.connect()?;
+    for statement in [
+        "DROP DATABASE IF EXISTS client_rust_secret",
+        "CREATE DATABASE client_rust_secret",
+        "CREATE TABLE client_rust_secret.t (a INT PRIMARY KEY)",
+        "INSERT INTO client_rust_secret.t VALUES (7)",
+        "CREATE OR REPLACE VIEW client_rust.of_definer AS SELECT a FROM client_rust_secret.t",
+        "CREATE OR REPLACE SQL SECURITY INVOKER VIEW client_rust.of_invoker AS SELECT a FROM client_rust_secret.t",
+        "CREATE OR REPLACE SQL SECURITY INVOKER VIEW client_rust.outside AS SELECT a FROM client_rust.of_definer",
+        "CREATE OR REPLACE VIEW client_rust.around AS SELECT a FROM client_rust.of_invoker",
+        "CREATE OR REPLACE DEFINER = 'rust_rsa'@'%' VIEW client_rust.of_other AS SELECT a FROM client_rust_secret.t",
+        "CREATE OR REPLACE DEFINER = 'nobody'@'%' VIEW client_rust.of_nobody AS SELECT a FROM client_rust_secret.t",
+    ] {
+        root.query_drop(statement)?;
+    }
+    let mut other = as_user(address, "rust_rsa", "sesame")?;
+    let read =
+        |conn: &mut Conn, view: &str| conn.query_first::<i64, _>(format!("SELECT a FROM client_rust.{view}"));
+    for view in ["of_definer", "outside", "around"] {
+        equal(view, read(&mut other, view)?, Some(7))?;
+    }
+    other.query_drop("UPDATE client_rust.of_definer SET a = 8")?;
+    equal("written", read(&mut root, "of_invoker")?, Some(8))?;
+    refused(read(&mut other, "of_invoker"), 1356, "HY000")?;
+    refused(
+        other.query_drop("UPDATE client_rust.of_invoker SET a = 9"),
+        1356,
+        "HY000",
+    )?;
+    refused(read(&mut root, "of_other"), 1356, "HY000")?;
+    refused(read(&mut root, "of_nobody"), 1449, "HY000")?;
+    refused(
+        other.query_drop("CREATE DEFINER = 'root'@'localhost' VIEW client_rust.stolen AS SELECT 1"),
+        1227,
+        "42000",
+    )?;
+    other.query_drop("CREATE OR REPLACE VIEW client_rust.own AS SELECT a FROM client_rust.of_definer")?;
+    equal("own", read(&mut root, "own")?, Some(8))?;
+    Ok(root.query_drop("DROP DATABASE client_rust_secret")?)
 }
 
 fn as_user(address: &Address, user: &str, password: &str) -> mysql::Result<Conn> {

@@ -1,5 +1,6 @@
 //! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
+mod checks;
 mod rows;
 
 use std::fmt;

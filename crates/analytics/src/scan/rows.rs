@@ -1,6 +1,7 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! There are two ways:
+//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`checks`]).
+//! For the others there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
 //!   removed;
@@ -16,11 +17,13 @@ use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use codec::row::RangeCheck;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
+use super::checks;
 use crate::columns::schema_of;
 use crate::limits::BATCH_ROWS;
 
@@ -45,6 +48,8 @@ pub struct Rows {
     /// The columns, with the positions if they are asked for.
     schema: SchemaRef,
     positions: Option<Vec<u64>>,
+    /// What of the filter is decided on a row's bytes.
+    checks: Vec<RangeCheck>,
     filter: Option<Filter>,
     eval: Arc<EvalContext>,
     /// Bytes of the rows that were decoded whole.
@@ -100,6 +105,7 @@ impl Rows {
     ) -> Result<Self> {
         let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
         let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
+        let checks = checks::of_filter(scan, filter);
         let filter = filter
             .map(|expr| Filter::new(scan, &types, expr, eval))
             .transpose()?;
@@ -107,6 +113,7 @@ impl Rows {
             decoder: Decoder::of_rows(&scan.table, &scan.columns, eval.time_zone)?,
             schema: schema_of(types.into_iter().chain(position)),
             positions: positions.then(Vec::new),
+            checks,
             filter,
             eval: eval.clone(),
             bytes: 0,
@@ -128,6 +135,9 @@ impl Rows {
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
+        if !self.checks.iter().all(|check| check.may_hold(value)) {
+            return Ok(());
+        }
         if let Some(Filter {
             alone: Some(alone),
             late: true,

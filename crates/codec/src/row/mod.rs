@@ -17,12 +17,14 @@
 //! Which columns a table stores in its rows is in `schema::layout`.
 
 pub mod cell;
+mod check;
 mod column;
 mod decode;
 mod encode;
 mod view;
 
 pub use cell::{CellValue, TakeCell};
+pub use check::RangeCheck;
 pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;

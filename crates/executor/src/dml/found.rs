@@ -100,6 +100,7 @@ fn update(
     let mut update = Update {
         table,
         assignments,
+        check: found.check.as_ref(),
         ignore,
         ctx,
         touched: &touched,

@@ -16,6 +16,7 @@ mod found;
 mod image;
 mod insert;
 mod locked_values;
+mod row_check;
 mod table_codec;
 mod target;
 mod touched;

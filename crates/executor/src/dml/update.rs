@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kv::Transaction;
+use planner::RowCheck;
 use planner::plan::{Access, Assignment, Target, UpdatePlan};
 use schema::model::Table;
 use types::{Result, Value};
@@ -18,6 +19,7 @@ use super::defaults::now;
 use super::duplicate;
 use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, Row, rows_of};
+use super::row_check;
 use super::table_codec::TableCodec;
 use super::target::{Found, Point, Rows, add_columns, keys_of};
 use super::touched::Touched;
@@ -42,6 +44,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     let mut update = Update {
         table,
         assignments: &plan.assignments,
+        check: plan.check.as_ref(),
         ignore: plan.ignore,
         ctx,
         touched: &layout.touched,
@@ -83,6 +86,8 @@ impl UpdateLayout {
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
+        let checked = plan.check.iter().map(|check| &check.condition);
+        checked.for_each(|condition| add_columns(condition, &mut read));
         // Expressions of DEFAULT may read any column.
         if plan.assignments.iter().any(|a| a.value.is_none()) && table.has_expressions() {
             read.extend(0..table.columns.len());
@@ -116,6 +121,7 @@ fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
 pub(super) struct Update<'p> {
     pub table: &'p Table,
     pub assignments: &'p [Assignment],
+    pub check: Option<&'p RowCheck>,
     pub ignore: bool,
     pub ctx: &'p ExecContext<'p>,
     pub touched: &'p Touched,
@@ -172,6 +178,9 @@ impl Update<'_> {
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
             return Ok(());
         };
+        if !self.admits(&row)? {
+            return Ok(());
+        }
         let more_changes = touched.columns.len() > touched.assigned().len();
         if more_changes || self.computed.is_some() {
             if !self.complete(&mut row)? {
@@ -235,7 +244,7 @@ impl Update<'_> {
     fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
         let mut row = old.clone();
         self.assign(&mut row)?;
-        if is_same_row(&row, old) {
+        if is_same_row(&row, old) || !self.admits(&row)? {
             return Ok(None);
         }
         row.truncate(self.table.columns.len());
@@ -258,6 +267,10 @@ impl Update<'_> {
         let (assignments, number) = (self.assignments, self.result.matched);
         let eval = self.ctx.eval;
         assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
+    }
+
+    fn admits(&self, row: &Row) -> Result<bool> {
+        row_check::admits(self.check, row, self.ignore, self.ctx.eval)
     }
 
     /// Sets the columns with ON UPDATE CURRENT_TIMESTAMP.

@@ -6,8 +6,8 @@ use types::Result;
 
 use super::common_table::{self, Scope};
 use super::{
-    BoxOperator, aggregate, apply, distinct, filter, join, limit, measured, one_row, project, recursive, repeat, scan,
-    set_operation, sort, values, virtual_scan, window,
+    BoxOperator, aggregate, apply, distinct, filter, join, limit, measured, one_row, project, recursive,
+    repeat, scan, set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;

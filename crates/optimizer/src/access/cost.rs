@@ -1,5 +1,6 @@
-//! The cost of an access path, in rows of a full scan. Where nothing is known of a table's values, selectivities
-//! are rules of thumb. The order of preference that they give is point, unique, equality, range, full.
+//! The cost of an access path, in rows of a full scan. Where nothing is known of a table's values,
+//! selectivities are rules of thumb. The order of preference that they give is point, unique, equality,
+//! range, full.
 
 use super::RowLimit;
 use super::paths::{Bounded, Path};

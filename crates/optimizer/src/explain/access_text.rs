@@ -17,7 +17,9 @@ pub fn access_text(scan: &TableScan, scope: &Scope<'_>) -> String {
     let backwards = |reverse: bool| if reverse { " (reverse)" } else { "" };
     match &scan.access {
         Access::Full { reverse } => format!("Table scan on {alias}{}", backwards(*reverse)),
-        Access::PrimaryPoints { keys } => points(&alias, "PRIMARY", &table.primary_parts(), keys, table, scope),
+        Access::PrimaryPoints { keys } => {
+            points(&alias, "PRIMARY", &table.primary_parts(), keys, table, scope)
+        }
         Access::UniquePoints { index, keys } => {
             let index = &table.indexes[*index];
             points(&alias, &index.name, &index.parts, keys, table, scope)
@@ -59,14 +61,21 @@ fn points(
     if let [key] = keys {
         let one = |(part, value): (&IndexPart, &Expr)| format!("{}={}", name(table, part), scope.expr(value));
         let values: Vec<String> = parts.iter().zip(key).map(one).collect();
-        return format!("Single-row index lookup on {alias} using {index} ({})", values.join(", "));
+        return format!(
+            "Single-row index lookup on {alias} using {index} ({})",
+            values.join(", ")
+        );
     }
     let texts = keys.iter().map(|key| {
-        let one = |(part, value): (&IndexPart, &Expr)| format!("{} = {}", name(table, part), scope.expr(value));
+        let one =
+            |(part, value): (&IndexPart, &Expr)| format!("{} = {}", name(table, part), scope.expr(value));
         let values: Vec<String> = parts.iter().zip(key).map(one).collect();
         format!("({})", values.join(" AND "))
     });
-    format!("Index range scan on {alias} using {index} over {}", alternatives(texts, keys.len()))
+    format!(
+        "Index range scan on {alias} using {index} over {}",
+        alternatives(texts, keys.len())
+    )
 }
 
 /// Without its first capital letter.
@@ -80,7 +89,9 @@ fn ranges_text(
 ) -> String {
     let is_open = |range: &Range| range.lower.is_none() && range.upper.is_none();
     match ranges {
-        [range] if is_open(range) && range.prefix.is_empty() => format!("index scan on {alias} using {index}"),
+        [range] if is_open(range) && range.prefix.is_empty() => {
+            format!("index scan on {alias} using {index}")
+        }
         [range] if is_open(range) => {
             let one = |(part, value): (&IndexPart, &RangeValue)| {
                 let value = match value {

@@ -16,7 +16,11 @@ pub struct Scope<'a> {
 impl Scope<'_> {
     pub fn expr(&self, expr: &Expr) -> String {
         match expr {
-            Expr::Column { index, .. } => self.columns.get(*index).cloned().unwrap_or_else(|| "?".to_owned()),
+            Expr::Column { index, .. } => self
+                .columns
+                .get(*index)
+                .cloned()
+                .unwrap_or_else(|| "?".to_owned()),
             Expr::Outer { slot, .. } => (self.outer)(*slot),
             Expr::Param { .. } => "?".to_owned(),
             Expr::Literal { value, ty } => literal(value, ty),
@@ -80,7 +84,10 @@ impl Scope<'_> {
             Expr::Call { function, args, .. } if function.0.name == name => self.joined(name, args),
             other => self.expr(other),
         };
-        args.iter().map(one).collect::<Vec<_>>().join(&format!(" {name} "))
+        args.iter()
+            .map(one)
+            .collect::<Vec<_>>()
+            .join(&format!(" {name} "))
     }
 
     pub fn list(&self, exprs: &[Expr], separator: &str) -> String {

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 
 use functions::Expr;
 use planner::logical::{CommonTableId, SetOperator};
-use planner::plan::{Apply, ApplyKind, InsertMode, InsertSource, JoinKind, LookupJoin, Plan, Rel, TableScan, Target};
+use planner::plan::{
+    Apply, ApplyKind, InsertMode, InsertSource, JoinKind, LookupJoin, Plan, Rel, TableScan, Target,
+};
 
 use super::expression::Scope;
 use super::json_text::Json;
@@ -51,7 +53,10 @@ pub fn json(planned: &PlannedStatement) -> String {
         Plan::Delete(delete) => blocks.target("delete", &delete.target),
         Plan::FoundWrite(write) => {
             let mut block = blocks.block(&write.root);
-            block.put(if write.is_update { "update" } else { "delete" }, Json::Bool(true));
+            block.put(
+                if write.is_update { "update" } else { "delete" },
+                Json::Bool(true),
+            );
             block
         }
     };
@@ -70,7 +75,8 @@ struct Blocks<'a> {
     common_tables: HashMap<CommonTableId, Json>,
 }
 
-/// What an operator gives: its tables in the order of reading, rows and cost so far, and names of its columns.
+/// What an operator gives: its tables in the order of reading, rows and cost so far, and names of its
+/// columns.
 #[derive(Default)]
 struct Tables {
     tables: Vec<Json>,
@@ -86,7 +92,9 @@ impl Blocks<'_> {
         self.count += 1;
         let id = self.count;
         if let Rel::SetOperation { operator, all, .. } = rel.source()
-            && rel.operators().all(|rel| !matches!(rel, Rel::Aggregate { .. } | Rel::Window { .. }))
+            && rel
+                .operators()
+                .all(|rel| !matches!(rel, Rel::Aggregate { .. } | Rel::Window { .. }))
         {
             return self.set_operation(rel.source(), *operator, *all);
         }
@@ -97,7 +105,9 @@ impl Blocks<'_> {
                 Rel::Aggregate { keys, .. } if !keys.is_empty() => {
                     operations.push(("grouping_operation", vec!["using_temporary_table"]));
                 }
-                Rel::Distinct { .. } => operations.push(("duplicates_removal", vec!["using_temporary_table"])),
+                Rel::Distinct { .. } => {
+                    operations.push(("duplicates_removal", vec!["using_temporary_table"]))
+                }
                 Rel::Window { .. } => operations.push(("windowing", vec!["using_filesort"])),
                 Rel::Limit { count, .. } if count.as_ref().and_then(literal_count) == Some(0) => {
                     return message(id, "Impossible WHERE");
@@ -188,7 +198,11 @@ impl Blocks<'_> {
                 let mut table = Json::object();
                 table.put("table_name", Json::text(&scan.table.name));
                 table.put("access_type", Json::text("ALL"));
-                let texts = scan.table.columns.iter().map(|column| format!("`{}`", column.name));
+                let texts = scan
+                    .table
+                    .columns
+                    .iter()
+                    .map(|column| format!("`{}`", column.name));
                 Tables {
                     tables: vec![table],
                     rows: 100.0,
@@ -219,14 +233,16 @@ impl Blocks<'_> {
                     .iter()
                     .map(|key| {
                         let sign = if key.null_safe { "<=>" } else { "=" };
-                        let (left, right) = (self.text(&key.left, &left.texts), self.text(&key.right, &right.texts));
+                        let (left, right) = (
+                            self.text(&key.left, &left.texts),
+                            self.text(&key.right, &right.texts),
+                        );
                         format!("({right} {sign} {left})")
                     })
                     .collect();
                 conditions.extend(join.residual.iter().map(|residual| self.text(residual, &texts)));
-                left.cost += right.cost
-                    + right.rows * crate::cost::HASH_BUILD
-                    + left.rows * crate::cost::HASH_PROBE;
+                left.cost +=
+                    right.cost + right.rows * crate::cost::HASH_BUILD + left.rows * crate::cost::HASH_PROBE;
                 left.rows = join.rows;
                 for (at, mut table) in right.tables.into_iter().enumerate() {
                     if at == 0 {
@@ -375,7 +391,10 @@ impl Blocks<'_> {
         }
         if let Some(key) = &row.key {
             table.put("key", Json::text(key));
-            table.put("used_key_parts", Json::texts(row.key_parts.iter().map(String::as_str)));
+            table.put(
+                "used_key_parts",
+                Json::texts(row.key_parts.iter().map(String::as_str)),
+            );
         }
         if let Some(length) = row.key_len {
             table.put("key_length", Json::text(&length.to_string()));
@@ -384,8 +403,14 @@ impl Blocks<'_> {
             table.put("ref", Json::texts(reference.split(',')));
         }
         table.put("rows_examined_per_scan", Json::number(row.rows.unwrap_or(1)));
-        table.put("rows_produced_per_join", Json::number(produced.round().max(0.0) as u64));
-        table.put("filtered", Json::text(&format!("{:.2}", row.filtered.unwrap_or(100.0))));
+        table.put(
+            "rows_produced_per_join",
+            Json::number(produced.round().max(0.0) as u64),
+        );
+        table.put(
+            "filtered",
+            Json::text(&format!("{:.2}", row.filtered.unwrap_or(100.0))),
+        );
         if row.extra.contains(&"Using index") {
             table.put("using_index", Json::Bool(true));
         }
@@ -396,10 +421,19 @@ impl Blocks<'_> {
         costs.put("read_cost", Json::cost(scan.expected.cost));
         costs.put("prefix_cost", Json::cost(cost));
         table.put("cost_info", costs);
-        let used = scan.columns.iter().filter_map(|&offset| scan.table.columns.get(offset));
-        table.put("used_columns", Json::texts(used.map(|column| column.name.as_str())));
+        let used = scan
+            .columns
+            .iter()
+            .filter_map(|&offset| scan.table.columns.get(offset));
+        table.put(
+            "used_columns",
+            Json::texts(used.map(|column| column.name.as_str())),
+        );
         if let Some(filter) = &scan.filter {
-            table.put("attached_condition", Json::text(&self.text(filter, &texts_of(scan))));
+            table.put(
+                "attached_condition",
+                Json::text(&self.text(filter, &texts_of(scan))),
+            );
         }
         table
     }
@@ -408,7 +442,8 @@ impl Blocks<'_> {
         let mut found = self.tables(&apply.input);
         let names = of_columns(&apply.input);
         for outer in &apply.outer {
-            self.outer.insert(outer.slot, names.get(outer.position).cloned().flatten());
+            self.outer
+                .insert(outer.slot, names.get(outer.position).cloned().flatten());
             let text = found.texts.get(outer.position).cloned().unwrap_or_default();
             self.outer_texts.insert(outer.slot, text);
         }
@@ -460,7 +495,12 @@ impl Blocks<'_> {
     }
 
     fn text(&self, expr: &Expr, names: &[String]) -> String {
-        let outer = |slot: usize| self.outer_texts.get(&slot).cloned().unwrap_or_else(|| "?".to_owned());
+        let outer = |slot: usize| {
+            self.outer_texts
+                .get(&slot)
+                .cloned()
+                .unwrap_or_else(|| "?".to_owned())
+        };
         let scope = Scope {
             columns: names,
             outer: &outer,

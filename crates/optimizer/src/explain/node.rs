@@ -63,7 +63,12 @@ impl Node {
         let _ = write!(out, "{}-> {}", "    ".repeat(depth), self.text);
         let mut separator = "  ";
         if let Some((cost, rows)) = self.expected {
-            let _ = write!(out, "{separator}(cost={} rows={})", readable(cost), readable(rows));
+            let _ = write!(
+                out,
+                "{separator}(cost={} rows={})",
+                readable(cost),
+                readable(rows)
+            );
             separator = " ";
         }
         if analyzed && let Some(measured) = self.measure.as_ref().and_then(Measure::get) {
@@ -121,11 +126,23 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        let numbers = [0.0, 0.551, 10.25, 2.0, 1020.4, 65.333, 0.00008, 1_234_567.0, 0.0999];
+        let numbers = [
+            0.0,
+            0.551,
+            10.25,
+            2.0,
+            1020.4,
+            65.333,
+            0.00008,
+            1_234_567.0,
+            0.0999,
+        ];
         let texts: Vec<String> = numbers.into_iter().map(readable).collect();
         assert_eq!(
             texts,
-            ["0", "0.551", "10.2", "2", "1020", "65.3", "80e-6", "1.23e+6", "0.0999"]
+            [
+                "0", "0.551", "10.2", "2", "1020", "65.3", "80e-6", "1.23e+6", "0.0999"
+            ]
         );
     }
 }

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use functions::Expr;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
-    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, TableScan, Target,
+    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, TableScan,
+    Target,
 };
 
 use super::access_text::access_text;
@@ -38,9 +39,12 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 "Insert"
             };
             let input = match &insert.source {
-                InsertSource::Values(rows) => {
-                    Node::new("Rows fetched before execution", 0.0, rows.len() as f64, Vec::new())
-                }
+                InsertSource::Values(rows) => Node::new(
+                    "Rows fetched before execution",
+                    0.0,
+                    rows.len() as f64,
+                    Vec::new(),
+                ),
                 InsertSource::Query(query) => tree.rel(&query.root).0,
             };
             Node::plain(format!("{verb} into {}", insert.table.name), vec![input])
@@ -49,8 +53,15 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
         Plan::Delete(delete) => tree.target("Delete from", &delete.target),
         Plan::FoundWrite(write) => {
             let verb = if write.is_update { "Update" } else { "Delete from" };
-            let names: Vec<&str> = write.tables.iter().map(|table| table.table.name.as_str()).collect();
-            Node::plain(format!("{verb} {}", names.join(", ")), vec![tree.rel(&write.root).0])
+            let names: Vec<&str> = write
+                .tables
+                .iter()
+                .map(|table| table.table.name.as_str())
+                .collect();
+            Node::plain(
+                format!("{verb} {}", names.join(", ")),
+                vec![tree.rel(&write.root).0],
+            )
         }
     };
     let mut text = String::new();
@@ -82,7 +93,12 @@ impl Tree {
             Rel::Scan(scan) => self.scan(scan, &[], None),
             Rel::Virtual(scan) => {
                 let names = scan.table.columns.iter().map(|column| identifier(&column.name));
-                let node = Node::new(format!("Table scan on {}", scan.table.name), 1_000.0, 100.0, Vec::new());
+                let node = Node::new(
+                    format!("Table scan on {}", scan.table.name),
+                    1_000.0,
+                    100.0,
+                    Vec::new(),
+                );
                 (node, names.collect())
             }
             Rel::Measured { input, measure } => {
@@ -144,13 +160,21 @@ impl Tree {
                 let (input, names) = self.rel(input);
                 let rows = input.rows() * f64::from(*times);
                 let names = std::iter::once("<copy>".to_owned()).chain(names).collect();
-                let node = Node::new(format!("Each row {times} times, for ROLLUP"), input.cost(), rows, vec![input]);
+                let node = Node::new(
+                    format!("Each row {times} times, for ROLLUP"),
+                    input.cost(),
+                    rows,
+                    vec![input],
+                );
                 (node, names)
             }
             Rel::Distinct { input } => {
                 let (input, names) = self.rel(input);
                 let (rows, cost) = (input.rows(), input.cost() + input.rows() * cost::HASH_BUILD);
-                (temporary("Temporary table with deduplication", cost, rows, vec![input]), names)
+                (
+                    temporary("Temporary table with deduplication", cost, rows, vec![input]),
+                    names,
+                )
             }
             Rel::Join(join) => self.join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
@@ -186,7 +210,12 @@ impl Tree {
                     true => input,
                     false => Node::new(format!("Sort: {}", keys.join(", ")), cost, rows, vec![input]),
                 };
-                let node = Node::new(format!("Window aggregate: {}", calls.join(", ")), cost, rows, vec![below]);
+                let node = Node::new(
+                    format!("Window aggregate: {}", calls.join(", ")),
+                    cost,
+                    rows,
+                    vec![below],
+                );
                 names.extend(calls);
                 (node, names)
             }
@@ -209,7 +238,10 @@ impl Tree {
                 let (seed, names) = self.rel(seed);
                 let step = self.rel(step).0;
                 let repeated = Node::plain("Repeat until convergence", vec![step]);
-                (Node::plain("Materialize recursive CTE", vec![seed, repeated]), names)
+                (
+                    Node::plain("Materialize recursive CTE", vec![seed, repeated]),
+                    names,
+                )
             }
         }
     }
@@ -236,7 +268,10 @@ impl Tree {
         let shown = |expr: &Expr| self.text(expr, &[]);
         let most = count.and_then(literal_count);
         if most == Some(0) {
-            return (Node::new("Zero rows (Impossible WHERE)", 0.0, 0.0, Vec::new()), names);
+            return (
+                Node::new("Zero rows (Impossible WHERE)", 0.0, 0.0, Vec::new()),
+                names,
+            );
         }
         let rows = most.map_or(input.rows(), |most| input.rows().min(most as f64));
         let text = match (offset, count) {
@@ -261,7 +296,12 @@ impl Tree {
             columns: left,
             outer: &outer,
         };
-        let mut node = Node::new(access_text(scan, &of_left), expected.cost, expected.read, Vec::new());
+        let mut node = Node::new(
+            access_text(scan, &of_left),
+            expected.cost,
+            expected.read,
+            Vec::new(),
+        );
         node.measure.clone_from(&scan.read);
         if let Some(filter) = &scan.filter {
             let text = format!("Filter: {}", self.text(filter, &names));
@@ -283,7 +323,10 @@ impl Tree {
             .iter()
             .map(|key| {
                 let sign = if key.null_safe { "<=>" } else { "=" };
-                let (left, right) = (self.text(&key.left, &left_names), self.text(&key.right, &right_names));
+                let (left, right) = (
+                    self.text(&key.left, &left_names),
+                    self.text(&key.right, &right_names),
+                );
                 format!("({left} {sign} {right})")
             })
             .collect();
@@ -306,9 +349,17 @@ impl Tree {
         } else {
             0.0
         };
-        let cost =
-            left.cost() + right.cost() + right.rows() * cost::HASH_BUILD + left.rows() * cost::HASH_PROBE + pairs;
-        let node = Node::new(text, cost, join.rows, vec![left, Node::plain("Hash", vec![right])]);
+        let cost = left.cost()
+            + right.cost()
+            + right.rows() * cost::HASH_BUILD
+            + left.rows() * cost::HASH_PROBE
+            + pairs;
+        let node = Node::new(
+            text,
+            cost,
+            join.rows,
+            vec![left, Node::plain("Hash", vec![right])],
+        );
         (node, joined(join.kind, left_names, both))
     }
 
@@ -344,7 +395,11 @@ impl Tree {
             names.extend(inner);
             return (Node::new(nested_loop(kind), cost, rows, vec![input, made]), names);
         }
-        let how = if is_dependent { "dependent" } else { "run only once" };
+        let how = if is_dependent {
+            "dependent"
+        } else {
+            "run only once"
+        };
         subquery.heading = Some(format!("Select #{number} (subquery; {how})"));
         input.inputs.push(subquery);
         match apply.kind {
@@ -356,7 +411,13 @@ impl Tree {
     }
 
     /// The queries of one operation, from left to right.
-    fn operands(&mut self, rel: &Rel, operator: SetOperator, all: bool, inputs: &mut Vec<Node>) -> Vec<String> {
+    fn operands(
+        &mut self,
+        rel: &Rel,
+        operator: SetOperator,
+        all: bool,
+        inputs: &mut Vec<Node>,
+    ) -> Vec<String> {
         match rel {
             Rel::SetOperation {
                 operator: below,
@@ -433,10 +494,19 @@ fn set_operation(operator: SetOperator, all: bool, inputs: Vec<Node>) -> Node {
         return Node::new("Append", cost, rows, inputs);
     }
     let (initial, rest) = name.split_at(1);
-    let how = if all { " all materialize" } else { " materialize with deduplication" };
+    let how = if all {
+        " all materialize"
+    } else {
+        " materialize with deduplication"
+    };
     let made = Node::plain(format!("{}{rest}{how}", initial.to_uppercase()), inputs);
     let cost = cost + sum * cost::HASH_BUILD;
-    Node::new(format!("Table scan on <{name} temporary>"), cost, rows, vec![made])
+    Node::new(
+        format!("Table scan on <{name} temporary>"),
+        cost,
+        rows,
+        vec![made],
+    )
 }
 
 fn nested_loop(kind: JoinKind) -> &'static str {
@@ -469,9 +539,7 @@ pub fn identifier(name: &str) -> String {
     let is_plain = name
         .chars()
         .all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '<' || c == '>');
-    let is_word = || {
-        syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name))
-    };
+    let is_word = || syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name));
     match is_plain && !is_word() {
         true => name.to_owned(),
         false => format!("`{}`", name.replace('`', "``")),

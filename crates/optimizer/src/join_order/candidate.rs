@@ -162,7 +162,11 @@ impl<'a, 'b> Search<'a, 'b> {
                     }
             }
         };
-        let compared = if has_key && self.builder.env.switches.hash_join { 0.0 } else { pairs * cost::PAIR };
+        let compared = if has_key && self.builder.env.switches.hash_join {
+            0.0
+        } else {
+            pairs * cost::PAIR
+        };
         let mut cost = l.cost + r.cost + r.rows * cost::HASH_BUILD + l.rows * cost::HASH_PROBE + compared;
         if right.is_power_of_two()
             && let Some(each) = self.lookup(left, right, conditions, edge)?

@@ -1,4 +1,5 @@
-//! How many rows satisfy a join's condition, by how many values its columns have: from statistics, else keys say it.
+//! How many rows satisfy a join's condition, by how many values its columns have: from statistics, else from
+//! keys.
 
 use std::sync::Arc;
 

@@ -131,7 +131,9 @@ impl Pass<'_> {
             }),
             Logical::Distinct { input } => {
                 let pushes = self.env.switches.derived_condition_pushdown;
-                let below = take(&mut above, |condition| pushes && distinguishes_no_equals(condition));
+                let below = take(&mut above, |condition| {
+                    pushes && distinguishes_no_equals(condition)
+                });
                 let rel = Logical::Distinct {
                     input: Box::new(self.push(*input, below)?),
                 };

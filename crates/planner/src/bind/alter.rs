@@ -17,7 +17,7 @@ use syntax::ast::{
 
 impl Binder<'_> {
     pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], options: AlterOptions) -> Result<Ddl> {
-        let table = self.table(name)?;
+        let table = self.base_table(name)?;
         let mut changes = Vec::with_capacity(items.len());
         // Columns take the collation that the statement gives the table, if it does.
         let collation = self.new_collation(items)?.unwrap_or(table.collation);

@@ -252,7 +252,12 @@ impl Binder<'_> {
         })
     }
 
-    fn explain(&self, format: Option<ExplainFormat>, analyze: bool, statement: &Statement) -> Result<Command> {
+    fn explain(
+        &self,
+        format: Option<ExplainFormat>,
+        analyze: bool,
+        statement: &Statement,
+    ) -> Result<Command> {
         match self.statement(statement)? {
             bound @ Bound::Statement { .. } => Ok(Command::Explain(Box::new(Explained {
                 format,
@@ -302,7 +307,14 @@ impl Binder<'_> {
                 let filter = filter.clone();
                 match target {
                     Target::Index => Show::Index { table, filter },
-                    Target::CreateTable => Show::CreateTable(table),
+                    Target::CreateTable => Show::CreateTable {
+                        name: table,
+                        is_view: false,
+                    },
+                    Target::CreateView => Show::CreateTable {
+                        name: table,
+                        is_view: true,
+                    },
                     _ => Show::Columns {
                         table,
                         full: *full,

@@ -8,7 +8,7 @@ use types::{Error, Result, SqlType, TypeKind, errno};
 use super::Binder;
 use super::from::named_columns;
 use super::query::{BoundQuery, QueryPlace, different_widths};
-use super::scope::{Relation, RelationColumn, RelationSource};
+use super::scope::{Relation, RelationColumn};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
 /// A common table expression whose name is known where the binder stands.
@@ -52,12 +52,7 @@ impl Binder<'_> {
             recursive: found.recursive,
             columns: columns.iter().map(of_relation).collect(),
         });
-        let relation = Relation {
-            alias: table.alias.as_ref().unwrap_or(&table.name.name).clone(),
-            source: RelationSource::Query(columns),
-            or_null: false,
-            pads: false,
-        };
+        let relation = Relation::of_query(columns, table.alias.as_ref().unwrap_or(&table.name.name));
         Ok(Some((rel, relation)))
     }
 

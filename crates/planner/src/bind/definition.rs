@@ -1,7 +1,7 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
@@ -9,8 +9,8 @@ use super::check::check_expressions;
 use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
-    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
-    TableOptions,
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement,
+    TableElement, TableOptions,
 };
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
@@ -54,7 +54,16 @@ impl Binder<'_> {
                 name: name.clone(),
                 if_exists: *if_exists,
             },
-            Statement::CreateTable(create) => self.create_table(create)?,
+            Statement::CreateTable(create) => self.create_table(create, Vec::new())?,
+            Statement::CreateView(create) => self.create_view(create)?,
+            Statement::DropObject {
+                kind: ObjectKind::View,
+                names,
+                if_exists,
+            } => Ddl::DropView {
+                names: self.table_names(names)?,
+                if_exists: *if_exists,
+            },
             Statement::CreateTableLike {
                 name,
                 source,
@@ -83,7 +92,8 @@ impl Binder<'_> {
         }))
     }
 
-    fn create_table(&self, create: &CreateTable) -> Result<Ddl> {
+    /// `selected`: the columns of CREATE TABLE ... SELECT's query.
+    pub fn create_table(&self, create: &CreateTable, selected: Vec<Column>) -> Result<Ddl> {
         let name = self.table_name(&create.name)?;
         self.check_engine(&create.options, &name.name)?;
         let collation = self.table_collation(&name, &create.options)?;
@@ -96,6 +106,7 @@ impl Binder<'_> {
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
+        builder.columns = with_selected(builder.columns, selected);
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }
@@ -205,6 +216,23 @@ impl Binder<'_> {
         ));
         Ok(())
     }
+}
+
+/// The columns that are written come first. One that is selected too has its place among those of the query, and
+/// the definition that is written.
+fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
+    let mut last = Vec::with_capacity(selected.len());
+    for column in selected {
+        let same = written
+            .iter()
+            .position(|w| w.name.eq_ignore_ascii_case(&column.name));
+        last.push(match same {
+            Some(at) => written.remove(at),
+            None => column,
+        });
+    }
+    written.extend(last);
+    written
 }
 
 fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {

@@ -85,16 +85,28 @@ impl Binder<'_> {
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
         match expr {
-            ast::Expr::Parameter(index) => self.parameter(*index, hint),
-            ast::Expr::Column(name) => context.names.column(name),
-            ast::Expr::SystemVariable { scope, name } => self.system_variable(*scope, name),
+            ast::Expr::Parameter(index) => {
+                self.check_in_view()?;
+                self.parameter(*index, hint)
+            }
+            ast::Expr::Column(name) => {
+                let column = context.names.column(name)?;
+                self.note_column(name, &column);
+                Ok(column)
+            }
+            ast::Expr::SystemVariable { scope, name } => {
+                self.check_in_view()?;
+                self.system_variable(*scope, name)
+            }
             ast::Expr::UserVariable(name) => {
+                self.check_in_view()?;
                 self.not_cacheable();
                 // A variable that the statement assigns to may have another value in each row.
                 let read = if self.assigns { "@ now" } else { "@" };
                 self.call(read, vec![self.keyword(name)])
             }
             ast::Expr::Assign { name, value } => {
+                self.check_in_view()?;
                 self.not_cacheable();
                 self.warn(Warning::warning(
                     crate::errno::ER_WARN_DEPRECATED_SYNTAX,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use functions::Expr;
 use functions::bind::implicit_cast;
 use schema::bound::BoundExpressions;
-use schema::model::Table;
+use schema::model::{Table, wrong_object};
 use syntax::ast::{
     ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
     LockingClause, NamedTable, ObjectName, TableRef,
@@ -17,8 +17,7 @@ use super::Binder;
 use super::expr::Context;
 use super::query::BoundQuery;
 use super::scope::{
-    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, RelationSource, Scope, ScopeNames,
-    unknown_column,
+    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
 };
 use super::subquery::Subqueries;
 use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
@@ -72,9 +71,7 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => {
-                    self.joined(left, part, WrittenKind::Inner, &JoinCondition::None, place.outer)?
-                }
+                Some(left) => self.joined(left, part, Joined::Listed, place.outer)?,
             });
         }
         let from = from.unwrap_or_else(|| From {
@@ -107,7 +104,12 @@ impl Binder<'_> {
         if let Some((rel, relation)) = self.common_table(table)? {
             return Ok(From::of(rel, relation));
         }
-        let get = self.get(table, alias, place.for_writing)?;
+        let found = self.table(&table.name)?;
+        self.note_table(&table.name, &found.database, table.alias.as_ref());
+        if let Some(view) = &found.view {
+            return self.view(&found, view, table, place);
+        }
+        let get = self.get(found, table, alias, place.for_writing)?;
         if place.outer.is_some() {
             self.check_not_written(&get.table, alias)?;
         }
@@ -129,9 +131,8 @@ impl Binder<'_> {
         Ok(From::of(Logical::Get(get), relation))
     }
 
-    /// The table by its name, with new ids for its columns.
-    fn get(&self, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
-        let found = self.table(&table.name)?;
+    /// A table with new ids for its columns.
+    fn get(&self, found: Arc<Table>, table: &NamedTable, alias: &str, with_key: bool) -> Result<Get> {
         if found
             .expressions()?
             .is_some_and(|all| has_indexed_literals(&found, all))
@@ -173,13 +174,23 @@ impl Binder<'_> {
         )
     }
 
-    /// Fails with 1044, 1046, 1049, 1109 or 1146.
+    /// A table or view. Fails with 1044, 1046, 1049, 1109 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         (self.env.check_database)(&database)?;
         let table = self.env.schema.require_table(&database, &name.name)?;
+        self.check_not_defined(table)?;
         super::stored::expressions(table)?;
         Ok(Arc::clone(table))
+    }
+
+    /// The same; 1347 for a view.
+    pub fn base_table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let table = self.table(name)?;
+        match table.view {
+            None => Ok(table),
+            Some(_) => Err(wrong_object(&table.database, &table.name, "BASE TABLE")),
+        }
     }
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
@@ -189,12 +200,7 @@ impl Binder<'_> {
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
         let columns = named_columns(query.relation_columns(), &table.columns)?;
-        let relation = Relation {
-            alias: table.alias.clone(),
-            source: RelationSource::Query(columns),
-            or_null: false,
-            pads: false,
-        };
+        let relation = Relation::of_query(columns, &table.alias);
         Ok(From {
             lateral: reaches_left,
             ..From::of(query.root, relation)
@@ -226,7 +232,7 @@ impl Binder<'_> {
 
     /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
     /// whose rows are there before.
-    fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
+    pub fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
         let is_written = self.written.borrow().iter().any(|id| *id == table.id);
         if is_written && self.derived_depth.get() == 0 {
             return Err(Error::new(
@@ -249,17 +255,17 @@ impl Binder<'_> {
                 },
             )?
         };
-        self.joined(left, right, join.kind, &join.condition, place.outer)
+        self.joined(left, right, Joined::Written(join), place.outer)
     }
 
     fn joined(
         &self,
         mut left: From,
         mut right: From,
-        kind: WrittenKind,
-        condition: &JoinCondition,
+        joined: Joined<'_>,
         outer: Option<&Context<'_>>,
     ) -> Result<From> {
+        let (kind, condition) = joined.parts();
         check_aliases(&left.scope, &right.scope)?;
         match kind {
             WrittenKind::Left => right.scope.make_nullable(),
@@ -285,6 +291,9 @@ impl Binder<'_> {
             let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
             conditions.push(self.call("=", vec![l, r])?);
             pairs.push(pair);
+        }
+        if let (Joined::Written(join), false) = (joined, pairs.is_empty()) {
+            self.note_join(join, &pairs, (&left.scope, &right.scope));
         }
         let shift = left.scope.relations.len();
         let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
@@ -344,6 +353,23 @@ impl Binder<'_> {
             outer_equalities,
             lateral: left.lateral || right.lateral,
         })
+    }
+}
+
+/// What stands between two parts of FROM.
+#[derive(Clone, Copy)]
+enum Joined<'q> {
+    /// A comma.
+    Listed,
+    Written(&'q WrittenJoin),
+}
+
+impl<'q> Joined<'q> {
+    fn parts(self) -> (WrittenKind, &'q JoinCondition) {
+        match self {
+            Self::Listed => (WrittenKind::Inner, &JoinCondition::None),
+            Self::Written(join) => (join.kind, &join.condition),
+        }
     }
 }
 
@@ -426,7 +452,7 @@ pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
 }
 
 impl From {
-    fn of(rel: Logical, relation: Relation) -> Self {
+    pub fn of(rel: Logical, relation: Relation) -> Self {
         Self {
             rel,
             scope: Scope::of(relation),
@@ -520,7 +546,7 @@ fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
 
 /// Error 1066 where both sides have a relation of the same name.
 fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
-    let database = |relation: &Relation| relation.table().map(|table| table.database.clone());
+    let database = |relation: &Relation| relation.definition().map(|table| table.database.clone());
     for relation in &right.relations {
         let same = |other: &&Relation| other.alias == relation.alias && database(other) == database(relation);
         if left.relations.iter().any(|other| same(&other)) {
@@ -535,7 +561,7 @@ fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
 
 /// How a locking clause is about a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
-    let about = |clause: &&LockingClause| clause.of.is_empty() || clause.of.contains(&get.alias);
+    let about = |clause: &&LockingClause| clause.is_about(&get.alias);
     if clauses.iter().filter(about).count() > 1 {
         return Err(Error::new(
             3569,

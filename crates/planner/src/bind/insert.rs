@@ -7,6 +7,7 @@ use types::{Error, Result, Warning, errno};
 
 use super::Binder;
 use super::expr::Context;
+use super::insert_target::InsertTarget;
 use super::output::Item;
 use super::query::{BoundQuery, QueryColumn};
 use super::scope::{
@@ -19,25 +20,21 @@ use crate::logical::{
     Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::PrivilegeSet;
 use crate::plan::ResultColumn;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<LogicalInsert> {
-        let found = self.table(&insert.table)?;
-        // The columns of the row that is there and of the row that is inserted: ids that are offsets.
-        let first = self.new_columns(found.columns.len() * 2);
-        let table = Relation::of_table(
-            found.clone(),
-            &found.name,
-            first,
-            self.env.sql_mode.pad_char_to_full_length,
-        );
-        self.refuse_virtual(&found)?;
-        self.accesses
-            .add(&found, &table.alias, privileges(insert), LockMode::Write);
-        let columns = target_columns(insert, &table)?;
+        let target = self.insert_target(insert, privileges(insert))?;
+        let columns = target_columns(insert, &target)?;
+        self.check_view_defaults(&target, &columns, insert.ignore)?;
+        let InsertTarget {
+            table: found,
+            relation: table,
+            check,
+            ..
+        } = target;
         let mut read = None;
         let source = match &insert.rows {
             InsertRows::Values(rows) => {
@@ -82,6 +79,7 @@ impl Binder<'_> {
             table: found,
             source,
             mode,
+            check,
             ignore: insert.ignore,
         })
     }
@@ -225,13 +223,13 @@ fn privileges(insert: &Insert) -> PrivilegeSet {
 }
 
 /// Offsets of the columns that values are given for.
-fn target_columns(insert: &Insert, table: &Relation) -> Result<Vec<usize>> {
+fn target_columns(insert: &Insert, target: &InsertTarget) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        return Ok(table.positions());
+        return Ok(target.columns.clone());
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
-        let column = assigned_column(table, name)?;
+        let column = assigned_column(&target.relation, name)?;
         if columns.contains(&column) {
             return Err(Error::new(
                 errno::ER_FIELD_SPECIFIED_TWICE,

@@ -14,6 +14,7 @@ mod collation;
 mod column;
 mod command;
 mod common_table;
+mod create_select;
 mod default_value;
 mod definition;
 mod expr;
@@ -24,6 +25,7 @@ mod full_group_by;
 mod functional_index;
 pub(crate) mod grouping;
 mod insert;
+mod insert_target;
 mod limit;
 mod literal;
 mod members;
@@ -31,6 +33,8 @@ mod name_lookup;
 mod output;
 mod parameter;
 mod query;
+mod query_definition;
+mod resolution;
 mod result_column;
 mod row_compare;
 mod scope;
@@ -38,8 +42,12 @@ mod select;
 mod stored;
 mod subquery;
 mod values;
+mod view;
+mod view_definition;
 mod window;
 mod write;
+mod write_target;
+mod written_view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -58,6 +66,7 @@ use syntax::ast::{self, ObjectName, Statement};
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
 use result_column::result_column;
+pub use view::view_text;
 pub use stored::{columns_of_check, expressions};
 
 /// Resolves a statement's names and types and chooses how it is run.
@@ -135,6 +144,14 @@ pub(crate) struct Binder<'a> {
     common_tables: RefCell<Vec<common_table::KnownTable>>,
     /// The named windows of the blocks that are being bound, the innermost last.
     windows: RefCell<Vec<Vec<ast::NamedWindow>>>,
+    /// The ids of the views around what is being bound, the innermost last.
+    views: Vec<i64>,
+    /// What the names mean: where a view is being defined.
+    resolution: Option<resolution::Resolution>,
+    /// The view that is being defined.
+    defined: Option<TableName>,
+    /// INSERT, UPDATE or DELETE, for error messages.
+    verb: Cell<&'static str>,
 }
 
 impl<'a> Binder<'a> {
@@ -153,6 +170,10 @@ impl<'a> Binder<'a> {
             table_expressions: Cell::new(0),
             common_tables: RefCell::default(),
             windows: RefCell::default(),
+            views: Vec::new(),
+            resolution: None,
+            defined: None,
+            verb: Cell::new(""),
         }
     }
 
@@ -162,9 +183,18 @@ impl<'a> Binder<'a> {
                 return self.select_into(query).map(Bound::Command);
             }
             Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
-            Statement::Insert(insert) => LogicalStatement::Insert(self.insert(insert)?),
-            Statement::Update(update) => self.update(update)?,
-            Statement::Delete(delete) => self.delete(delete)?,
+            Statement::Insert(insert) => {
+                self.verb.set("INSERT");
+                LogicalStatement::Insert(self.insert(insert)?)
+            }
+            Statement::Update(update) => {
+                self.verb.set("UPDATE");
+                self.update(update)?
+            }
+            Statement::Delete(delete) => {
+                self.verb.set("DELETE");
+                self.delete(delete)?
+            }
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
@@ -215,6 +245,11 @@ impl<'a> Binder<'a> {
     }
 
     fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {
+        if let Statement::CreateTable(create) = statement
+            && let Some(select) = &create.select
+        {
+            return self.create_table_select(create, select).map(Bound::Command);
+        }
         match self.definition(statement)? {
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),

@@ -26,7 +26,11 @@ impl Binder<'_> {
                 SelectItem::All if scope.relations.is_empty() => {
                     return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
                 }
-                SelectItem::All => out.extend(scope.all().into_iter().map(|column| scope.item(column))),
+                SelectItem::All => {
+                    let columns = scope.all();
+                    self.note_star(item, &columns, scope);
+                    out.extend(columns.into_iter().map(|column| scope.item(column)));
+                }
                 SelectItem::AllOf(name) => {
                     let found = scope
                         .relations
@@ -34,7 +38,11 @@ impl Binder<'_> {
                         .position(|relation| relation.is_named(name));
                     let relation = found.ok_or_else(|| unknown_table(name))?;
                     let positions = scope.relations[relation].positions().into_iter();
-                    out.extend(positions.map(|position| scope.item(ColumnRef { relation, position })));
+                    let columns: Vec<_> = positions
+                        .map(|position| ColumnRef { relation, position })
+                        .collect();
+                    self.note_star(item, &columns, scope);
+                    out.extend(columns.into_iter().map(|column| scope.item(column)));
                 }
                 SelectItem::Expr { expr, name, aliased } => {
                     let mut item = self.item(expr, name, scope, context)?;

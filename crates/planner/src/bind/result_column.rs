@@ -60,8 +60,12 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
                     };
                 }
                 // It is an expression.
-                Some(_) => column.table.clear(),
+                Some(_) if relation.view.is_none() => column.table.clear(),
+                Some(_) => column.original_name.clone_from(&of.name),
                 None => column.original_name.clone_from(&of.name),
+            }
+            if let Some(view) = relation.view.as_ref().filter(|view| view.is_merged) {
+                column.original_table.clone_from(&view.definition.name);
             }
             return;
         }

@@ -11,6 +11,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::expr::Context;
 use crate::logical::ColumnId;
+use crate::object_access::ThroughView;
 use crate::plan::ResultColumn;
 
 /// A table, a derived table or a common table expression as a query block names it.
@@ -22,6 +23,8 @@ pub struct Relation {
     pub or_null: bool,
     /// Under PAD_CHAR_TO_FULL_LENGTH: its CHAR columns are stored without the spaces that statements see.
     pub pads: bool,
+    /// The view that the name means, whose query these are the columns of.
+    pub view: Option<Arc<ViewRelation>>,
 }
 
 #[derive(Debug, Clone)]
@@ -40,6 +43,55 @@ pub struct RelationColumn {
     pub nullable: bool,
     /// How the column is announced, if its query is merged into the one around it.
     pub origin: Option<Box<ResultColumn>>,
+}
+
+/// A view as a query block names it.
+#[derive(Debug, Clone)]
+pub struct ViewRelation {
+    pub definition: Arc<Table>,
+    /// Its columns are announced as those of the view, and not of a temporary table.
+    pub is_merged: bool,
+    /// `None`: no rows can be changed through it.
+    pub written: Option<WrittenView>,
+}
+
+/// The tables below a view, and the rows it shows of them.
+#[derive(Debug, Clone, Default)]
+pub struct WrittenView {
+    pub tables: Vec<WrittenTable>,
+    /// The conditions of the view and of the views below it.
+    pub filters: Vec<Expr>,
+    /// Those that a changed row has to satisfy: WITH CHECK OPTION.
+    pub checks: Vec<Expr>,
+    /// The columns that are expressions, and not of a table or another query.
+    pub computed: Vec<ColumnId>,
+}
+
+/// A table below a view.
+#[derive(Debug, Clone)]
+pub struct WrittenTable {
+    pub relation: Relation,
+    pub through: Option<Arc<ThroughView>>,
+}
+
+impl WrittenView {
+    pub fn is_computed(&self, column: ColumnId) -> bool {
+        self.computed.contains(&column)
+    }
+
+    /// The table that a column of the view is of, and its offset there; `None` for an expression.
+    pub fn table_of(&self, column: ColumnId) -> Option<(&WrittenTable, usize)> {
+        self.tables
+            .iter()
+            .find_map(|table| Some((table, table.relation.position(column)?)))
+    }
+}
+
+impl ViewRelation {
+    /// `database.name`, as in errors.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.definition.database, self.definition.name)
+    }
 }
 
 /// A column of a block: which relation, and which of its columns.
@@ -112,6 +164,7 @@ impl Relation {
             pads: pads && !table.is_virtual(),
             source: RelationSource::Table { table, first },
             or_null: false,
+            view: None,
         }
     }
 
@@ -121,6 +174,22 @@ impl Relation {
             RelationSource::Table { table, .. } => Some(table),
             RelationSource::Query(_) => None,
         }
+    }
+
+    /// The columns of a query under a name of their own.
+    pub fn of_query(columns: Vec<RelationColumn>, alias: &str) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+            view: None,
+        }
+    }
+
+    /// The table or view that the name means.
+    pub fn definition(&self) -> Option<&Arc<Table>> {
+        self.table().or_else(|| Some(&self.view.as_ref()?.definition))
     }
 
     /// Position of a column that a query may name.
@@ -144,7 +213,7 @@ impl Relation {
     }
 
     fn is_in(&self, database: &str) -> bool {
-        self.table().is_some_and(|table| {
+        self.definition().is_some_and(|table| {
             let own = &table.database;
             database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
         })
@@ -231,7 +300,11 @@ impl Relation {
                     index: column.id.0,
                     ty: column.ty,
                     nullable: column.nullable || self.or_null,
-                    label: Label::column("", &self.alias, &column.name),
+                    label: Label::column(
+                        self.definition().map_or("", |view| &view.database),
+                        &self.alias,
+                        &column.name,
+                    ),
                 }
             }
         }
@@ -240,7 +313,7 @@ impl Relation {
     /// `database.alias.column`, as error 1055 names it.
     pub fn qualified(&self, position: usize) -> String {
         let column = self.name(position);
-        match self.table() {
+        match self.definition() {
             None => format!("{}.{column}", self.alias),
             Some(table) => format!("{}.{}.{column}", table.database, self.alias),
         }

@@ -485,7 +485,9 @@ impl Binder<'_> {
                     (item.expr.clone(), item.name.clone())
                 }
                 ast::Expr::Column(name) => {
-                    (self.group_name(name, items, &names.tables)?, name.column.clone())
+                    let key = self.group_name(name, items, &names.tables)?;
+                    self.note_column(name, &key);
+                    (key, name.column.clone())
                 }
                 expr if expr.has_aggregate() => {
                     return Err(self.aggregate_as_key(expr, &item.text, items, context));
@@ -535,7 +537,11 @@ impl Binder<'_> {
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }
-                ast::Expr::Column(name) => self.order_name(name, items, &names.tables)?,
+                ast::Expr::Column(name) => {
+                    let key = self.order_name(name, items, &names.tables)?;
+                    self.note_column(name, &key);
+                    key
+                }
                 expr => self.scalar(expr, context)?,
             };
             // A second key of the same value orders nothing.

@@ -1,6 +1,6 @@
 //! UPDATE and DELETE.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schema::model::Table;
 use types::{Error, Result, SqlType, errno};
@@ -11,14 +11,15 @@ use super::from::{From, FromPlace, filtered};
 use super::query::{Definitions, QueryPlace, limited};
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
-use crate::errno::ER_NON_UPDATABLE_TABLE;
+use super::write_target::{WriteTarget, WriteTargets, check_keys};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
 };
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::PrivilegeSet;
 use crate::plan::{Locking, LockingWait, SortKey};
+use crate::row_check::RowCheck;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
 /// The place of a WITH before UPDATE or DELETE.
@@ -45,6 +46,9 @@ struct WrittenRows<'a> {
     in_values: Subqueries,
 }
 
+/// The assignments to a table of several, and what a changed row must satisfy.
+type FoundUpdate = (Vec<LogicalAssignment>, Option<RowCheck>);
+
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<LogicalStatement> {
         let definitions = self.define_common_tables(update.with.as_ref(), STATEMENT)?;
@@ -62,37 +66,44 @@ impl Binder<'_> {
         for assignment in &update.assignments {
             let column = scope.find(&assignment.column, FIELD_LIST)?;
             let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
-            self.check_updatable(scope.relation(column), "UPDATE")?;
-            assigned.push(column);
+            assigned.push(self.assigned_to(scope, column)?);
         }
-        let targets: BTreeSet<usize> = assigned.iter().map(|column| column.relation).collect();
-        self.writes(scope, &targets, PrivilegeSet::UPDATE);
+        let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
+        self.check_one_table(scope, &written)?;
+        self.writes(scope, &written, PrivilegeSet::UPDATE);
         let fields = names(scope, FIELD_LIST);
         let context = Context {
             subqueries: Some(&rows.in_values),
             ..Context::of(&fields)
         };
-        let mut lists: BTreeMap<usize, Vec<LogicalAssignment>> = BTreeMap::new();
-        for (assignment, of) in update.assignments.iter().zip(assigned) {
-            let (relation, column) = (scope.relation(of), of.position);
+        let mut targets = WriteTargets::new();
+        for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
             let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
-            let list = lists.entry(of.relation).or_default();
-            list.push(LogicalAssignment { column, value });
+            let target = targets
+                .entry(relation.id(0))
+                .or_insert_with(|| WriteTarget::of(relation));
+            target.assignments.push(LogicalAssignment { column, value });
+            target.check = check;
         }
-        if let Some(target) = self.lone_target(&rows)? {
-            let assignments = lists.remove(&0).unwrap_or_default();
-            let table = &target.table.table;
+        if let Some(lone) = self.lone_target(&rows)? {
+            let target = targets.remove(&lone.table.first);
+            let (assignments, check) = target.map_or_else(Default::default, |t| (t.assignments, t.check));
+            let table = &lone.table.table;
             let changes = RowChanges::of_columns(updated(table, &assignments));
             return Ok(LogicalStatement::Update(LogicalUpdate {
                 foreign_keys: self.keys_for(table, &changes)?,
-                target,
+                target: lone,
                 assignments,
+                check,
                 ignore: update.ignore,
             }));
         }
-        check_keys(scope, &lists)?;
-        let targets = lists.into_iter().map(|(relation, list)| (relation, Some(list)));
-        self.found_write(rows, definitions, targets.collect(), update.ignore)
+        check_keys(&targets)?;
+        let written = targets
+            .into_iter()
+            .map(|(first, target)| (first, Some((target.assignments, target.check))))
+            .collect();
+        self.found_write(rows, definitions, written, update.ignore)
     }
 
     pub fn delete(&self, delete: &Delete) -> Result<LogicalStatement> {
@@ -112,8 +123,8 @@ impl Binder<'_> {
                 .iter()
                 .position(|relation| is_target(target, relation));
             let relation = found.ok_or_else(|| unknown_target(target))?;
-            self.check_updatable(&scope.relations[relation], "DELETE")?;
-            if !targets.insert(relation) {
+            let table = self.deleted_from(&scope.relations[relation])?;
+            if !targets.insert(table.id(0)) {
                 return Err(Error::new(
                     errno::ER_NONUNIQ_TABLE,
                     format!("Not unique table/alias: '{}'", target.name),
@@ -122,9 +133,8 @@ impl Binder<'_> {
         }
         if delete.targets.is_empty() {
             for relation in &scope.relations {
-                self.check_updatable(relation, "DELETE")?;
+                targets.insert(self.deleted_from(relation)?.id(0));
             }
-            targets.insert(0);
         }
         self.writes(scope, &targets, PrivilegeSet::DELETE);
         if let Some(target) = self.lone_target(&rows)? {
@@ -134,7 +144,7 @@ impl Binder<'_> {
                 ignore: delete.ignore,
             }));
         }
-        let targets = targets.into_iter().map(|relation| (relation, None));
+        let targets = targets.into_iter().map(|first| (first, None));
         self.found_write(rows, definitions, targets.collect(), delete.ignore)
     }
 
@@ -169,40 +179,9 @@ impl Binder<'_> {
         })
     }
 
-    /// Fails with 1288 for what is no table, and with 1044 for a table that the server makes.
-    fn check_updatable(&self, relation: &Relation, statement: &str) -> Result<()> {
-        match relation.table() {
-            Some(table) => self.refuse_virtual(table),
-            None => Err(Error::new(
-                ER_NON_UPDATABLE_TABLE,
-                format!(
-                    "The target table {} of the {statement} is not updatable",
-                    relation.alias
-                ),
-            )),
-        }
-    }
-
-    /// The statement finds rows of the relations, and changes those of some.
-    fn writes(&self, scope: &Scope, targets: &BTreeSet<usize>, privilege: PrivilegeSet) {
-        for (position, relation) in scope.relations.iter().enumerate() {
-            let Some(table) = relation.table() else {
-                continue;
-            };
-            let (privileges, lock) = match targets.contains(&position) {
-                true => (PrivilegeSet::SELECT | privilege, LockMode::Write),
-                false => (PrivilegeSet::SELECT, LockMode::Read),
-            };
-            self.accesses.add(table, &relation.alias, privileges, lock);
-            if lock == LockMode::Write {
-                self.written.borrow_mut().push(table.id);
-            }
-        }
-    }
-
     /// The rows of a statement that writes to one table and needs no query to find them.
     fn lone_target(&self, rows: &WrittenRows<'_>) -> Result<Option<LogicalTarget>> {
-        let Logical::Get(get) = &rows.from.rel else {
+        let Some((get, of_view)) = lone_get(&rows.from.rel) else {
             return Ok(None);
         };
         if get.as_of.is_some() {
@@ -215,12 +194,13 @@ impl Binder<'_> {
         if !rows.in_where.is_empty() || !rows.in_values.is_empty() {
             return Ok(None);
         }
+        let filters: Vec<functions::Expr> = of_view.cloned().into_iter().chain(filter).collect();
         Ok(Some(LogicalTarget {
             table: Get {
                 with_key: false,
                 ..get.clone()
             },
-            filter,
+            filter: self.all(filters)?,
             order_by,
             limit: self.limit(rows.clauses.limit)?.count,
         }))
@@ -255,16 +235,16 @@ impl Binder<'_> {
         &self,
         rows: WrittenRows<'_>,
         definitions: Definitions,
-        targets: Vec<(usize, Option<Vec<LogicalAssignment>>)>,
+        targets: Vec<(ColumnId, Option<FoundUpdate>)>,
         ignore: bool,
     ) -> Result<LogicalStatement> {
         // The clauses of several tables have not been bound yet.
-        let rows = match &rows.from.rel {
-            Logical::Get(_) => WrittenRows {
+        let rows = match lone_get(&rows.from.rel) {
+            Some(_) => WrittenRows {
                 in_where: Subqueries::default(),
                 ..rows
             },
-            _ => rows,
+            None => rows,
         };
         let (filter, keys) = self.written_order(&rows)?;
         let limit = self.limit(rows.clauses.limit)?;
@@ -276,9 +256,13 @@ impl Binder<'_> {
         } = rows;
         let mut rel = from.rel;
         let mut tables = Vec::with_capacity(targets.len());
-        for (relation, assignments) in targets {
-            let Some(get) = locked_get(&mut rel, from.scope.relations[relation].id(0)) else {
+        for (first, update) in targets {
+            let Some(get) = locked_get(&mut rel, first) else {
                 return Err(Error::internal("a written table that is not read"));
+            };
+            let (assignments, check) = match update {
+                Some((assignments, check)) => (Some(assignments), check),
+                None => (None, None),
             };
             let changes = match &assignments {
                 Some(list) => RowChanges::of_columns(updated(&get.table, list)),
@@ -288,6 +272,7 @@ impl Binder<'_> {
                 foreign_keys: self.keys_for(&get.table, &changes)?,
                 table: get,
                 assignments,
+                check,
             });
         }
         rel = filtered(in_where.applied_to(rel), filter);
@@ -358,10 +343,17 @@ pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
 
 /// Whether a target of DELETE names a relation: by its alias, where it has one.
 fn is_target(target: &ObjectName, relation: &Relation) -> bool {
-    let has_alias = relation.table().is_none_or(|table| table.name != relation.alias);
+    let has_alias = relation
+        .definition()
+        .is_none_or(|table| table.name != relation.alias);
     let is_database = match &target.database {
         None => true,
-        Some(database) => !has_alias && relation.table().is_some_and(|table| table.database == *database),
+        Some(database) => {
+            !has_alias
+                && relation
+                    .definition()
+                    .is_some_and(|table| table.database == *database)
+        }
     };
     is_database && target.name == relation.alias
 }
@@ -372,6 +364,18 @@ fn unknown_target(target: &ObjectName) -> Error {
         errno::ER_UNKNOWN_TABLE,
         format!("Unknown table '{}' in MULTI DELETE", target.name),
     )
+}
+
+/// The rows of one table, and the condition of the view that shows them.
+fn lone_get(rel: &Logical) -> Option<(&Get, Option<&functions::Expr>)> {
+    match rel {
+        Logical::Get(get) => Some((get, None)),
+        Logical::Filter { input, predicate } => match &**input {
+            Logical::Get(get) => Some((get, Some(predicate))),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The Get whose first column this is, which locks its rows from now on.
@@ -413,33 +417,4 @@ fn names<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
         outer: None,
         in_aggregate: false,
     }
-}
-
-/// Error 1706 where a table is updated under two aliases, and one of them moves its rows.
-fn check_keys(scope: &Scope, lists: &BTreeMap<usize, Vec<LogicalAssignment>>) -> Result<()> {
-    for (first, list) in lists {
-        let relation = &scope.relations[*first];
-        let Some(table) = relation.table() else {
-            continue;
-        };
-        let parts = table.primary_parts();
-        let moves = list
-            .iter()
-            .any(|a| parts.iter().any(|part| part.column == a.column));
-        let is_same = |other: &usize| {
-            other != first && scope.relations[*other].table().is_some_and(|t| t.id == table.id)
-        };
-        if let (true, Some(second)) = (moves, lists.keys().find(|other| is_same(other))) {
-            let mut aliases = [&relation.alias, &scope.relations[*second].alias];
-            aliases.sort();
-            return Err(Error::new(
-                1706,
-                format!(
-                    "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.",
-                    aliases[0], aliases[1]
-                ),
-            ));
-        }
-    }
-    Ok(())
 }

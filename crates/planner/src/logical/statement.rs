@@ -9,6 +9,7 @@ use schema::model::Table;
 use super::{ColumnId, Get, Logical};
 use crate::foreign_key::ForeignKeyPlan;
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
+use crate::row_check::RowCheck;
 
 #[derive(Debug, Clone)]
 pub enum LogicalStatement {
@@ -42,6 +43,8 @@ pub struct LogicalInsert {
     pub columns: Vec<usize>,
     pub source: LogicalInsertSource,
     pub mode: LogicalInsertMode,
+    /// Over the table's columns, by offset.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
@@ -83,6 +86,8 @@ pub struct LogicalTarget {
 pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
+    /// Over the target's columns.
+    pub check: Option<RowCheck>,
     pub ignore: bool,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
@@ -102,6 +107,8 @@ pub struct LogicalFoundTable {
     pub table: Get,
     /// Over the columns of the query; `None`: the rows are deleted.
     pub assignments: Option<Vec<LogicalAssignment>>,
+    /// Over the columns of the query, of which those of the table are the changed row's.
+    pub check: Option<RowCheck>,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 

@@ -5,7 +5,10 @@ use std::iter::successors;
 use functions::Expr;
 use types::SqlType;
 
-use super::{Access, ApplyKind, InsertSource, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{
+    Access, ApplyKind, InsertSource, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel,
+    TableScan,
+};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -67,9 +70,11 @@ impl Rel {
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => vec![input],
-            Self::OneRow | Self::Scan(_) | Self::Virtual(_) | Self::Values { .. } | Self::CommonTable { .. } => {
-                Vec::new()
-            }
+            Self::OneRow
+            | Self::Scan(_)
+            | Self::Virtual(_)
+            | Self::Values { .. }
+            | Self::CommonTable { .. } => Vec::new(),
         }
     }
 

@@ -84,6 +84,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
+        view: None,
         system: Default::default(),
         checks: Vec::new(),
         bound: Default::default(),

@@ -9,6 +9,7 @@ use crate::expression::Check;
 use crate::foreign_key::describe;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
+use crate::view::View;
 
 /// The session's settings for the text.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +95,32 @@ fn sharding(table: &Table) -> String {
         return shown;
     }
     format!(" /*T! {shown}*/")
+}
+
+/// The statement that creates the view. `query`: as it is shown in the session's database.
+pub fn view(table: &Table, view: &View, (query, database): (&str, Option<&str>), style: &Style) -> String {
+    let mut name = style.identifier(&table.name);
+    if database != Some(table.database.as_str()) {
+        name = format!("{}.{name}", style.identifier(&table.database));
+    }
+    let names: Vec<String> = match view.columns_are_named {
+        true => table.columns.iter().map(|c| style.identifier(&c.name)).collect(),
+        false => Vec::new(),
+    };
+    let columns = match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", names.join(",")),
+    };
+    let check = view.check_option.map_or_else(String::new, |option| {
+        format!(" WITH {} CHECK OPTION", option.name())
+    });
+    format!(
+        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name}{columns} AS {query}{check}",
+        view.algorithm.name(),
+        style.identifier(&view.definer.user),
+        style.identifier(&view.definer.host),
+        view.security.name(),
+    )
 }
 
 /// The statement that creates the database, with its options in comments as in MySQL.

@@ -12,8 +12,8 @@ pub struct ColumnValues {
 }
 
 /// About how many different values a table of `total` rows has, if a random sample of `sampled` rows has
-/// `distinct`, of which `once` come a single time. Source: Haas and Stokes, "Estimating the number of classes in
-/// a finite population" (1998), the estimator Duj1.
+/// `distinct`, of which `once` come a single time. Source: Haas and Stokes, "Estimating the number of classes
+/// in a finite population" (1998), the estimator Duj1.
 pub fn distinct_of_sample(sampled: u64, distinct: u64, once: u64, total: u64) -> u64 {
     if sampled == 0 || sampled >= total {
         return distinct;

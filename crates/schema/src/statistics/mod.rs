@@ -1,8 +1,8 @@
 //! What is known of the values in a table's columns and indexes, and shares of rows that follow from it.
 //!
-//! A column has a *compressed histogram*: values that are frequent have buckets of their own, all others lie in
-//! buckets of about equal size. Values are compared by their sort keys, so that every type and collation has the
-//! same arithmetic.
+//! A column has a *compressed histogram*: values that are frequent have buckets of their own, all others lie
+//! in buckets of about equal size. Values are compared by their sort keys, so that every type and collation
+//! has the same arithmetic.
 //!
 //! - [`ColumnValues`]: makes the histogram of a sample. [`distinct_of_sample`]: how many different values the
 //!   whole table has. [`requested`]: histograms as `ANALYZE TABLE ... UPDATE HISTOGRAM` makes and shows them.

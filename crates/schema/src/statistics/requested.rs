@@ -1,4 +1,5 @@
-//! Histograms that `ANALYZE TABLE ... UPDATE HISTOGRAM` makes, as information_schema.COLUMN_STATISTICS shows them.
+//! Histograms that `ANALYZE TABLE ... UPDATE HISTOGRAM` makes, as information_schema.COLUMN_STATISTICS shows
+//! them.
 //!
 //! Source: manual 8.9.6 "Optimizer Statistics". With no more values than buckets there is a bucket a value
 //! ("singleton"), else values fill buckets of about equal height.
@@ -54,7 +55,8 @@ pub fn data_type(ty: &SqlType) -> Option<&'static str> {
     })
 }
 
-/// The histogram's JSON, its members in the order in which MySQL stores them. `updated`: UTC, with microseconds.
+/// The histogram's JSON, its members in the order in which MySQL stores them. `updated`: UTC, with
+/// microseconds.
 pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, updated: &str) -> String {
     let rows: u64 = values.nulls + values.counts.iter().map(|(_, count)| count).sum::<u64>();
     let share = |count: u64| count as f64 / rows.max(1) as f64;
@@ -96,8 +98,8 @@ pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, upd
     )
 }
 
-/// Buckets of at most `height` rows each; a value with more has its own. As soon as no more values are left than
-/// buckets, each has its own too.
+/// Buckets of at most `height` rows each; a value with more has its own. As soon as no more values are left
+/// than buckets, each has its own too.
 fn fill(counts: &[(Value, u64)], height: u64, mut buckets: usize) -> impl Iterator<Item = &[(Value, u64)]> {
     let mut rest = counts;
     std::iter::from_fn(move || {

@@ -3,9 +3,11 @@
 use accounts::Account;
 use ddl::DdlContext;
 use schema::definition::{AlterChange, Ddl};
-use types::Result;
+use schema::view::Definer;
+use types::{Result, Warning};
 
 use super::lock_tables;
+use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::reply::Done;
 use crate::session::Session;
 
@@ -13,18 +15,11 @@ use crate::session::Session;
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client.account, ddl)?;
+    let with_definer = with_definer(session, ddl)?;
+    let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
     session.shared.engine.check_writable()?;
-    let context = DdlContext {
-        interrupt: session.process.interrupt.clone(),
-        lock_wait: session.settings.run.metadata_lock_wait,
-        now_us: session.view().now_us(),
-        time_zone: session.settings.time_zone,
-        sql_mode: session.settings.sql_mode,
-        server_collation: session.settings.collation_server,
-        user: session.client.account.name(),
-        foreign_key_checks: session.settings.foreign_key_checks,
-    };
+    let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();
     let warnings = match ddl {
@@ -63,6 +58,42 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     Ok(done)
 }
 
+pub fn context(session: &Session) -> DdlContext {
+    DdlContext {
+        interrupt: session.process.interrupt.clone(),
+        lock_wait: session.settings.run.metadata_lock_wait,
+        now_us: session.view().now_us(),
+        time_zone: session.settings.time_zone,
+        sql_mode: session.settings.sql_mode,
+        server_collation: session.settings.collation_server,
+        user: session.client.account.name(),
+        foreign_key_checks: session.settings.foreign_key_checks,
+    }
+}
+
+/// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator can
+/// name another account than its own.
+fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
+    let Ddl::CreateView { view, .. } = ddl else {
+        return Ok(None);
+    };
+    let named = (view.definer.user.clone(), view.definer.host.clone());
+    let (user, host) = session.client.named_account(&named);
+    if !session.client.is_own(&user, &host) {
+        session.client.check_administer("SUPER or SET_USER_ID")?;
+        if !session.client.has_account(&user, &host) {
+            let note = Warning::note(ER_NO_SUCH_USER, errors::no_such_definer(&user, &host).message);
+            let limits = session.settings.warnings;
+            session.diagnostics.add_limited((vec![note], 1), limits);
+        }
+    }
+    let mut ddl = ddl.clone();
+    if let Ddl::CreateView { view, .. } = &mut ddl {
+        view.definer = Definer { user, host };
+    }
+    Ok(Some(ddl))
+}
+
 /// DROP DATABASE reports the number of tables that it drops.
 fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
     let Ddl::DropDatabase { name, .. } = ddl else {
@@ -78,7 +109,7 @@ fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
 }
 
 /// Fails with 1044 unless the account may use the databases that a definition changes or reads.
-fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
+pub fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
     if account.privileges.everything {
         return Ok(());
     }
@@ -87,12 +118,16 @@ fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
         Ddl::CreateDatabase { name, .. }
         | Ddl::AlterDatabase { name, .. }
         | Ddl::DropDatabase { name, .. } => check(name),
-        Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } => check(&name.database),
+        Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } | Ddl::CreateView { name, .. } => {
+            check(&name.database)
+        }
         Ddl::CreateTableLike { name, source, .. } => {
             check(&name.database)?;
             check(&source.database)
         }
-        Ddl::DropTable { names, .. } => names.iter().try_for_each(|n| check(&n.database)),
+        Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => {
+            names.iter().try_for_each(|n| check(&n.database))
+        }
         Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
             check(&from.database)?;
             check(&to.database)

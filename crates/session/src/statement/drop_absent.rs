@@ -1,4 +1,4 @@
-//! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they
+//! DROP of what no database has: stored programs, temporary tables. Scripts that clean up before they
 //! begin say DROP ... IF EXISTS, whether they ever made one or not.
 
 use schema::definition::TableName;
@@ -14,12 +14,6 @@ pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exis
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for name in names {
         let schema = session.shared.engine.cluster.schema();
-        if kind == ObjectKind::View && schema.table(&name.database, &name.name).is_some() {
-            return Err(Error::new(
-                errno::ER_WRONG_OBJECT,
-                format!("'{}' is not VIEW", full(name)),
-            ));
-        }
         if if_exists {
             let (code, message) = note(kind, name);
             notes.push(Warning::note(code, message));

@@ -68,7 +68,9 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     session.client.check_privileges(&planned.accesses)?;
     let Plan::Query(mut query) = planned.plan else {
         let mut listing = Listing::texts(&["EXPLAIN"]);
-        listing.push(vec![Value::String("<not executable by iterator executor>\n".to_owned())]);
+        listing.push(vec![Value::String(
+            "<not executable by iterator executor>\n".to_owned(),
+        )]);
         return Ok(listing);
     };
     query.root = measured(query.root);
@@ -97,7 +99,9 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
 /// Fails with 1235 for a format that has no measures.
 fn check_format(session: &Session, explained: &Explained) -> Result<()> {
     let name = match (explained.format, session.settings.explain_format) {
-        (Some(ExplainFormat::Tree), _) | (None, ExplainFormat::Traditional | ExplainFormat::Tree) => return Ok(()),
+        (Some(ExplainFormat::Tree), _) | (None, ExplainFormat::Traditional | ExplainFormat::Tree) => {
+            return Ok(());
+        }
         (Some(ExplainFormat::Traditional), _) => "TRADITIONAL",
         (Some(ExplainFormat::Json), _) | (None, ExplainFormat::Json) => "JSON",
     };

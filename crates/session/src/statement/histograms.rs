@@ -1,7 +1,7 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 //!
-//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the order
-//! of the columns' names, as MySQL has them.
+//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the
+//! order of the columns' names, as MySQL has them.
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
@@ -36,7 +36,8 @@ pub fn run(
         return Ok(listing);
     };
     super::maintenance::check_database(session, name)?;
-    let mut push = |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
+    let mut push =
+        |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
     let table = match session.table(name) {
         Ok(table) => table,
         Err(error) => {
@@ -80,7 +81,12 @@ fn update(
     let wanted: Vec<Wanted> = named
         .iter()
         .filter(|named| problem(named).is_none())
-        .filter_map(|(_, column)| Some(Wanted { column: (*column)?, buckets }))
+        .filter_map(|(_, column)| {
+            Some(Wanted {
+                column: (*column)?,
+                buckets,
+            })
+        })
         .collect();
     if !wanted.is_empty() {
         let catalog = &session.shared.catalog;
@@ -109,12 +115,20 @@ fn drop_all(
     let id = |offset: &Option<usize>| offset.map_or(0, |offset| table.columns[offset].id);
     let ids: Vec<i64> = named.iter().map(|(_, offset)| id(offset)).collect();
     let catalog = &session.shared.catalog;
-    let found = catalog.statistics.drop_histograms(&catalog.cluster, table, &ids)?;
+    let found = catalog
+        .statistics
+        .drop_histograms(&catalog.cluster, table, &ids)?;
     for ((name, _), found) in named.iter().zip(found) {
         if found {
-            push("status", &format!("Histogram statistics removed for column '{name}'."));
+            push(
+                "status",
+                &format!("Histogram statistics removed for column '{name}'."),
+            );
         } else {
-            push("Error", &format!("No histogram statistics found for column '{name}'."));
+            push(
+                "Error",
+                &format!("No histogram statistics found for column '{name}'."),
+            );
         }
     }
     Ok(())
@@ -123,14 +137,18 @@ fn drop_all(
 /// Whether a unique index is of the column alone.
 fn is_unique(table: &Table, column: usize) -> bool {
     keys::all_indexes(table).iter().any(|index| {
-        index.unique && matches!(index.parts.as_slice(), [part] if part.column == column && part.prefix.is_none())
+        index.unique
+            && matches!(index.parts.as_slice(), [part] if part.column == column && part.prefix.is_none())
     })
 }
 
 /// Fails with 1060 if a column is named twice.
 fn check_columns(columns: &[String]) -> Result<()> {
     for (position, name) in columns.iter().enumerate() {
-        if columns[..position].iter().any(|other| other.eq_ignore_ascii_case(name)) {
+        if columns[..position]
+            .iter()
+            .any(|other| other.eq_ignore_ascii_case(name))
+        {
             return Err(Error::new(
                 errno::ER_DUP_FIELDNAME,
                 format!("Duplicate column name '{name}'"),

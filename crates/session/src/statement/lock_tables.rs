@@ -8,7 +8,7 @@ use cluster::metadata_lock::{SessionLocks, Use};
 use cluster::wait::WaitLimit;
 use planner::command::TableToLock;
 use schema::definition::TableName;
-use schema::model::INFORMATION_SCHEMA;
+use schema::model::{INFORMATION_SCHEMA, Table};
 use types::Result;
 
 use crate::errors;
@@ -24,24 +24,27 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
             .check_read_write(session.settings.run.read_only)?;
     }
     check_names(session, tables)?;
-    let mut named = tables
-        .iter()
-        .map(|one| {
-            Ok(LockedTable {
-                id: session.table(&one.table)?.id,
-                name: one.table.clone(),
-                alias: one.alias.clone(),
-                write: one.write,
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let mut named = Vec::with_capacity(tables.len());
+    for one in tables {
+        let table = session.table(&one.table)?;
+        if table.view.is_some() {
+            lock_tables_of_view(session, &table, one.write, &mut named)?;
+        }
+        named.push(LockedTable {
+            id: table.id,
+            name: one.table.clone(),
+            alias: one.alias.clone(),
+            write: one.write,
+        });
+    }
     let lease_term = lease_term(&session.shared.engine.cluster);
     let locks = loop {
         let locks = acquire(session, named.iter().map(|one| (one.id, one.write)))?;
         // While this waited, a table may have been replaced by another one of the same name.
         let mut moved = false;
         for one in &mut named {
-            let now = session.table(&one.name)?.id;
+            let schema = session.shared.engine.cluster.schema();
+            let now = schema.require_table(&one.name.database, &one.name.name)?.id;
             moved |= now != one.id;
             one.id = now;
         }
@@ -50,6 +53,24 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
         }
     };
     session.table_locks.set(locks, LockKind::Named(named), lease_term);
+    Ok(())
+}
+
+/// What a view's query reads is locked as the view is, under the aliases it has there.
+fn lock_tables_of_view(
+    session: &Session,
+    view: &Table,
+    write: bool,
+    named: &mut Vec<LockedTable>,
+) -> Result<()> {
+    let accesses = session.accesses_of_view(view)?.into_iter();
+    let stored = accesses.filter(|access| access.through.is_some() && access.lock.is_some());
+    named.extend(stored.map(|access| LockedTable {
+        id: access.table.id,
+        name: access.table.table_name(),
+        alias: access.alias,
+        write,
+    }));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
+use schema::model::wrong_object;
 use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
@@ -23,6 +24,9 @@ pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
 
 fn check_stored(session: &Session, name: &TableName) -> Result<()> {
     let table = session.table(name)?;
+    if table.view.is_some() {
+        return session.accesses_of_view(&table).map(drop);
+    }
     ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
     Ok(())
 }
@@ -93,7 +97,8 @@ fn maintain(
         } else {
             Use::Read
         };
-        match lock_tables::check_name(session, name, what) {
+        let locked = lock_tables::check_name(session, name, what);
+        match locked.and_then(|()| check_base_table(session, name)) {
             Ok(()) => {
                 for message in messages {
                     listing.push(maintenance_row(name, operation, *message));
@@ -103,6 +108,13 @@ fn maintain(
         }
     }
     Ok(listing)
+}
+
+fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
+    match session.table(name)?.view {
+        None => Ok(()),
+        Some(_) => Err(wrong_object(&name.database, &name.name, "BASE TABLE")),
+    }
 }
 
 /// Fails with 1044 for a table that the server itself provides.
@@ -137,7 +149,11 @@ pub(super) fn maintenance_listing() -> Listing {
     ])
 }
 
-pub(super) fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
+pub(super) fn maintenance_row(
+    name: &TableName,
+    operation: &str,
+    (kind, message): (&str, &str),
+) -> Vec<Value> {
     vec![
         text(format!("{}.{}", name.database, name.name)),
         text(operation),
@@ -149,7 +165,7 @@ pub(super) fn maintenance_row(name: &TableName, operation: &str, (kind, message)
 /// The rows of a table that cannot be used.
 fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
     listing.push(maintenance_row(name, operation, ("Error", &error.message)));
-    let last = if is_lock_error(error) {
+    let last = if is_lock_error(error) || error.code == errno::ER_WRONG_OBJECT {
         ("status", "Operation failed")
     } else {
         ("error", "Corrupt")

@@ -2,6 +2,7 @@
 //! Each does its work and replies OK, or sends a listing.
 
 pub mod account;
+mod create_select;
 mod ddl_jobs;
 pub mod definition;
 mod drop_absent;
@@ -133,6 +134,9 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
             Answer::Outcome(named::prepare(session, name, source).map(|()| Outcome::Ok(done)))
         }
         Command::OfRow(of_row) => Answer::Outcome(of_row::run(session, of_row).map(Outcome::Ok)),
+        Command::CreateTableSelect(create) => {
+            Answer::Outcome(create_select::run(session, create).map(Outcome::Ok))
+        }
         other => Answer::ok(plain(session, other)),
     }
 }

@@ -7,8 +7,8 @@
 pub mod charset;
 mod convert;
 pub mod definitions;
-pub mod settings;
 mod optimizer_switch;
+pub mod settings;
 mod sql_mode;
 pub mod values;
 

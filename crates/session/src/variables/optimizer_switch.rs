@@ -3,8 +3,8 @@
 
 use optimizer::Switches;
 
-/// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it names
-/// something that there is.
+/// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it
+/// names something that there is.
 const FLAGS: &[(&str, bool)] = &[
     ("index_merge", false),
     ("index_merge_union", false),
@@ -37,7 +37,8 @@ const FLAGS: &[(&str, bool)] = &[
 /// The list as it is printed.
 fn printed(is_on: impl Fn(usize) -> bool) -> String {
     let flags = FLAGS.iter().enumerate();
-    let one = |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
+    let one =
+        |(at, (name, _)): (usize, &(&str, bool))| format!("{name}={}", if is_on(at) { "on" } else { "off" });
     flags.map(one).collect::<Vec<_>>().join(",")
 }
 
@@ -51,8 +52,8 @@ pub fn of_bits(bits: u64) -> Option<String> {
     (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 
-/// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that the
-/// list does not name. Fails with the item that makes no sense.
+/// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that
+/// the list does not name. Fails with the item that makes no sense.
 pub fn changed(current: &str, list: &str) -> Result<String, String> {
     let mut named: Vec<Option<bool>> = vec![None; FLAGS.len()];
     let mut all_default = false;
@@ -76,13 +77,18 @@ pub fn changed(current: &str, list: &str) -> Result<String, String> {
         });
     }
     Ok(printed(|at| {
-        let otherwise = if all_default { FLAGS[at].1 } else { is_on(current, FLAGS[at].0) };
+        let otherwise = if all_default {
+            FLAGS[at].1
+        } else {
+            is_on(current, FLAGS[at].0)
+        };
         named[at].unwrap_or(otherwise)
     }))
 }
 
 fn is_on(text: &str, flag: &str) -> bool {
-    text.split(',').any(|item| item.split_once('=') == Some((flag, "on")))
+    text.split(',')
+        .any(|item| item.split_once('=') == Some((flag, "on")))
 }
 
 /// What the optimizer takes of it.

@@ -11,8 +11,8 @@ use syntax::ast::ExplainFormat;
 use types::{Charset, Collation, SqlMode};
 
 use super::convert::parse_time_zone;
-use super::{optimizer_switch, sql_mode};
 use super::values::SessionVariables;
+use super::{optimizer_switch, sql_mode};
 use crate::diagnostics::WarningLimits;
 
 /// `session_track_transaction_info`.

@@ -1,6 +1,6 @@
 //! Data definition as written.
 
-use super::{Expr, ObjectName};
+use super::{Expr, ObjectName, Query};
 
 #[derive(Debug, Clone, Default)]
 pub struct DatabaseOptions {
@@ -14,6 +14,24 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     pub elements: Vec<TableElement>,
     pub options: TableOptions,
+    pub select: Option<CreateSelect>,
+}
+
+/// `[IGNORE | REPLACE] [AS] query` of CREATE TABLE.
+#[derive(Debug, Clone)]
+pub struct CreateSelect {
+    pub query: Box<Query>,
+    pub duplicates: DuplicateRows,
+}
+
+/// What becomes of rows that have a unique key of an earlier row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DuplicateRows {
+    Refused,
+    /// IGNORE
+    LeftOut,
+    /// REPLACE
+    Replacing,
 }
 
 // There are few of them, and nearly all are columns.

@@ -45,6 +45,7 @@ impl Statement {
                 | Self::CreateTable(_)
                 | Self::CreateTableLike { .. }
                 | Self::AlterTable { .. }
+                | Self::CreateView(_)
                 | Self::DropTable { .. }
                 | Self::DropObject { .. }
                 | Self::TruncateTable(_)

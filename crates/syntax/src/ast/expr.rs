@@ -380,6 +380,16 @@ impl Expr {
         }
     }
 
+    /// Whether the expression, or a part of it, is a window function's call.
+    pub fn has_window(&self) -> bool {
+        if matches!(self, Self::Over { .. }) {
+            return true;
+        }
+        let mut found = false;
+        self.children(&mut |child| found = found || child.has_window());
+        found
+    }
+
     /// Whether the expression, or a part of it, is an aggregate call.
     pub fn has_aggregate(&self) -> bool {
         if matches!(self, Self::Aggregate { .. } | Self::GroupConcat { .. }) {

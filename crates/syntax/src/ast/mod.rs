@@ -10,15 +10,16 @@ mod expr;
 mod query;
 mod session;
 mod show;
+mod view;
 mod window;
 mod write;
 
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
-    ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, ForeignKeyDefinition,
-    GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction, TableElement,
-    TableOptions, TypeName,
+    ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
+    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind, ReferenceAction,
+    TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
@@ -33,6 +34,7 @@ pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
 };
 pub use show::{ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
 pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
@@ -85,6 +87,8 @@ pub enum Statement {
         names: Vec<ObjectName>,
         if_exists: bool,
     },
+    /// CREATE VIEW and ALTER VIEW.
+    CreateView(Box<CreateView>),
     /// DROP of anything that is neither a database nor a stored table nor an account.
     DropObject {
         kind: ObjectKind,
@@ -127,7 +131,8 @@ pub enum Statement {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
-    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are dropped.
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are
+    /// dropped.
     Histograms {
         tables: Vec<ObjectName>,
         columns: Vec<String>,

@@ -208,6 +208,13 @@ pub enum LockWait {
     SkipLocked,
 }
 
+impl LockingClause {
+    /// Whether it locks the rows of a table.
+    pub fn is_about(&self, alias: &str) -> bool {
+        self.of.is_empty() || self.of.iter().any(|of| of == alias)
+    }
+}
+
 impl Query {
     /// The variables of `SELECT ... INTO`, wherever it stands; empty where it is none.
     pub fn variables_of_into(&self) -> &[String] {

@@ -38,6 +38,7 @@ pub enum Target {
     Columns,
     Index,
     CreateTable,
+    CreateView,
 }
 
 /// SHOW statements that name no table and do not depend on the default database.

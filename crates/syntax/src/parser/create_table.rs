@@ -5,7 +5,8 @@ use types::{Error, Result, errno};
 use super::Parser;
 use crate::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
-    CreateTable, DefaultClause, Expr, GeneratedClause, IndexDefinition, IndexKind, IndexPart, Statement,
+    CreateSelect, CreateTable, DefaultClause, DuplicateRows, Expr, GeneratedClause, IndexDefinition, IndexKind,
+    IndexPart, Statement,
     TableElement, TypeName, UnaryOp,
 };
 use crate::lexer::keywords::Keyword as Kw;
@@ -43,22 +44,8 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
         }
         let options = self.table_options()?;
-        if self.is_any(&[
-            Kw::SELECT,
-            Kw::AS,
-            Kw::IGNORE,
-            Kw::REPLACE,
-            Kw::WITH,
-            Kw::TABLE,
-            Kw::VALUES,
-        ]) || self.kind() == Kind::LeftParen
-        {
-            return Err(Error::not_supported(
-                "CREATE TABLE ... SELECT",
-                "create the table, then INSERT ... SELECT",
-            ));
-        }
-        if elements.is_empty() {
+        let select = self.create_select()?;
+        if elements.is_empty() && select.is_none() {
             if !self.at_statement_end() {
                 return self.fail();
             }
@@ -72,7 +59,25 @@ impl Parser<'_> {
             if_not_exists,
             elements,
             options,
+            select,
         })))
+    }
+
+    /// `[IGNORE | REPLACE] [AS] query`, where it is there.
+    fn create_select(&mut self) -> Result<Option<CreateSelect>> {
+        let duplicates = match self.eat_any(&[Kw::IGNORE, Kw::REPLACE]) {
+            Some(Kw::IGNORE) => DuplicateRows::LeftOut,
+            Some(_) => DuplicateRows::Replacing,
+            None => DuplicateRows::Refused,
+        };
+        let is_named = self.eat(Kw::AS) || duplicates != DuplicateRows::Refused;
+        if !is_named && !self.at_query() && self.kind() != Kind::LeftParen {
+            return Ok(None);
+        }
+        Ok(Some(CreateSelect {
+            query: Box::new(self.query()?),
+            duplicates,
+        }))
     }
 
     fn table_element(&mut self) -> Result<TableElement> {
@@ -620,11 +625,12 @@ mod tests {
             ("create table t (a enum())", 1064),
             ("create table t (a set('x', 1))", 1064),
             ("create table t (a point)", 1235),
-            ("create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)", 1064),
-            ("create table t (a int) select 1", 1235),
+            (
+                "create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)",
+                1064,
+            ),
             ("create table t (a int) partition by hash(a)", 1235),
             ("create temporary table t (a int)", 1235),
-            ("create view v as select 1", 1235),
             ("create table t", 1113),
             ("create table t ()", 1064),
             ("create table t (a)", 1064),

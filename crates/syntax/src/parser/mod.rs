@@ -23,6 +23,7 @@ mod table_options;
 mod table_ref;
 pub(crate) mod transaction;
 mod unsupported;
+mod view;
 mod window;
 mod write;
 

@@ -182,9 +182,12 @@ impl Parser<'_> {
                 if_not_exists,
             }));
         }
-        if self.eat(Kw::TABLE) {
+        if let Some(word) = self.eat_any(&[Kw::TABLE, Kw::VIEW]) {
             return Ok(ShowStatement::OfTable {
-                target: Target::CreateTable,
+                target: match word {
+                    Kw::VIEW => Target::CreateView,
+                    _ => Target::CreateTable,
+                },
                 table: self.object_name()?,
                 full: false,
                 filter: ShowFilter::None,
@@ -194,7 +197,7 @@ impl Parser<'_> {
             let user = self.account_name()?;
             return Ok(ShowStatement::OfServer(ServerShow::CreateUser(user)));
         }
-        if self.is_any(&[Kw::VIEW, Kw::TRIGGER, Kw::PROCEDURE, Kw::FUNCTION, Kw::EVENT]) {
+        if self.is_any(&[Kw::TRIGGER, Kw::PROCEDURE, Kw::FUNCTION, Kw::EVENT]) {
             return Err(Error::not_supported(
                 format!("SHOW CREATE {}", self.word().to_uppercase()),
                 "",

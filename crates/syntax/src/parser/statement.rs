@@ -144,6 +144,9 @@ impl Parser<'_> {
         if self.eat(Kw::USER) {
             return self.create_user();
         }
+        if let Some(view) = self.view(false)? {
+            return Ok(view);
+        }
         self.refuse_object("CREATE")
     }
 
@@ -157,6 +160,9 @@ impl Parser<'_> {
         }
         if self.eat(Kw::USER) {
             return self.alter_user();
+        }
+        if let Some(view) = self.view(true)? {
+            return Ok(view);
         }
         self.refuse_object("ALTER")
     }

@@ -66,8 +66,8 @@ struct Collector<'a> {
     indexes: Vec<Index>,
 }
 
-/// Collects the statistics of all columns and indexes, or, with `only`, of some columns alone. `expected`: about
-/// how many rows there are.
+/// Collects the statistics of all columns and indexes, or, with `only`, of some columns alone. `expected`:
+/// about how many rows there are.
 ///
 /// # Errors
 /// 1317 when interrupted; those of the store.

@@ -5,8 +5,8 @@
 //!   table, and removed with the table.
 //! - `renew`: tables that have changed much are looked at again.
 //!
-//! Statistics are read from the store when a plan first needs them, and cached until they or the table change.
-//! Other nodes notice that by a key that they watch, within about a second.
+//! Statistics are read from the store when a plan first needs them, and cached until they or the table
+//! change. Other nodes notice that by a key that they watch, within about a second.
 
 mod collect;
 mod renew;
@@ -120,8 +120,8 @@ impl StatisticsCatalog {
         found
     }
 
-    /// How many different values the first `parts` parts of an index have, if that is known: from statistics; all
-    /// parts of a unique index together have as many as there are rows.
+    /// How many different values the first `parts` parts of an index have, if that is known: from statistics;
+    /// all parts of a unique index together have as many as there are rows.
     pub fn cardinality(
         &self,
         table: &Table,
@@ -228,7 +228,8 @@ impl StatisticsCatalog {
         collect::collect(&reader, table, expected, effort, only)
     }
 
-    /// Stores new statistics of all columns and indexes; histograms that a statement asked for stay as they are.
+    /// Stores new statistics of all columns and indexes; histograms that a statement asked for stay as they
+    /// are.
     fn replace(&self, cluster: &Cluster, table: &Table, made: TableStatistics) -> Result<()> {
         self.store(cluster, table, |stored| TableStatistics {
             histograms: stored.map(|stored| stored.histograms).unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Statistics are renewed as tables change: off the way of any statement, and slowly.
 //!
-//! Only tables are looked at whose size a plan has depended on. How much a table has changed is seen by its size,
-//! so that writes count nothing.
+//! Only tables are looked at whose size a plan has depended on. How much a table has changed is seen by its
+//! size, so that writes count nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

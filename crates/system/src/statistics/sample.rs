@@ -1,5 +1,5 @@
-//! A bounded sample of a table's rows: all of a small table, else runs of rows that start at places spread over
-//! it.
+//! A bounded sample of a table's rows: all of a small table, else runs of rows that start at places spread
+//! over it.
 
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -32,6 +32,7 @@ pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &information_schema::table_constraints::TableConstraints,
     &information_schema::tables::Tables,
     &information_schema::user_privileges::UserPrivileges,
+    &information_schema::views::Views,
     &mysql::db::Db,
     &mysql::user::User,
     &performance_schema::global_status::GlobalStatus,

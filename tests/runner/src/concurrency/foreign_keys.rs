@@ -44,7 +44,8 @@ fn hammer(servers: &[&Address; 2]) -> Result<(), String> {
     }
     let done: u64 = threads(THREADS, |number| {
         let mut conn = connect(servers[(number % 2) as usize])?;
-        conn.query_drop("SET innodb_lock_wait_timeout = 5").map_err(text)?;
+        conn.query_drop("SET innodb_lock_wait_timeout = 5")
+            .map_err(text)?;
         let mut done = 0;
         for round in 0..ROUNDS {
             done += u64::from(step(&mut conn, number, round)?);

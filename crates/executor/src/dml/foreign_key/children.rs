@@ -21,6 +21,14 @@ pub(super) struct Referring {
     pub parent: usize,
 }
 
+/// A row that an entry leads to, before it is locked.
+struct Candidate {
+    key: Vec<u8>,
+    /// What the entry of the row begins with, as long as it refers to the parent.
+    prefix: Vec<u8>,
+    parent: usize,
+}
+
 /// What is done with the rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -41,8 +49,7 @@ impl ForeignKeys<'_> {
         txn: &mut Transaction,
     ) -> Result<Vec<Referring>> {
         let mut found = Vec::new();
-        // (prefix of the entries, position of the parent)
-        let mut candidates: Vec<(Vec<u8>, (Vec<u8>, usize))> = Vec::new();
+        let mut candidates: Vec<Candidate> = Vec::new();
         for (parent, values) in parents {
             check_interrupted(self.ctx)?;
             let prefix = finder.prefix(values, self.zone())?;
@@ -53,7 +60,11 @@ impl ForeignKeys<'_> {
                 for (entry, row_key) in page {
                     range.start = entry;
                     range.start.push(0);
-                    candidates.push((row_key, (prefix.clone(), *parent)));
+                    candidates.push(Candidate {
+                        key: row_key,
+                        prefix: prefix.clone(),
+                        parent: *parent,
+                    });
                 }
                 if candidates.len() >= PAGE_ROWS {
                     self.lock_candidates(finder, &mut candidates, purpose, &mut found, txn)?;
@@ -77,7 +88,7 @@ impl ForeignKeys<'_> {
     fn lock_candidates(
         &self,
         finder: &Finder,
-        candidates: &mut Vec<(Vec<u8>, (Vec<u8>, usize))>,
+        candidates: &mut Vec<Candidate>,
         purpose: Purpose,
         found: &mut Vec<Referring>,
         txn: &mut Transaction,
@@ -95,13 +106,14 @@ impl ForeignKeys<'_> {
             Purpose::Change => LockMode::Exclusive,
         });
         while !candidates.is_empty() {
-            let taken: Vec<_> = candidates.drain(..count.min(candidates.len())).collect();
-            let (keys, expected): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+            let taken: Vec<Candidate> = candidates.drain(..count.min(candidates.len())).collect();
+            let keys: Vec<Vec<u8>> = taken.iter().map(|candidate| candidate.key.clone()).collect();
             let locked = txn.lock(&keys, &options)?;
-            for ((key, (prefix, parent)), locked) in keys.into_iter().zip(expected).zip(locked) {
+            for (candidate, locked) in taken.into_iter().zip(locked) {
                 let Some(stored) = locked.into_value() else {
                     continue;
                 };
+                let Candidate { key, prefix, parent } = candidate;
                 let row = finder.decode(&key, &stored, self.zone())?;
                 if finder.prefix_of(&row, self.zone())?.as_ref() == Some(&prefix) {
                     found.push(Referring { key, row, parent });

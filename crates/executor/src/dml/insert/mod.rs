@@ -28,7 +28,7 @@ use super::image::{Image, ImageMaker, UniqueKey};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
-use super::{assign, duplicate};
+use super::{assign, duplicate, row_check};
 use crate::batch::{ALL_ROWS, BATCH_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
@@ -215,8 +215,12 @@ impl Insert<'_> {
             keys.lock_parents(rows.iter().map(|row| (None, &row.values)), writer.txn)?;
         }
         for (row, image) in rows.into_iter().zip(images) {
-            self.result.records += 1;
             warnings.report_until(row.warned);
+            let check = self.plan.check.as_ref();
+            if !row_check::admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
+                continue;
+            }
+            self.result.records += 1;
             self.write_one(row, image, writer)?;
         }
         warnings.report_all();

@@ -1,5 +1,6 @@
 //! ON DUPLICATE KEY UPDATE: the existing row is changed instead of an insert.
 
+use planner::RowCheck;
 use planner::plan::{Assignment, InsertPlan};
 use schema::model::Table;
 use types::{Result, Value};
@@ -11,6 +12,7 @@ use crate::dml::computed::Computed;
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::foreign_key::ForeignKeys;
+use crate::dml::row_check;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
@@ -18,6 +20,7 @@ use crate::dml::writer::{Writer, unique_keys};
 pub(super) struct OnDuplicate<'p> {
     table: &'p Table,
     assignments: &'p [Assignment],
+    check: Option<&'p RowCheck>,
     ignore: bool,
     touched: &'p Touched,
     computed: Option<Computed<'p>>,
@@ -46,6 +49,7 @@ impl<'p> OnDuplicate<'p> {
         Ok(Self {
             table: &plan.table,
             assignments,
+            check: plan.check.as_ref(),
             ignore: plan.ignore,
             touched,
             computed: Computed::of_touched(&plan.table, touched)?,
@@ -84,6 +88,9 @@ impl<'p> OnDuplicate<'p> {
             if !computed.admits(&new, self.ignore, ctx.eval)? {
                 return Ok(Changed::default());
             }
+        }
+        if !row_check::admits(self.check, &new, self.ignore, ctx.eval)? {
+            return Ok(Changed::default());
         }
         let maker = writer.maker;
         let handle = Some(&old.handle);

@@ -63,7 +63,9 @@ pub(super) fn open_lookup<'p>(
             partners: lookup,
             measure,
         };
-        return Ok(Box::new(Pairing::new(left, partners, kind, residual, types, eval)));
+        return Ok(Box::new(Pairing::new(
+            left, partners, kind, residual, types, eval,
+        )));
     }
     Ok(Box::new(Pairing::new(left, lookup, kind, residual, types, eval)))
 }

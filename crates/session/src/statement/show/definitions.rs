@@ -1,7 +1,9 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE.
 
 use schema::definition::TableName;
+use schema::model::{Table, wrong_object};
 use schema::show_create::{self, Style};
+use schema::view::View;
 use types::{Result, Value};
 
 use crate::errors;
@@ -16,11 +18,18 @@ fn style(session: &Session) -> Style {
     }
 }
 
-pub fn create_table(session: &Session, name: &TableName) -> Result<Listing> {
+/// `wants_view`: SHOW CREATE VIEW.
+pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Result<Listing> {
     let table = session.table(name)?;
     session
         .table_locks
         .check_table(&table, cluster::metadata_lock::Use::Read)?;
+    if let Some(view) = &table.view {
+        return create_view(session, &table, view);
+    }
+    if wants_view {
+        return Err(wrong_object(&name.database, &name.name, "VIEW"));
+    }
     let next_id = if table.id_column().is_some() {
         Some(session.shared.engine.cluster.ids().next(&table)?)
     } else {
@@ -30,6 +39,36 @@ pub fn create_table(session: &Session, name: &TableName) -> Result<Listing> {
     let mut listing = Listing::texts(&["Table", "Create Table"]);
     listing.push(vec![text(&table.name), Value::String(create)]);
     Ok(listing)
+}
+
+fn create_view(session: &Session, table: &Table, view: &View) -> Result<Listing> {
+    let database = session.database.as_deref();
+    let query = planner::view_text(view, database)?;
+    let create = show_create::view(table, view, (&query, database), &style(session));
+    let mut listing = Listing::texts(&[
+        "View",
+        "Create View",
+        "character_set_client",
+        "collation_connection",
+    ]);
+    listing.push(vec![
+        text(&table.name),
+        Value::String(create),
+        text(view.charset_client.name()),
+        text(view.collation_connection.name()),
+    ]);
+    Ok(listing)
+}
+
+/// SHOW CREATE of a view that cannot be read gives its text, with a warning.
+pub fn warn_of_view(session: &mut Session, name: &TableName) -> Result<()> {
+    let table = session.table(name)?;
+    let problem = table.view.as_ref().and_then(|_| session.problem_of_view(&table));
+    if let Some(problem) = problem {
+        let limits = session.settings.warnings;
+        session.diagnostics.add_limited((vec![problem], 1), limits);
+    }
+    Ok(())
 }
 
 pub fn create_database(session: &Session, name: &str, if_not_exists: bool) -> Result<Listing> {

@@ -24,6 +24,9 @@ use crate::session::Session;
 /// Answers a SHOW statement.
 pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
     let listing = listing(session, show, eval)?;
+    if let Show::CreateTable { name, .. } = show {
+        definitions::warn_of_view(session, name)?;
+    }
     match reads(show) {
         Reads::Dictionary => session.join_transaction(true)?,
         Reads::Accounts => session.join_transaction(false)?,
@@ -57,7 +60,7 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
         Show::Regions { table, index, filter } => {
             filtered(show_regions(session, table, index.as_deref())?, filter)
         }
-        Show::CreateTable(table) => definitions::create_table(session, table),
+        Show::CreateTable { name, is_view } => definitions::create_table(session, name, *is_view),
         Show::Empty { what, filter } => filtered(server::empty(what), filter),
     }
 }
@@ -110,7 +113,7 @@ fn reads(show: &Show) -> Reads {
             ServerShow::CreateUser(_) => Reads::Accounts,
             _ => Reads::Nothing,
         },
-        Show::CreateTable(_) | Show::Regions { .. } => Reads::Nothing,
+        Show::CreateTable { .. } | Show::Regions { .. } => Reads::Nothing,
     }
 }
 

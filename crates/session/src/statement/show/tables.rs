@@ -50,15 +50,14 @@ pub fn tables(session: &Session, name: &str, full: bool, filter: &ShowFilter) ->
         columns.push(("Table_type", text_type(11)));
     }
     let mut listing = Listing::new(&columns);
-    let kind = if database.is_system() {
-        "SYSTEM VIEW"
-    } else {
-        "BASE TABLE"
-    };
     for table in sorted(&database) {
         let mut row = vec![text(&table.name)];
         if full {
-            row.push(text(kind));
+            row.push(text(match (&table.view, database.is_system()) {
+                (Some(_), _) => "VIEW",
+                (None, true) => "SYSTEM VIEW",
+                (None, false) => "BASE TABLE",
+            }));
         }
         listing.push(row);
     }
@@ -95,15 +94,14 @@ pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
 }
 
 fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
+    if table.view.is_some() {
+        return Ok(status_of_view(session, table));
+    }
     let auto_increment = if table.columns.iter().any(|c| c.auto_increment) {
         Value::UInt(session.shared.engine.cluster.ids().next(table)?)
     } else {
         Value::Null
     };
-    let created = session
-        .settings
-        .time_zone
-        .from_unix_us(table.created_us / 1_000_000 * 1_000_000);
     Ok(vec![
         text(&table.name),
         text("InnoDB"),
@@ -116,7 +114,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         Value::UInt(0),
         Value::UInt(0),
         auto_increment,
-        Value::UInt(created.pack()),
+        created(session, table),
         Value::Null,
         Value::Null,
         text(table.collation.name()),
@@ -126,8 +124,28 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
     ])
 }
 
+fn created(session: &Session, table: &Table) -> Value {
+    let whole_seconds = table.created_us / 1_000_000 * 1_000_000;
+    Value::UInt(session.settings.time_zone.from_unix_us(whole_seconds).pack())
+}
+
+/// A view has a name, a time, and a word about its state.
+fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
+    let problem = session.problem_of_view(view);
+    let comment = problem.map_or_else(|| "VIEW".to_owned(), |warning| warning.message);
+    let mut row = vec![text(&view.name)];
+    row.resize(11, Value::Null);
+    row.push(created(session, view));
+    row.resize(17, Value::Null);
+    row.push(text(comment));
+    row
+}
+
 pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listing> {
     let table = session.table(name)?;
+    if table.view.is_some() {
+        session.accesses_of_view(&table)?;
+    }
     let mut names = vec!["Field", "Type"];
     if full {
         names.push("Collation");

@@ -23,3 +23,4 @@ pub(super) mod statistics;
 pub(super) mod table_constraints;
 pub(super) mod tables;
 pub(super) mod user_privileges;
+pub(super) mod views;

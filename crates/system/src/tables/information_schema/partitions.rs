@@ -61,6 +61,9 @@ TABLESPACE_NAME varchar(268) bin NULL
             row
         };
         let tables = ctx.tables(1, 2)?.into_iter();
-        Ok(tables.filter(|table| !table.is_virtual()).map(row).collect())
+        Ok(tables
+            .filter(|table| !table.is_virtual() && table.view.is_none())
+            .map(row)
+            .collect())
     }
 }

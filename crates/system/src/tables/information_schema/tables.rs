@@ -43,6 +43,7 @@ TABLE_COMMENT text ci NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let row = |table: &Table| match table.is_virtual() {
             true => Ok(system_table(ctx, table)),
+            false if table.view.is_some() => Ok(view(ctx, table)),
             false => stored_table(ctx, table),
         };
         ctx.tables(1, 2)?.into_iter().map(row).collect()
@@ -83,6 +84,20 @@ fn system_table(ctx: &Context, table: &Table) -> Row {
         text(""),
         text(""),
     ]
+}
+
+fn view(ctx: &Context, table: &Table) -> Row {
+    let mut row = vec![
+        text(CATALOG),
+        text(&table.database),
+        text(&table.name),
+        text("VIEW"),
+    ];
+    row.resize(14, Value::Null);
+    row.push(ctx.timestamp(table.created_us));
+    row.resize(20, Value::Null);
+    row.push(text("VIEW"));
+    row
 }
 
 fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {

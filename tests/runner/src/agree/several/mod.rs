@@ -124,7 +124,9 @@ impl Servers {
         // No answer depends on a rule of the optimizer.
         for (name, switch) in SWITCHES {
             let set = format!("SET optimizer_switch = '{switch}=off'");
-            servers.connections.push((name, open(address.builder(), &[&set])?));
+            servers
+                .connections
+                .push((name, open(address.builder(), &[&set])?));
         }
         Ok(servers)
     }

@@ -1,0 +1,82 @@
+//! Conditions that are decided on a row's bytes, before any of it is decoded.
+
+use types::{SqlType, TypeKind};
+
+use super::cell::{Form, decode_signed, decode_unsigned};
+use super::view::find_small;
+use crate::decimal::SmallForm;
+
+/// Whether a column's value lies in a range. A number is compared as it is stored: a DECIMAL by its digits, a
+/// date by its packed form.
+#[derive(Debug, Clone)]
+pub struct RangeCheck {
+    id: i64,
+    form: Compared,
+    low: i64,
+    high: i64,
+}
+
+#[derive(Debug, Clone)]
+enum Compared {
+    Signed,
+    Unsigned,
+    Decimal(SmallForm),
+}
+
+impl RangeCheck {
+    /// From `low` to `high`, both included. `None` for types that are not compared so.
+    pub fn new(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
+        let form = match Form::of(ty) {
+            Form::Signed => Compared::Signed,
+            Form::Unsigned if ty.kind != TypeKind::Year => Compared::Unsigned,
+            Form::Decimal => Compared::Decimal(SmallForm::new(ty.length as u8, ty.decimals)?),
+            _ => return None,
+        };
+        Some(Self { id, form, low, high })
+    }
+
+    /// Whether the row may satisfy the condition. A row that lacks the column, or is not of the usual form, is
+    /// left to those that decode it.
+    #[inline]
+    pub fn may_hold(&self, row: &[u8]) -> bool {
+        let Some(bytes) = find_small(row, self.id) else {
+            return true;
+        };
+        let value = match &self.form {
+            Compared::Signed => decode_signed(bytes).ok(),
+            Compared::Unsigned => decode_unsigned(bytes)
+                .ok()
+                .and_then(|value| i64::try_from(value).ok()),
+            Compared::Decimal(form) => form.decode(bytes),
+        };
+        value.is_none_or(|value| self.low <= value && value <= self.high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{Decimal, Value};
+
+    use super::*;
+    use crate::row::RowEncoder;
+
+    #[test]
+    fn values_inside_and_outside() {
+        let price = SqlType::decimal(15, 2);
+        let mut encoder = RowEncoder::new();
+        encoder.push(1, &Value::Int(-5), &SqlType::BIGINT).unwrap();
+        encoder
+            .push(2, &Value::Decimal(Decimal::from_i128(605, 2)), &price)
+            .unwrap();
+        encoder.push(3, &Value::Null, &SqlType::BIGINT).unwrap();
+        let row = encoder.finish().unwrap();
+        let holds = |id, ty: &SqlType, low, high| RangeCheck::new(id, ty, low, high).unwrap().may_hold(&row);
+        assert!(holds(1, &SqlType::BIGINT, -5, -5) && !holds(1, &SqlType::BIGINT, -4, i64::MAX));
+        assert!(holds(2, &price, 600, 605) && !holds(2, &price, i64::MIN, 604));
+        assert!(
+            holds(3, &SqlType::BIGINT, 1, 1) && holds(9, &SqlType::BIGINT, 1, 1),
+            "not decided here"
+        );
+        assert!(RangeCheck::new(1, &SqlType::DOUBLE, 0, 1).is_none());
+    }
+}

@@ -1,0 +1,75 @@
+//! CREATE TABLE ... SELECT: the definition of the table, and the INSERT that fills it.
+//!
+//! Source: manual 13.1.20.4, "CREATE TABLE ... SELECT Statement".
+
+use std::sync::Arc;
+
+use schema::definition::Ddl;
+use schema::model::Column;
+use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
+use types::{Error, Result, errno};
+
+use super::Binder;
+use crate::command::{Command, CreateTableSelect};
+use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
+
+impl Binder<'_> {
+    pub fn create_table_select(&self, create: &CreateTable, select: &CreateSelect) -> Result<Command> {
+        let bound = self.query(&select.query, None)?;
+        let zero_dates = !self.env.sql_mode.no_zero_date;
+        let columns = bound.columns.iter();
+        let selected: Vec<Column> = columns.map(|c| self.column_of_query(c, zero_dates)).collect();
+        check_names(&selected)?;
+        let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
+        let ddl = self.create_table(create, selected)?;
+        let Ddl::CreateTable { name, definition, .. } = &ddl else {
+            return Err(Error::internal("CREATE TABLE that is none"));
+        };
+        if !definition.foreign_keys.is_empty() {
+            return Err(Error::not_supported(
+                "foreign keys in CREATE TABLE ... SELECT",
+                "add them with ALTER TABLE",
+            ));
+        }
+        // It gets its id when the statement runs.
+        let (table, _) = schema::new_table(name, definition, 0)?;
+        let offset = |name: &String| {
+            let found = table.column_offset(name);
+            found.ok_or_else(|| Error::internal("a selected column that the table does not have"))
+        };
+        let columns = names.iter().map(offset).collect::<Result<_>>()?;
+        let insert = LogicalInsert {
+            table: Arc::new(table),
+            columns,
+            source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
+            mode: match select.duplicates {
+                DuplicateRows::Replacing => LogicalInsertMode::Replace,
+                DuplicateRows::Refused | DuplicateRows::LeftOut => LogicalInsertMode::Insert,
+            },
+            check: None,
+            ignore: select.duplicates == DuplicateRows::LeftOut,
+            foreign_keys: None,
+        };
+        Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
+            insert: self.bound_statement(LogicalStatement::Insert(insert))?,
+            ddl,
+            schema_version: self.env.schema.version,
+        })))
+    }
+}
+
+/// Error 1060 for two columns of the same name.
+fn check_names(columns: &[Column]) -> Result<()> {
+    for (at, column) in columns.iter().enumerate() {
+        if columns[..at]
+            .iter()
+            .any(|c| c.name.eq_ignore_ascii_case(&column.name))
+        {
+            return Err(Error::new(
+                errno::ER_DUP_FIELDNAME,
+                format!("Duplicate column name '{}'", column.name),
+            ));
+        }
+    }
+    Ok(())
+}

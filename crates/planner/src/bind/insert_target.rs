@@ -1,0 +1,200 @@
+//! The table that INSERT and REPLACE write to: the one they name, or that below the view they name.
+//!
+//! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
+
+use std::sync::Arc;
+
+use schema::model::{SchemaState, Table};
+use schema::view::View;
+use syntax::ast::Insert;
+use types::{Error, Result};
+
+use super::Binder;
+use super::scope::{Relation, ViewRelation, WrittenTable, WrittenView, has_no_default};
+use super::view::view_query;
+use super::write_target::{not_updatable_column, several_tables};
+use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
+use crate::logical::ColumnId;
+use crate::object_access::{LockMode, PrivilegeSet};
+use crate::row_check::RowCheck;
+
+pub struct InsertTarget {
+    pub table: Arc<Table>,
+    /// The table's columns under the names that the statement uses; those that it cannot name are not public.
+    pub relation: Relation,
+    /// The columns that values are given for where the statement names none.
+    pub columns: Vec<usize>,
+    /// Over the table's columns, by offset.
+    pub check: Option<RowCheck>,
+    /// The view that the statement names.
+    pub view: Option<Arc<Table>>,
+}
+
+impl Binder<'_> {
+    pub fn insert_target(&self, insert: &Insert, privileges: PrivilegeSet) -> Result<InsertTarget> {
+        let found = self.table(&insert.table)?;
+        match &found.view {
+            Some(view) => self.insert_through(&found, view, insert, privileges),
+            None => {
+                self.refuse_virtual(&found)?;
+                self.accesses
+                    .add(&found, &found.name, privileges, LockMode::Write);
+                let relation = self.inserted_relation(&found, &found.name);
+                Ok(InsertTarget {
+                    columns: relation.positions(),
+                    relation,
+                    table: found,
+                    check: None,
+                    view: None,
+                })
+            }
+        }
+    }
+
+    /// The columns of the row that is there and of the row that is inserted: ids that are offsets.
+    fn inserted_relation(&self, table: &Arc<Table>, alias: &str) -> Relation {
+        self.columns.set(0);
+        let first = self.new_columns(table.columns.len() * 2);
+        let pads = self.env.sql_mode.pad_char_to_full_length;
+        Relation::of_table(Arc::clone(table), alias, first, pads)
+    }
+
+    fn insert_through(
+        &self,
+        definition: &Arc<Table>,
+        view: &View,
+        insert: &Insert,
+        privileges: PrivilegeSet,
+    ) -> Result<InsertTarget> {
+        let refused = || {
+            Error::new(
+                ER_NON_INSERTABLE_TABLE,
+                format!(
+                    "The target table {} of the INSERT is not insertable-into",
+                    definition.name
+                ),
+            )
+        };
+        self.accesses
+            .add(definition, &definition.name, privileges, LockMode::Read);
+        let query = view_query(view)?;
+        let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
+        let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
+            return Err(refused());
+        };
+        let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+        for name in &insert.columns {
+            let position = definition.column_offset(&name.column);
+            if position.is_some_and(|at| written.is_computed(ids[at])) {
+                return Err(not_updatable_column(&name.column));
+            }
+        }
+        let relation = ViewRelation {
+            definition: Arc::clone(definition),
+            is_merged: true,
+            written: None,
+        };
+        let target = inserted_table(&relation, &written, insert, &ids)?;
+        let Some(base) = target.relation.table() else {
+            return Err(refused());
+        };
+        self.refuse_virtual(base)?;
+        let offsets: Vec<Option<usize>> = ids.iter().map(|id| target.relation.position(*id)).collect();
+        // Of a lone table, each column is one, and comes once.
+        let is_plain = |at: usize| offsets[at].is_some() && !offsets[..at].contains(&offsets[at]);
+        if written.tables.len() == 1 && !(0..offsets.len()).all(is_plain) {
+            return Err(refused());
+        }
+        let first = target.relation.id(0).0;
+        let check = self.view_check(&relation, &written)?;
+        if check.is_some() && written.tables.len() > 1 {
+            return Err(Error::not_supported(
+                "INSERT through a join view WITH CHECK OPTION",
+                "insert into its table",
+            ));
+        }
+        self.accesses.add_through(
+            base,
+            &target.relation.alias,
+            (privileges, LockMode::Write),
+            target.through.clone(),
+        );
+        let named = Arc::new(named_by_view(base, definition, &offsets));
+        Ok(InsertTarget {
+            table: Arc::clone(base),
+            relation: self.inserted_relation(&named, &definition.name),
+            columns: offsets.into_iter().flatten().collect(),
+            check: check.map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
+            view: Some(Arc::clone(definition)),
+        })
+    }
+
+    /// Error 1423 where a column that the statement gives no value has no default either.
+    pub fn check_view_defaults(&self, target: &InsertTarget, columns: &[usize], ignore: bool) -> Result<()> {
+        let Some(view) = target
+            .view
+            .as_ref()
+            .filter(|_| self.env.sql_mode.strict && !ignore)
+        else {
+            return Ok(());
+        };
+        let misses = |offset: usize| !columns.contains(&offset) && has_no_default(&target.table, offset);
+        match target.table.public_columns().any(misses) {
+            false => Ok(()),
+            true => Err(Error::new(
+                ER_NO_DEFAULT_FOR_VIEW_FIELD,
+                format!(
+                    "Field of view '{}.{}' underlying table doesn't have a default value",
+                    view.database, view.name
+                ),
+            )),
+        }
+    }
+}
+
+/// The table of a view that rows are inserted into: the only one, or that of the named columns.
+fn inserted_table<'w>(
+    view: &ViewRelation,
+    written: &'w WrittenView,
+    insert: &Insert,
+    ids: &[ColumnId],
+) -> Result<&'w WrittenTable> {
+    if let [lone] = written.tables.as_slice() {
+        return Ok(lone);
+    }
+    let mut target: Option<&WrittenTable> = None;
+    for name in &insert.columns {
+        let position = view.definition.column_offset(&name.column);
+        let Some((table, _)) = position.and_then(|at| written.table_of(ids[at])) else {
+            continue;
+        };
+        match target {
+            Some(other) if other.relation.id(0) != table.relation.id(0) => return Err(several_tables(view)),
+            _ => target = Some(table),
+        }
+    }
+    target.ok_or_else(|| {
+        Error::new(
+            ER_VIEW_NO_INSERT_FIELD_LIST,
+            format!(
+                "Can not insert into join view '{}' without fields list",
+                view.full_name()
+            ),
+        )
+    })
+}
+
+/// A table whose columns have the names of a view's columns.
+fn named_by_view(base: &Table, view: &Table, offsets: &[Option<usize>]) -> Table {
+    let mut named = base.clone();
+    for (offset, column) in named.columns.iter_mut().enumerate() {
+        match offsets.iter().position(|of| *of == Some(offset)) {
+            Some(at) => column.name.clone_from(&view.columns[at].name),
+            None => {
+                column.name.clear();
+                column.state = SchemaState::WriteOnly;
+            }
+        }
+    }
+    named
+}

@@ -1,0 +1,110 @@
+//! The columns of a query as definitions: those of a view, and of CREATE TABLE ... SELECT.
+//!
+//! Source: MySQL 8.0.33's answers; manual 13.1.20.4, "CREATE TABLE ... SELECT Statement".
+
+use schema::default_value::implicit;
+use schema::model::{Column, Default};
+use types::{Collation, SqlType, TypeKind};
+
+use super::Binder;
+use super::query::QueryColumn;
+
+/// Longer texts are of a TEXT type.
+const VARCHAR_CHARS_MAX: u64 = 512;
+/// Integers of fewer digits are INT.
+const INT_DIGITS: u32 = 10;
+
+impl Binder<'_> {
+    /// A column of a query, without an id. A column of a table keeps its definition, save what makes ids.
+    /// `zero_dates`: a date that is never NULL has the default zero.
+    pub fn column_of_query(&self, column: &QueryColumn, zero_dates: bool) -> Column {
+        let result = &column.result;
+        if let Some(stored) = self.stored_column(column) {
+            let default = match stored.default {
+                _ if stored.makes_ids() => Default::Literal("0".to_owned()),
+                default => default,
+            };
+            return Column {
+                default,
+                on_update_now: stored.on_update_now,
+                explicit_collation: stored.explicit_collation,
+                comment: stored.comment,
+                ..Column::plain(&result.name, column.ty, column.nullable)
+            };
+        }
+        let ty = stored_type(column.ty);
+        let is_date = matches!(
+            ty.kind,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp
+        );
+        let has_default = !column.nullable
+            && !ty.is_blob_or_text()
+            && ty.kind != TypeKind::Json
+            && (zero_dates || !is_date);
+        let is_varbinary = ty.kind == TypeKind::VarChar && ty.is_binary();
+        Column {
+            default: match has_default {
+                true if is_varbinary => Default::Literal(String::new()),
+                true => Default::Literal(implicit(&ty)),
+                false => Default::None,
+            },
+            ..Column::plain(&result.name, ty, column.nullable)
+        }
+    }
+
+    /// The definition of the column of a table or view that a query's column simply is.
+    fn stored_column(&self, column: &QueryColumn) -> Option<Column> {
+        let result = &column.result;
+        if result.original_table.is_empty() || result.database.is_empty() {
+            return None;
+        }
+        let table = self.env.schema.table(&result.database, &result.original_table)?;
+        let stored = &table.columns[table.column_offset(&result.original_name)?];
+        (stored.ty == column.ty).then(|| stored.clone())
+    }
+}
+
+/// The type of a table's column for the values of an expression.
+fn stored_type(ty: SqlType) -> SqlType {
+    match ty.kind {
+        TypeKind::Null => SqlType {
+            kind: TypeKind::Char,
+            ..SqlType::varchar(0, Collation::Binary)
+        },
+        TypeKind::BigInt if ty.length < INT_DIGITS => SqlType {
+            kind: TypeKind::Int,
+            length: if ty.unsigned { 10 } else { 11 },
+            ..ty
+        },
+        TypeKind::BigInt => SqlType { length: 20, ..ty },
+        TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType::DOUBLE,
+        TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType::FLOAT,
+        TypeKind::VarChar if ty.length == 0 => SqlType {
+            kind: TypeKind::Char,
+            decimals: 0,
+            ..ty
+        },
+        TypeKind::VarChar if u64::from(ty.length) > VARCHAR_CHARS_MAX => text_of(ty),
+        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType {
+            decimals: 0,
+            unsigned: false,
+            ..ty
+        },
+        _ => ty,
+    }
+}
+
+/// The smallest TEXT or BLOB that holds the texts of a type.
+fn text_of(ty: SqlType) -> SqlType {
+    let (kind, length) = match ty.max_bytes() {
+        ..=65_535 => (TypeKind::Text, 65_535),
+        65_536..=16_777_215 => (TypeKind::MediumText, 16_777_215),
+        _ => (TypeKind::LongText, u32::MAX),
+    };
+    SqlType {
+        kind,
+        length,
+        decimals: 0,
+        ..ty
+    }
+}

@@ -1,0 +1,151 @@
+//! What the names of a query mean, for the text that a view is stored as: each name with its table and
+//! database, and the columns in place of each `*`.
+//!
+//! Names are told apart by where they stand in the parsed query, which does not move while it is bound.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
+use functions::Expr;
+use syntax::ast::{ColumnName, Join, ObjectName, Select, SelectItem};
+use syntax::print::Names;
+
+use super::Binder;
+use super::scope::{ColumnRef, Relation, Scope};
+
+#[derive(Default)]
+pub struct Resolution(RefCell<Resolved>);
+
+#[derive(Default)]
+struct Resolved {
+    columns: HashMap<*const ColumnName, ColumnName>,
+    tables: HashMap<*const ObjectName, ObjectName>,
+    stars: HashMap<*const SelectItem, Vec<(ColumnName, String)>>,
+    joins: HashMap<*const Join, Vec<(ColumnName, ColumnName)>>,
+    /// Database and alias of the tables that have one: their columns are named without the database.
+    aliases: HashSet<(String, String)>,
+}
+
+impl Binder<'_> {
+    /// Notes which column a name means.
+    pub fn note_column(&self, name: &ColumnName, meant: &Expr) {
+        let Some(Resolution(resolved)) = &self.resolution else {
+            return;
+        };
+        let label = match meant {
+            Expr::Column { label, .. } => label.as_str(),
+            _ => None,
+        };
+        let parts = label.and_then(|label| label.strip_prefix('`')?.strip_suffix('`'));
+        let parts: Vec<&str> = parts.map_or_else(Vec::new, |parts| parts.split("`.`").collect());
+        let [database, table, column] = parts.as_slice() else {
+            return;
+        };
+        // The alias of a select item stays.
+        if !column.eq_ignore_ascii_case(&name.column) {
+            return;
+        }
+        let mut resolved = resolved.borrow_mut();
+        let database = (*database).to_owned();
+        let has_alias = resolved
+            .aliases
+            .contains(&(database.clone(), (*table).to_owned()));
+        resolved.columns.insert(
+            ptr::from_ref(name),
+            ColumnName {
+                database: Some(database).filter(|database| !database.is_empty() && !has_alias),
+                table: Some((*table).to_owned()),
+                column: (*column).to_owned(),
+            },
+        );
+    }
+
+    /// Notes the database of a table of FROM.
+    pub fn note_table(&self, name: &ObjectName, database: &str, alias: Option<&String>) {
+        let Some(Resolution(resolved)) = &self.resolution else {
+            return;
+        };
+        let mut resolved = resolved.borrow_mut();
+        if let Some(alias) = alias.filter(|alias| **alias != name.name) {
+            resolved.aliases.insert((database.to_owned(), alias.clone()));
+        }
+        let qualified = ObjectName {
+            database: Some(database.to_owned()),
+            name: name.name.clone(),
+        };
+        resolved.tables.insert(ptr::from_ref(name), qualified);
+    }
+
+    /// Notes the columns that `*` or `t.*` stands for.
+    pub fn note_star(&self, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
+        let Some(Resolution(resolved)) = &self.resolution else {
+            return;
+        };
+        let named = columns.iter().map(|column| {
+            let relation = scope.relation(*column);
+            (
+                relation.column_name(*column),
+                relation.name(column.position).to_owned(),
+            )
+        });
+        resolved
+            .borrow_mut()
+            .stars
+            .insert(ptr::from_ref(item), named.collect());
+    }
+
+    /// Notes the columns that USING or NATURAL compares.
+    pub fn note_join(&self, join: &Join, pairs: &[(ColumnRef, ColumnRef)], (left, right): (&Scope, &Scope)) {
+        let Some(Resolution(resolved)) = &self.resolution else {
+            return;
+        };
+        let named = pairs.iter().map(|(l, r)| {
+            (
+                left.relation(*l).column_name(*l),
+                right.relation(*r).column_name(*r),
+            )
+        });
+        resolved
+            .borrow_mut()
+            .joins
+            .insert(ptr::from_ref(join), named.collect());
+    }
+}
+
+impl Relation {
+    /// A column with its table, and with its database unless the table has an alias.
+    fn column_name(&self, column: ColumnRef) -> ColumnName {
+        let table = self.definition().filter(|table| table.name == self.alias);
+        ColumnName {
+            database: table.map(|table| table.database.clone()),
+            table: Some(self.alias.clone()),
+            column: self.name(column.position).to_owned(),
+        }
+    }
+}
+
+impl Names for Resolution {
+    fn column<'a>(&'a self, name: &'a ColumnName) -> Cow<'a, ColumnName> {
+        match self.0.borrow().columns.get(&ptr::from_ref(name)) {
+            Some(resolved) => Cow::Owned(resolved.clone()),
+            None => Cow::Borrowed(name),
+        }
+    }
+
+    fn table<'a>(&'a self, name: &'a ObjectName) -> Cow<'a, ObjectName> {
+        match self.0.borrow().tables.get(&ptr::from_ref(name)) {
+            Some(resolved) => Cow::Owned(resolved.clone()),
+            None => Cow::Borrowed(name),
+        }
+    }
+
+    fn star(&self, _: &Select, item: &SelectItem) -> Option<Vec<(ColumnName, String)>> {
+        self.0.borrow().stars.get(&ptr::from_ref(item)).cloned()
+    }
+
+    fn joined(&self, join: &Join) -> Option<Vec<(ColumnName, ColumnName)>> {
+        self.0.borrow().joins.get(&ptr::from_ref(join)).cloned()
+    }
+}

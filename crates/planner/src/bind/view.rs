@@ -1,0 +1,301 @@
+//! Views in FROM: the view's query, bound apart from the statement that names it, as a relation of the
+//! statement.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use schema::model::Table;
+use schema::view::{View, ViewAlgorithm, ViewSecurity};
+use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
+use syntax::print::{Names, Style};
+use types::{Error, Result, SqlMode, errno};
+
+use super::Binder;
+use super::block::Block;
+use super::from::{From, FromPlace};
+use super::scope::{Relation, RelationColumn, ViewRelation, WrittenView};
+use crate::env::BindEnv;
+use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
+use crate::object_access::{Accesses, LockMode, PrivilegeSet, ThroughView};
+use crate::plan::ResultColumn;
+
+impl Binder<'_> {
+    /// A view that FROM names.
+    pub fn view(
+        &self,
+        definition: &Arc<Table>,
+        view: &View,
+        table: &NamedTable,
+        place: FromPlace<'_>,
+    ) -> Result<From> {
+        let alias = table.alias.as_ref().unwrap_or(&table.name.name);
+        check_clauses(table, alias)?;
+        let mut query = view_query(view)?;
+        if let Some(clause) = place.locking.iter().find(|clause| clause.is_about(alias))
+            && Block::of(&query).is_some()
+        {
+            query.locking = vec![LockingClause {
+                of: Vec::new(),
+                ..clause.clone()
+            }];
+        }
+        self.accesses
+            .add(definition, alias, PrivilegeSet::SELECT, LockMode::Read);
+        if place.for_writing && view.is_updatable {
+            let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
+            if let Some((rel, columns, written)) = merged {
+                let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;
+                return Ok(From::of(rel, relation));
+            }
+        }
+        let reads_before = self.accesses.len();
+        let bound = self.in_view(definition, view, |inner| inner.query(&query, None))?;
+        if place.outer.is_some() && bound.is_merged {
+            self.check_view_not_written(alias, reads_before)?;
+        }
+        let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
+        let mut columns = bound.relation_columns();
+        for (column, of_query) in columns.iter_mut().zip(&bound.columns) {
+            column.origin = Some(Box::new(match is_merged {
+                true => of_query.result.clone(),
+                false => announced(&of_query.result, definition),
+            }));
+        }
+        let relation = self.view_relation(definition, alias, columns, (is_merged, None))?;
+        Ok(From::of(bound.root, relation))
+    }
+
+    /// Binds what belongs to a view's query: names of the session's statement mean nothing there, and the
+    /// privileges of the view's definer may count.
+    pub fn in_view<T>(
+        &self,
+        definition: &Table,
+        view: &View,
+        body: impl FnOnce(&Binder<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if self.views.contains(&definition.id) {
+            return Err(Error::new(
+                ER_VIEW_RECURSIVE,
+                format!(
+                    "`{}`.`{}` contains view recursion",
+                    definition.database, definition.name
+                ),
+            ));
+        }
+        let around = self.accesses.through();
+        let through = ThroughView {
+            view: around.map_or_else(|| definition.table_name(), |around| around.view.clone()),
+            definer: match view.security {
+                ViewSecurity::Definer => Some(view.definer.clone()),
+                ViewSecurity::Invoker => around.and_then(|around| around.definer.clone()),
+            },
+        };
+        let env = BindEnv {
+            schema: Arc::clone(&self.env.schema),
+            params: &[],
+            params_known: true,
+            literal_params: false,
+            places: None,
+            sql_mode: mode_of_views(self.env.sql_mode),
+            charset_client: view.charset_client,
+            collation_connection: view.collation_connection,
+            check_database: &|_| Ok(()),
+            ..*self.env
+        };
+        let mut inner = Binder::new(&env);
+        inner.accesses = Accesses::within(Arc::new(through));
+        inner.defined.clone_from(&self.defined);
+        inner.views.clone_from(&self.views);
+        inner.views.push(definition.id);
+        inner.columns.set(self.columns.get());
+        inner.table_expressions.set(self.table_expressions.get());
+        inner.query_depth.set(self.query_depth.get());
+        let bound = body(&inner);
+        self.take_from(&inner);
+        bound.map_err(|error| match error.code {
+            _ if self.is_of_defined(&error) => error,
+            errno::ER_NO_SUCH_TABLE
+            | errno::ER_UNKNOWN_TABLE
+            | errno::ER_BAD_DB_ERROR
+            | errno::ER_BAD_FIELD_ERROR
+            | ER_VIEW_INVALID => invalid_view(definition),
+            _ => error,
+        })
+    }
+
+    /// Goes on where the binding of a view's query has ended.
+    fn take_from(&self, inner: &Binder<'_>) {
+        self.columns.set(inner.columns.get());
+        self.table_expressions.set(inner.table_expressions.get());
+        for access in inner.accesses.take() {
+            self.accesses.push(access);
+        }
+        if !inner.cacheable.get() {
+            self.not_cacheable();
+        }
+        let (notes, of_inner) = (&self.types.notes, &inner.types.notes);
+        if of_inner.needs_literals.get() {
+            notes.needs_literals.set(true);
+        }
+        notes
+            .json_truths
+            .set(notes.json_truths.get() + of_inner.json_truths.get());
+        notes.incorrect.borrow_mut().extend(of_inner.incorrect.take());
+    }
+
+    /// The columns of a view's query under the names that the view gives them.
+    fn view_relation(
+        &self,
+        definition: &Arc<Table>,
+        alias: &str,
+        mut columns: Vec<RelationColumn>,
+        (is_merged, written): (bool, Option<WrittenView>),
+    ) -> Result<Relation> {
+        if columns.len() != definition.columns.len() {
+            return Err(invalid_view(definition));
+        }
+        for (column, of_view) in columns.iter_mut().zip(&definition.columns) {
+            column.name.clone_from(&of_view.name);
+        }
+        let pads = written.is_some() && self.env.sql_mode.pad_char_to_full_length;
+        Ok(Relation {
+            pads,
+            view: Some(Arc::new(ViewRelation {
+                definition: Arc::clone(definition),
+                is_merged,
+                written,
+            })),
+            ..Relation::of_query(columns, alias)
+        })
+    }
+
+    /// Error 1443 for a subquery that reads, through a view, a table the statement writes to. The rows of a
+    /// view that is not merged are there before.
+    fn check_view_not_written(&self, alias: &str, reads_before: usize) -> Result<()> {
+        let written = self.written.borrow();
+        let Some(table) = self
+            .accesses
+            .find(reads_before, |table| written.contains(&table.id))
+        else {
+            return Ok(());
+        };
+        if self.derived_depth.get() > 0 {
+            return Ok(());
+        }
+        Err(Error::new(
+            ER_VIEW_PREVENT_UPDATE,
+            format!(
+                "The definition of table '{alias}' prevents operation {} on table '{}'.",
+                self.verb.get(),
+                table.name
+            ),
+        ))
+    }
+}
+
+/// A column of a view whose rows are those of a temporary table: it has the names of the table that it is of, and
+/// no keys.
+fn announced(column: &ResultColumn, view: &Table) -> ResultColumn {
+    let unnamed = ResultColumn::unnamed(&column.name, column.ty, column.nullable);
+    match column.original_table.is_empty() {
+        true => ResultColumn {
+            database: view.database.clone(),
+            original_table: view.name.clone(),
+            ..unnamed
+        },
+        false => ResultColumn {
+            database: column.database.clone(),
+            original_table: column.original_table.clone(),
+            no_default: column.no_default,
+            ..unnamed
+        },
+    }
+}
+
+/// What FROM may not say of a view.
+fn check_clauses(table: &NamedTable, alias: &str) -> Result<()> {
+    if table.as_of.is_some() {
+        return Err(Error::not_supported(
+            "AS OF TIMESTAMP of a view",
+            "name the tables of its query",
+        ));
+    }
+    if let Some(index) = table.hints.iter().find_map(|hint| hint.indexes.first()) {
+        return Err(Error::new(
+            errno::ER_KEY_DOES_NOT_EXITS,
+            format!("Key '{index}' doesn't exist in table '{alias}'"),
+        ));
+    }
+    Ok(())
+}
+
+/// The query of a view, read again.
+pub fn view_query(view: &View) -> Result<Query> {
+    match syntax::parse_one(&view.query, SqlMode::default())?.statement {
+        Statement::Query(query) => Ok(*query),
+        _ => Err(Error::internal("a view of what is no query")),
+    }
+}
+
+/// The query of a view as SHOW CREATE VIEW gives it: tables of the session's database are named without it.
+///
+/// # Errors
+/// 1105 if the stored text is damaged.
+pub fn view_text(view: &View, database: Option<&str>) -> Result<String> {
+    let query = view_query(view)?;
+    let style = Style {
+        names: &Within(database),
+        charset: view.collation_connection.charset().name(),
+        introducers: false,
+    };
+    Ok(style.query(&query))
+}
+
+/// Names without the database that the session uses.
+struct Within<'a>(Option<&'a str>);
+
+impl Names for Within<'_> {
+    fn column<'a>(&'a self, name: &'a ColumnName) -> Cow<'a, ColumnName> {
+        match name.database.as_deref() == self.0 {
+            true => Cow::Owned(ColumnName {
+                database: None,
+                ..name.clone()
+            }),
+            false => Cow::Borrowed(name),
+        }
+    }
+
+    fn table<'a>(&'a self, name: &'a ObjectName) -> Cow<'a, ObjectName> {
+        match name.database.as_deref() == self.0 {
+            true => Cow::Owned(ObjectName {
+                database: None,
+                ..name.clone()
+            }),
+            false => Cow::Borrowed(name),
+        }
+    }
+}
+
+/// The session's mode, without what says how a text is read.
+fn mode_of_views(mode: SqlMode) -> SqlMode {
+    SqlMode {
+        ansi_quotes: false,
+        pipes_as_concat: false,
+        no_backslash_escapes: false,
+        high_not_precedence: false,
+        ignore_space: false,
+        ..mode
+    }
+}
+
+/// Error 1356.
+pub fn invalid_view(view: &Table) -> Error {
+    Error::new(
+        ER_VIEW_INVALID,
+        format!(
+            "View '{}.{}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights \
+             to use them",
+            view.database, view.name
+        ),
+    )
+}

@@ -1,0 +1,273 @@
+//! CREATE VIEW and ALTER VIEW: what a view is stored as.
+
+use std::sync::Arc;
+
+use schema::definition::{self, Ddl, TableName};
+use schema::model::{Column, Table};
+use schema::view::{self, Definer, View, ViewSecurity};
+use syntax::ast::{self, CreateView, Query, SelectItem};
+use syntax::print::Style;
+use types::{Error, Result, SqlMode, Warning, errno};
+
+use super::Binder;
+use super::from::named_columns;
+use super::query::BoundQuery;
+use super::resolution::Resolution;
+use super::scope::ColumnRef;
+use super::written_view::{has_outer_join, merged_block};
+use crate::env::BindEnv;
+use crate::errno::{
+    ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
+};
+
+/// How long a column's name may be that nobody wrote.
+const NAME_CHARS_MAX: usize = 64;
+
+impl Binder<'_> {
+    pub fn create_view(&self, create: &CreateView) -> Result<Ddl> {
+        if !create.query.variables_of_into().is_empty() {
+            return Err(Error::new(
+                ER_VIEW_SELECT_CLAUSE,
+                "View's SELECT contains a 'INTO' clause",
+            ));
+        }
+        let name = self.table_name(&create.name)?;
+        (self.env.check_database)(&name.database)?;
+        let mut query = create.query.clone();
+        query.locking.clear();
+        // Groups are checked when the view is read.
+        let env = BindEnv {
+            schema: Arc::clone(&self.env.schema),
+            sql_mode: SqlMode {
+                only_full_group_by: false,
+                ..self.env.sql_mode
+            },
+            ..*self.env
+        };
+        let mut inner = Binder::new(&env);
+        inner.resolution = Some(Resolution::default());
+        inner.defined = Some(name.clone());
+        let bound = inner.query(&query, None)?;
+        self.env.schema.require_database(&name.database)?;
+        let columns = self.columns_of_view(create, &mut query, &bound)?;
+        let mut algorithm = create
+            .algorithm
+            .map_or(view::ViewAlgorithm::Undefined, algorithm_of);
+        let is_merged = merged_block(algorithm, &query).is_some();
+        if algorithm == view::ViewAlgorithm::Merge && !is_merged {
+            self.warn(Warning::warning(
+                ER_WARN_VIEW_MERGE,
+                "View merge algorithm can't be used here for now (assumed undefined algorithm)",
+            ));
+            algorithm = view::ViewAlgorithm::Undefined;
+        }
+        let is_updatable = is_merged && self.is_updatable(&query, &bound);
+        let exists = self.env.schema.table(&name.database, &name.name).is_some();
+        if create.verb == ast::ViewVerb::Create && exists {
+            return Err(Error::new(
+                errno::ER_TABLE_EXISTS_ERROR,
+                format!("Table '{}' already exists", name.name),
+            ));
+        }
+        if create.check_option.is_some() && !is_updatable {
+            return Err(Error::new(
+                ER_VIEW_NONUPD_CHECK,
+                format!(
+                    "CHECK OPTION on non-updatable view '{}.{}'",
+                    name.database, name.name
+                ),
+            ));
+        }
+        let names = inner.resolution.take().unwrap_or_default();
+        let style = Style {
+            names: &names,
+            charset: self.env.collation_connection.charset().name(),
+            introducers: false,
+        };
+        let (user, host) = create.definer.clone().unwrap_or_default();
+        let view = View {
+            query: style.query(&query),
+            columns_are_named: !create.columns.is_empty(),
+            algorithm,
+            definer: Definer { user, host },
+            security: match create.invoker {
+                true => ViewSecurity::Invoker,
+                false => ViewSecurity::Definer,
+            },
+            check_option: create.check_option.map(|option| match option {
+                ast::CheckOption::Local => view::CheckOption::Local,
+                ast::CheckOption::Cascaded => view::CheckOption::Cascaded,
+            }),
+            is_updatable,
+            charset_client: self.env.charset_client,
+            collation_connection: self.env.collation_connection,
+        };
+        Ok(Ddl::CreateView {
+            name,
+            verb: match create.verb {
+                ast::ViewVerb::Create => definition::ViewVerb::Create,
+                ast::ViewVerb::Replace => definition::ViewVerb::Replace,
+                ast::ViewVerb::Alter => definition::ViewVerb::Alter,
+            },
+            columns,
+            view,
+        })
+    }
+
+    /// The view's columns. Names that nobody wrote become unique, in the query too.
+    fn columns_of_view(
+        &self,
+        create: &CreateView,
+        query: &mut Query,
+        bound: &BoundQuery,
+    ) -> Result<Vec<Column>> {
+        let mut columns: Vec<Column> = bound.columns.iter().map(|c| self.column_of_query(c, true)).collect();
+        if create.columns.is_empty() {
+            make_unique(query, &mut columns);
+        }
+        check_list(&create.columns)?;
+        let mut relation = bound.relation_columns();
+        for (of_relation, column) in relation.iter_mut().zip(&columns) {
+            of_relation.name.clone_from(&column.name);
+        }
+        let named = named_columns(relation, &create.columns)?;
+        for (column, named) in columns.iter_mut().zip(named) {
+            column.name = named.name;
+        }
+        Ok(columns)
+    }
+
+    /// Whether rows of a merged view can be changed, as MySQL's data dictionary says.
+    fn is_updatable(&self, query: &Query, bound: &BoundQuery) -> bool {
+        let Some((scope, items)) = &bound.block else {
+            return false;
+        };
+        let Some(block) = merged_block(view::ViewAlgorithm::Undefined, query) else {
+            return false;
+        };
+        let is_read_only =
+            |table: &Table| table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable);
+        let is_stored = |column: ColumnRef| {
+            // MySQL takes a derived table's columns for such, until a statement writes to them.
+            let definition = scope.relation(column).definition();
+            definition.is_none_or(|table| !is_read_only(table))
+        };
+        !block.from.iter().any(has_outer_join)
+            && !scope
+                .relations
+                .iter()
+                .any(|relation| relation.definition().is_some_and(|table| is_read_only(table)))
+            && items.iter().any(|item| item.column.is_some_and(is_stored))
+    }
+
+    /// Fails where a view that is being defined could not mean the same in another session.
+    pub fn check_in_view(&self) -> Result<()> {
+        match self.resolution {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                ER_VIEW_SELECT_VARIABLE,
+                "View's SELECT contains a variable or parameter",
+            )),
+        }
+    }
+
+    /// Error 1146 for the view that is being defined: its query cannot read it.
+    pub fn check_not_defined(&self, table: &Table) -> Result<()> {
+        let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
+        match self.defined.as_ref().filter(|name| is_defined(name)) {
+            None => Ok(()),
+            Some(name) => Err(no_such_table(name)),
+        }
+    }
+
+    /// Whether an error is that of [`Self::check_not_defined`].
+    pub fn is_of_defined(&self, error: &Error) -> bool {
+        let message = self.defined.as_ref().map(|name| no_such_table(name).message);
+        message.is_some_and(|message| message == error.message)
+    }
+}
+
+fn no_such_table(name: &TableName) -> Error {
+    Error::new(
+        errno::ER_NO_SUCH_TABLE,
+        format!("Table '{}.{}' doesn't exist", name.database, name.name),
+    )
+}
+
+/// Error 1060 for a list that names two columns alike; it has the first of the two names.
+fn check_list(names: &[String]) -> Result<()> {
+    let is_twice = |at: usize| {
+        names[at + 1..]
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&names[at]))
+    };
+    match (0..names.len()).find(|at| is_twice(*at)) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            errno::ER_DUP_FIELDNAME,
+            format!("Duplicate column name '{}'", names[at]),
+        )),
+    }
+}
+
+fn algorithm_of(written: ast::ViewAlgorithm) -> view::ViewAlgorithm {
+    match written {
+        ast::ViewAlgorithm::Undefined => view::ViewAlgorithm::Undefined,
+        ast::ViewAlgorithm::Merge => view::ViewAlgorithm::Merge,
+        ast::ViewAlgorithm::TempTable => view::ViewAlgorithm::TempTable,
+    }
+}
+
+/// Gives a column that nobody named, and whose text is the name of another one or no name at all, the name that
+/// MySQL does: `Name_exp_x`, `Name_exp_1_x` ...
+fn make_unique(query: &mut Query, columns: &mut [Column]) {
+    let Some(items) = items_of(query) else { return };
+    // With a `*` before it, an item has another position. Those names come from tables.
+    if items.len() != columns.len() {
+        return;
+    }
+    for at in 0..items.len() {
+        let SelectItem::Expr { name, aliased, expr } = &mut items[at] else {
+            continue;
+        };
+        if *aliased || matches!(expr, ast::Expr::Column(_)) {
+            continue;
+        }
+        let taken = |name: &str, columns: &[Column]| {
+            let mut others = columns.iter().enumerate().filter(|(other, _)| *other != at);
+            others.any(|(_, column)| column.name.eq_ignore_ascii_case(name))
+        };
+        let is_wrong = name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty();
+        let is_later = columns[..at]
+            .iter()
+            .any(|column| column.name.eq_ignore_ascii_case(name));
+        if !is_wrong && !is_later {
+            continue;
+        }
+        let base = match is_wrong {
+            true => (at + 1).to_string(),
+            false => name.clone(),
+        };
+        let mut unique = format!("Name_exp_{base}");
+        let mut number = 0;
+        while taken(&unique, columns) {
+            number += 1;
+            unique = format!("Name_exp_{number}_{base}");
+        }
+        columns[at].name.clone_from(&unique);
+        *name = unique;
+    }
+}
+
+/// The select list that names a query's columns.
+fn items_of(query: &mut Query) -> Option<&mut Vec<SelectItem>> {
+    fn of_body(body: &mut ast::QueryBody) -> Option<&mut Vec<SelectItem>> {
+        match body {
+            ast::QueryBody::Select(select) => Some(&mut select.items),
+            ast::QueryBody::Nested(query) => of_body(&mut query.body),
+            ast::QueryBody::SetOperation { first, .. } => of_body(first),
+            ast::QueryBody::Values(_) => None,
+        }
+    }
+    of_body(&mut query.body)
+}

@@ -1,0 +1,224 @@
+//! The tables that UPDATE and DELETE write to: those that FROM names, and those below the views that it names.
+//!
+//! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use types::{Error, Result};
+
+use super::Binder;
+use super::scope::{ColumnRef, Relation, Scope, ViewRelation, WrittenView};
+use crate::errno::{
+    ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
+};
+use crate::logical::{ColumnId, LogicalAssignment};
+use crate::object_access::{LockMode, PrivilegeSet};
+use crate::row_check::RowCheck;
+
+/// A table that a statement writes to, by the id of its first column.
+pub struct WriteTarget<'s> {
+    pub relation: &'s Relation,
+    /// Of an UPDATE.
+    pub assignments: Vec<LogicalAssignment>,
+    /// What the rows must satisfy after an UPDATE.
+    pub check: Option<RowCheck>,
+}
+
+pub type WriteTargets<'s> = BTreeMap<ColumnId, WriteTarget<'s>>;
+
+impl<'s> WriteTarget<'s> {
+    pub fn of(relation: &'s Relation) -> Self {
+        Self {
+            relation,
+            assignments: Vec::new(),
+            check: None,
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
+    ///
+    /// # Errors
+    /// 1288 for what is no table, 1348 for an expression of a view, 1044 for a table that the server makes.
+    pub fn assigned_to<'s>(
+        &self,
+        scope: &'s Scope,
+        column: ColumnRef,
+    ) -> Result<(&'s Relation, usize, Option<RowCheck>)> {
+        let relation = scope.relation(column);
+        if let Some(table) = relation.table() {
+            self.refuse_virtual(table)?;
+            return Ok((relation, column.position, None));
+        }
+        let Some((view, written)) = written_view(relation) else {
+            return Err(self.not_updatable(relation));
+        };
+        let id = relation.id(column.position);
+        let Some((table, position)) = written.table_of(id) else {
+            return Err(match written.is_computed(id) {
+                true => not_updatable_column(relation.name(column.position)),
+                false => self.not_updatable(relation),
+            });
+        };
+        let check = self.view_check(view, written)?;
+        Ok((&table.relation, position, check))
+    }
+
+    /// The table that DELETE removes rows of, where FROM names a relation.
+    ///
+    /// # Errors
+    /// As [`Self::assigned_to`]; 1395 for a view of several tables.
+    pub fn deleted_from<'s>(&self, relation: &'s Relation) -> Result<&'s Relation> {
+        if let Some(table) = relation.table() {
+            self.refuse_virtual(table)?;
+            return Ok(relation);
+        }
+        let Some((view, written)) = written_view(relation) else {
+            return Err(self.not_updatable(relation));
+        };
+        match written.tables.as_slice() {
+            [table] => Ok(&table.relation),
+            _ => Err(Error::new(
+                ER_VIEW_DELETE_MERGE_VIEW,
+                format!("Can not delete from join view '{}'", view.full_name()),
+            )),
+        }
+    }
+
+    /// Error 1393 where assignments to one view change several of its tables.
+    pub fn check_one_table(&self, scope: &Scope, targets: &BTreeSet<ColumnId>) -> Result<()> {
+        for relation in &scope.relations {
+            let Some((view, written)) = written_view(relation) else {
+                continue;
+            };
+            let changed = written
+                .tables
+                .iter()
+                .filter(|table| targets.contains(&table.relation.id(0)));
+            if changed.count() > 1 {
+                return Err(several_tables(view));
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement finds rows of the relations, and changes those of some tables.
+    pub fn writes(&self, scope: &Scope, targets: &BTreeSet<ColumnId>, privilege: PrivilegeSet) {
+        let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
+            true => (PrivilegeSet::SELECT | privilege, LockMode::Write),
+            false => (PrivilegeSet::SELECT, LockMode::Read),
+        };
+        for relation in &scope.relations {
+            if let Some(table) = relation.table() {
+                let (privileges, lock) = need(relation);
+                self.accesses.add(table, &relation.alias, privileges, lock);
+                self.note_written(table.id, lock);
+            }
+            let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
+            for below in below {
+                let Some(table) = below.relation.table() else {
+                    continue;
+                };
+                let (privileges, lock) = need(&below.relation);
+                let alias = &below.relation.alias;
+                self.accesses
+                    .add_through(table, alias, (privileges, lock), below.through.clone());
+                self.note_written(table.id, lock);
+            }
+        }
+    }
+
+    fn note_written(&self, table: i64, lock: LockMode) {
+        if lock == LockMode::Write {
+            self.written.borrow_mut().push(table);
+        }
+    }
+
+    /// What a view demands of a row that is written through it.
+    ///
+    /// # Errors
+    /// 1235 where that depends on a subquery.
+    pub fn view_check(&self, view: &ViewRelation, written: &WrittenView) -> Result<Option<RowCheck>> {
+        let Some(condition) = self.all(written.checks.clone())? else {
+            return Ok(None);
+        };
+        let condition = self.call("is true", vec![condition])?;
+        let of_tables = |id: &ColumnId| written.table_of(*id).is_some();
+        if !crate::logical::columns_of(&condition).iter().all(of_tables) {
+            return Err(Error::not_supported(
+                "WITH CHECK OPTION of a view with a subquery in WHERE",
+                "write to its table",
+            ));
+        }
+        Ok(Some(RowCheck {
+            condition,
+            view: view.definition.table_name(),
+        }))
+    }
+
+    fn not_updatable(&self, relation: &Relation) -> Error {
+        Error::new(
+            ER_NON_UPDATABLE_TABLE,
+            format!(
+                "The target table {} of the {} is not updatable",
+                relation.alias,
+                self.verb.get()
+            ),
+        )
+    }
+}
+
+/// A view that rows can be changed through.
+pub fn written_view(relation: &Relation) -> Option<(&ViewRelation, &WrittenView)> {
+    let view = relation.view.as_deref()?;
+    Some((view, view.written.as_ref()?))
+}
+
+/// Error 1348.
+pub fn not_updatable_column(name: &str) -> Error {
+    Error::new(
+        ER_NONUPDATEABLE_COLUMN,
+        format!("Column '{name}' is not updatable"),
+    )
+}
+
+/// Error 1393.
+pub fn several_tables(view: &ViewRelation) -> Error {
+    Error::new(
+        ER_VIEW_MULTIUPDATE,
+        format!(
+            "Can not modify more than one base table through a join view '{}'",
+            view.full_name()
+        ),
+    )
+}
+
+/// Error 1706 where a table is updated under two aliases, and one of them moves its rows.
+pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
+    for (first, target) in targets {
+        let Some(table) = target.relation.table() else {
+            continue;
+        };
+        let parts = table.primary_parts();
+        let moves = target
+            .assignments
+            .iter()
+            .any(|a| parts.iter().any(|part| part.column == a.column));
+        let is_same = |(id, other): &(&ColumnId, &WriteTarget<'_>)| {
+            *id != first && other.relation.table().is_some_and(|t| t.id == table.id)
+        };
+        if let (true, Some((_, second))) = (moves, targets.iter().find(is_same)) {
+            let mut aliases = [&target.relation.alias, &second.relation.alias];
+            aliases.sort();
+            return Err(Error::new(
+                1706,
+                format!(
+                    "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.",
+                    aliases[0], aliases[1]
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

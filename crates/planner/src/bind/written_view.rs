@@ -1,0 +1,177 @@
+//! Views that a statement writes through: merged into the statement, so that the rows of the view's tables come
+//! with their keys.
+//!
+//! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
+
+use functions::Expr;
+use schema::view::{CheckOption, View, ViewAlgorithm};
+use syntax::ast::{self, Query, SelectItem};
+use types::Result;
+
+use super::Binder;
+use super::block::Block;
+use super::expr::Context;
+use super::from::{FromPlace, filtered};
+use super::output::Item;
+use super::scope::{
+    FIELD_LIST, Relation, RelationColumn, Scope, ScopeNames, WHERE_CLAUSE, WrittenTable, WrittenView,
+};
+use super::subquery::Subqueries;
+use crate::logical::Logical;
+
+impl Binder<'_> {
+    /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
+    /// `None` where the view is not merged.
+    pub fn written_view(
+        &self,
+        view: &View,
+        query: &Query,
+    ) -> Result<Option<(Logical, Vec<RelationColumn>, WrittenView)>> {
+        let Some(block) = merged_block(view.algorithm, query).filter(|_| query.with.is_none()) else {
+            return Ok(None);
+        };
+        let from = self.from(
+            &block.from,
+            FromPlace {
+                outer: None,
+                locking: &[],
+                left: None,
+                for_writing: true,
+            },
+        )?;
+        let scope = &from.scope;
+        let (in_where, in_items) = (Subqueries::default(), Subqueries::default());
+        let filter = {
+            let names = names_of(scope, WHERE_CLAUSE);
+            let context = Context {
+                subqueries: Some(&in_where),
+                ..Context::of(&names)
+            };
+            self.filter(block.filter.as_ref(), &context)?
+        };
+        let names = names_of(scope, FIELD_LIST);
+        let context = Context {
+            subqueries: Some(&in_items),
+            ..Context::of(&names)
+        };
+        let items = self.items(&block.items, scope, &context)?;
+        let mut written = self.tables_of(view, scope, filter.clone());
+        let rel = filtered(in_where.applied_to(from.rel), filter);
+        let (rel, columns) = self.with_computed(in_items.applied_to(rel), &items, scope);
+        let computed = items
+            .iter()
+            .zip(&columns)
+            .filter(|(item, _)| item.column.is_none());
+        written.computed.extend(computed.map(|(_, column)| column.id));
+        Ok(Some((rel, columns, written)))
+    }
+
+    fn tables_of(&self, view: &View, scope: &Scope, filter: Option<Expr>) -> WrittenView {
+        let mut all = WrittenView::default();
+        for relation in &scope.relations {
+            let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
+            if let Some(below) = below {
+                let nullable = |table: &WrittenTable| WrittenTable {
+                    relation: Relation {
+                        or_null: table.relation.or_null || relation.or_null,
+                        ..table.relation.clone()
+                    },
+                    ..table.clone()
+                };
+                all.tables.extend(below.tables.iter().map(nullable));
+                all.filters.extend(below.filters.iter().cloned());
+                all.checks.extend(below.checks.iter().cloned());
+                all.computed.extend(&below.computed);
+            } else if relation.table().is_some() {
+                all.tables.push(WrittenTable {
+                    relation: relation.clone(),
+                    through: self.accesses.through().cloned(),
+                });
+            }
+        }
+        all.filters.extend(filter.iter().cloned());
+        match view.check_option {
+            Some(CheckOption::Cascaded) => all.checks.clone_from(&all.filters),
+            Some(CheckOption::Local) => all.checks.extend(filter),
+            None => {}
+        }
+        all
+    }
+
+    /// The rows with the columns of the select list that are expressions.
+    fn with_computed(&self, rel: Logical, items: &[Item], scope: &Scope) -> (Logical, Vec<RelationColumn>) {
+        let mut computed = Vec::new();
+        let mut columns = Vec::with_capacity(items.len());
+        for item in items {
+            let id = match item.column {
+                Some(column) => scope.relation(column).id(column.position),
+                None => {
+                    let id = self.new_column();
+                    computed.push((id, item.expr.clone()));
+                    id
+                }
+            };
+            columns.push(RelationColumn {
+                name: item.name.clone(),
+                id,
+                ty: item.expr.ty(),
+                nullable: item.expr.nullable(),
+                origin: None,
+            });
+        }
+        if computed.is_empty() {
+            return (rel, columns);
+        }
+        let below = rel.output().into_iter();
+        let all = below.map(|column| {
+            let expr = Expr::column(column.id.0, column.ty, column.nullable);
+            (column.id, expr)
+        });
+        let rel = Logical::Project {
+            columns: all.chain(computed).collect(),
+            input: Box::new(rel),
+        };
+        (rel, columns)
+    }
+}
+
+/// The block of a view whose rows are rows of its tables.
+pub fn merged_block(algorithm: ViewAlgorithm, query: &Query) -> Option<Block<'_>> {
+    let block = Block::of(query).filter(|_| algorithm != ViewAlgorithm::TempTable)?;
+    let is_plain = |item: &SelectItem| match item {
+        SelectItem::Expr { expr, .. } => !expr.has_aggregate() && !expr.has_window(),
+        SelectItem::All | SelectItem::AllOf(_) => true,
+    };
+    let rows_of_tables = block.values.is_none()
+        && !block.from.is_empty()
+        && !block.distinct
+        && block.group_by.is_empty()
+        && block.having.is_none()
+        && block.limit.is_none()
+        && !block.counts_all_rows
+        && block.items.iter().all(is_plain)
+        && !block.order_by.iter().any(|item| item.expr.has_aggregate());
+    rows_of_tables.then_some(block)
+}
+
+/// Whether a table reference is an outer join, or has one in it.
+pub fn has_outer_join(table: &ast::TableRef) -> bool {
+    match table {
+        ast::TableRef::Table(_) | ast::TableRef::Derived(_) => false,
+        ast::TableRef::Nested(tables) => tables.iter().any(has_outer_join),
+        ast::TableRef::Join(join) => {
+            matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right)
+                || has_outer_join(&join.left)
+                || has_outer_join(&join.right)
+        }
+    }
+}
+
+fn names_of<'a>(scope: &'a Scope, clause: &'static str) -> ScopeNames<'a> {
+    ScopeNames {
+        scope,
+        clause,
+        outer: None,
+        in_aggregate: false,
+    }
+}

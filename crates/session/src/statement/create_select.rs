@@ -1,0 +1,102 @@
+//! CREATE TABLE ... SELECT: the rows are written before the table is visible (`ddl::SchemaChanger::prepare_table`).
+
+use std::sync::Arc;
+
+use functions::Strictness;
+use optimizer::Planned;
+use planner::command::CreateTableSelect;
+use planner::logical::LogicalStatement;
+use planner::{Bound, CachedPlan};
+use runner::Evaluation;
+use schema::definition::Ddl;
+use schema::model::Table;
+use types::{Error, Result, Warning};
+
+use super::definition::{check_privileges, context};
+use crate::compiled::Compiled;
+use crate::execute::schema_has_changed;
+use crate::reply::Done;
+use crate::session::Session;
+use crate::virtual_tables::ServerTables;
+
+pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
+    let Ddl::CreateTable {
+        name,
+        definition,
+        if_not_exists,
+    } = &command.ddl
+    else {
+        return Err(Error::internal("CREATE TABLE that is none"));
+    };
+    check_privileges(&session.client.account, &command.ddl)?;
+    session.table_locks.check_ddl(&command.ddl)?;
+    session.shared.engine.check_writable()?;
+    let context = context(session);
+    let shared = session.shared.clone();
+    let changer = &shared.catalog.changer;
+    let (table, warnings) = changer.prepare_table((name, definition, *if_not_exists), &context)?;
+    note(session, warnings);
+    let Some(table) = table else {
+        return Ok(Done::default());
+    };
+    let loaded = load(session, command, &table).and_then(|done| {
+        session.commit_implicitly()?;
+        Ok(done)
+    });
+    match loaded {
+        Ok(done) => {
+            changer.publish_table(&table, &context)?;
+            Ok(done)
+        }
+        Err(error) => {
+            session.runner().rollback();
+            changer.discard_table(&table, &context);
+            Err(error)
+        }
+    }
+}
+
+fn note(session: &mut Session, warnings: Vec<Warning>) {
+    let count = warnings.len() as u64;
+    let limits = session.settings.warnings;
+    session.diagnostics.add_limited((warnings, count), limits);
+}
+
+/// Writes the rows of the query into the table.
+fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Result<Done> {
+    let mut bound = command.insert.clone();
+    let Bound::Statement {
+        statement: LogicalStatement::Insert(insert),
+        ..
+    } = &mut bound
+    else {
+        return Err(Error::internal("CREATE TABLE ... SELECT without its INSERT"));
+    };
+    let table = Arc::new(table.clone());
+    planner::expressions(&table)?;
+    insert.table = table;
+    let strict = session.settings.sql_mode.strict && !insert.ignore;
+    let Planned::Plan(planned) = session.optimized(bound, false)? else {
+        return Err(Error::internal("an INSERT that is none"));
+    };
+    let plan = CachedPlan::new(planned.plan, planned.accesses, command.schema_version, 0, false);
+    let mut compiled = Compiled::Plan(Arc::new(plan));
+    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
+    let Compiled::Plan(plan) = compiled else {
+        return Err(Error::internal("a plan that is none"));
+    };
+    let eval = session.command_context(if strict {
+        Strictness::Error
+    } else {
+        Strictness::Warn
+    });
+    let parts = session.parts();
+    let mut runner = parts.runner;
+    let with = Evaluation {
+        context: &eval,
+        tables: &ServerTables { view: parts.view },
+    };
+    let result = runner.statement(|runner| runner.write(&plan.plan, with));
+    session.end_of_evaluation(&eval);
+    Ok(session.write_done(&plan.plan, &result?))
+}

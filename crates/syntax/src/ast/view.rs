@@ -1,0 +1,66 @@
+//! CREATE VIEW and ALTER VIEW as written.
+
+use super::{AccountName, ObjectName, Query, QueryBody};
+
+#[derive(Debug, Clone)]
+pub struct CreateView {
+    pub verb: ViewVerb,
+    pub name: ObjectName,
+    /// Empty: as the query names them.
+    pub columns: Vec<String>,
+    pub query: Box<Query>,
+    pub algorithm: Option<ViewAlgorithm>,
+    /// `None`: the account of the session.
+    pub definer: Option<AccountName>,
+    /// `SQL SECURITY INVOKER`, and not DEFINER or nothing.
+    pub invoker: bool,
+    pub check_option: Option<CheckOption>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewVerb {
+    Create,
+    /// CREATE OR REPLACE
+    Replace,
+    Alter,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewAlgorithm {
+    Undefined,
+    Merge,
+    TempTable,
+}
+
+/// `WITH [LOCAL | CASCADED] CHECK OPTION`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckOption {
+    Local,
+    Cascaded,
+}
+
+impl CreateView {
+    /// Without any clause, name or query yet.
+    pub(crate) fn new(verb: ViewVerb) -> Self {
+        Self {
+            verb,
+            name: ObjectName {
+                database: None,
+                name: String::new(),
+            },
+            columns: Vec::new(),
+            query: Box::new(Query {
+                with: None,
+                body: QueryBody::Values(Vec::new()),
+                order_by: Vec::new(),
+                limit: None,
+                locking: Vec::new(),
+                into: Vec::new(),
+            }),
+            algorithm: None,
+            definer: None,
+            invoker: false,
+            check_option: None,
+        }
+    }
+}
