@@ -123,7 +123,7 @@ impl Names for FieldsAndItems<'_> {
         self.fields.column(name)
     }
 
-    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
         if let Some(column) = self.fields.scope.find(name, FIELD_LIST)? {
             return Ok(self.fields.scope.column(column));
         }

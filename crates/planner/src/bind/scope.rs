@@ -106,7 +106,7 @@ pub trait Names {
     fn column(&self, name: &ColumnName) -> Result<Expr>;
 
     /// A name in a subquery, of which no query between that and this place knows the meaning.
-    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
         self.column(name)
     }
 
@@ -435,7 +435,7 @@ impl ScopeNames<'_> {
             true => outer.argument_names,
             false => outer.names,
         };
-        match names.from_within(name) {
+        match names.named_within(name) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),
@@ -467,7 +467,7 @@ impl Names for ScopeNames<'_> {
 
 impl Names for FromWithin<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        self.0.from_within(name)
+        self.0.named_within(name)
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
@@ -487,8 +487,8 @@ impl Names for InClause<'_> {
         })
     }
 
-    fn from_within(&self, name: &ColumnName) -> Result<Expr> {
-        self.names.from_within(name)
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+        self.names.named_within(name)
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
@@ -520,7 +520,7 @@ impl Names for ListNames<'_> {
 impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.outer {
-            Some(outer) => outer.names.from_within(name),
+            Some(outer) => outer.names.named_within(name),
             None => Err(unknown_column(name, FIELD_LIST)),
         }
     }

@@ -43,12 +43,15 @@ pub fn sample_rows(columns: usize, for_histograms: bool) -> u64 {
     (SAMPLE_BYTES / VALUE_BYTES / columns.max(1)).clamp(SAMPLE_ROWS_MIN, most) as u64
 }
 
+/// A value's bytes, in the order of the column's collation, and the value.
+type KeyedValue = (Vec<u8>, Value);
+
 /// Values of one column.
 struct Column {
     offset: usize,
     values: ColumnValues,
     /// The values themselves, if a histogram of them is wanted.
-    shown: Option<(Wanted, Vec<(Vec<u8>, Value)>)>,
+    shown: Option<(Wanted, Vec<KeyedValue>)>,
 }
 
 /// Hashes of the entries of one index, cut after each of its parts.

@@ -32,6 +32,9 @@ pub struct Effort {
     pub pause: Duration,
 }
 
+/// Takes a row's key and its stored value.
+type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+
 /// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the range has.
 ///
 /// # Errors
@@ -41,7 +44,7 @@ pub fn sample(
     range: &KeyRange,
     expected: u64,
     effort: Effort,
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    visit: Visit<'_>,
 ) -> Result<Sampled> {
     let runs = if expected <= effort.rows {
         vec![range.clone()]
