@@ -38,10 +38,8 @@ impl Binder<'_> {
             && !ty.is_blob_or_text()
             && ty.kind != TypeKind::Json
             && (zero_dates || !is_date);
-        let is_varbinary = ty.kind == TypeKind::VarChar && ty.is_binary();
         Column {
             default: match has_default {
-                true if is_varbinary => Default::Literal(String::new()),
                 true => Default::Literal(implicit(&ty)),
                 false => Default::None,
             },

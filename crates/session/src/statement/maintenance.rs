@@ -52,6 +52,7 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
         let analyzed = session.table(name).and_then(|table| {
             lock_tables::check_name(session, name, Use::Read)?;
+            check_base_table(session, name)?;
             if table.is_virtual() {
                 return Ok(());
             }
