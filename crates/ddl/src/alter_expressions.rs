@@ -39,6 +39,7 @@ pub(crate) fn apply(
     add_checks(changes, altered)?;
     planner::expressions(&altered.table)?;
     check_column_checks(changes, &altered.table)?;
+    recheck_changed(base, altered)?;
     altered.table.sort_checks();
     fill_new_columns(base, altered, ctx)
 }
@@ -91,6 +92,31 @@ fn add_checks(changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
             expression: expression.clone(),
             enforced: *enforced,
         });
+    }
+    Ok(())
+}
+
+/// All rows must satisfy again the CHECK constraints that read a column whose values change, directly or
+/// through generated columns.
+fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
+    let Some(expressions) = planner::expressions(&altered.table)? else {
+        return Ok(());
+    };
+    let changes = |after: &Column| {
+        let before = base.columns.iter().find(|before| before.id == after.id);
+        before.is_some_and(|before| (&before.generated, &before.ty) != (&after.generated, &after.ty))
+    };
+    let columns = altered.table.columns.iter().enumerate();
+    let mut changed: Vec<usize> = columns
+        .filter(|(_, column)| changes(column))
+        .map(|(at, _)| at)
+        .collect();
+    changed.extend(expressions.generated_from(&changed));
+    for check in &expressions.checks {
+        let is_affected = columns_of(&check.condition).iter().any(|at| changed.contains(at));
+        if is_affected && !altered.new_checks.contains(&check.name) {
+            altered.new_checks.push(check.name.clone());
+        }
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use schema::indexes;
 use schema::limits::check_table;
 use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
-use types::{Error, Result, TypeKind, Warning, errno};
+use types::{Error, Result, SqlType, TypeKind, Warning, errno};
 
 use crate::alter_expressions;
 use crate::context::DdlContext;
@@ -372,8 +372,12 @@ impl<'a> Draft<'a> {
             self.only_if_empty = Some(refused);
             self.forgets_past = true;
         }
+        let changes_values = (&old.generated, &old.ty) != (&new.generated, &new.ty);
+        if changes_values {
+            self.recompute_from(before, &new.ty)?;
+        }
         if new.is_virtual() {
-            if indexed && (&old.generated, &old.ty) != (&new.generated, &new.ty) {
+            if changes_values {
                 self.rebuild_indexes(new.id);
             }
             self.columns[at].column = new;
@@ -409,9 +413,35 @@ impl<'a> Draft<'a> {
             if index.parts.iter().any(|(id, _)| *id == column) {
                 self.max_index_id += 1;
                 index.index.id = self.max_index_id;
+                self.closed = true;
             }
         }
-        self.closed = true;
+    }
+
+    /// Generated columns follow a column whose values change: the indexes of VIRTUAL ones are built anew. The
+    /// values of a STORED one would have to be rewritten.
+    fn recompute_from(&mut self, changed: usize, ty: &SqlType) -> Result<()> {
+        let base = self.base;
+        let stays = modify::computes_the_same(&base.columns[changed].ty, ty);
+        let Some(expressions) = planner::expressions(base)? else {
+            return Ok(());
+        };
+        for at in expressions.generated_from(&[changed]) {
+            let column = &base.columns[at];
+            if column.is_virtual() {
+                self.rebuild_indexes(column.id);
+            } else if !stays && self.columns.iter().any(|c| c.before == Some(at)) {
+                self.only_if_empty = Some(Error::not_supported(
+                    format!(
+                        "MODIFY COLUMN `{}`, from which the STORED column `{}` is computed",
+                        base.columns[changed].name, column.name
+                    ),
+                    INSTEAD,
+                ));
+                self.forgets_past = true;
+            }
+        }
+        Ok(())
     }
 
     /// Adds columns, and moves those for which MODIFY has a position, from left to right.

@@ -5,7 +5,7 @@
 
 use schema::model::{Column, Table};
 use schema::sharded_id;
-use types::{Charset, Error, Result, TypeKind};
+use types::{Charset, Error, Result, SqlType, TypeKind};
 
 /// What must be true for all rows before a change that does not rewrite them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +131,15 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
         | (TypeKind::Time, TypeKind::Time) => from.decimals <= to.decimals,
         (a, b) => a == b && from.length == to.length && from.decimals == to.decimals,
     }
+}
+
+/// Whether expressions over a column have the same values after it got a wider type.
+pub(crate) fn computes_the_same(from: &SqlType, to: &SqlType) -> bool {
+    let shown_alike = from.unsigned == to.unsigned && from.collation == to.collation;
+    let integers = integer_rank(from.kind).is_some() && integer_rank(to.kind).is_some();
+    let texts = from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar;
+    // ZEROFILL pads what is shown to the type's width.
+    shown_alike && !from.zerofill && !to.zerofill && (integers || texts)
 }
 
 fn integer_rank(kind: TypeKind) -> Option<u8> {

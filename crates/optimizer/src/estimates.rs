@@ -57,9 +57,13 @@ pub struct TableEstimate<'a> {
 
 impl<'a> TableEstimate<'a> {
     pub fn new(table: &'a Table, source: &'a dyn Estimates) -> Self {
+        let estimate = source.rows(table.id);
+        let statistics = source.statistics(table.id);
         Self {
-            rows: source.rows(table.id),
-            statistics: source.statistics(table.id),
+            rows: statistics
+                .as_ref()
+                .map_or(estimate, |statistics| statistics.rows_now(estimate)),
+            statistics,
             table,
             source,
         }

@@ -25,6 +25,8 @@ pub struct BoundExpressions {
 pub struct ColumnExpression {
     pub column: usize,
     pub value: Expr,
+    /// Whether it turns a TIME into a point in time, which takes the date of the session.
+    pub reads_date: bool,
 }
 
 #[derive(Debug, Clone)]

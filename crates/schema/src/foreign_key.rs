@@ -26,18 +26,17 @@ impl Schema {
     /// The keys that refer to a table, in the order of their names. The schema must not be changed any more.
     pub fn references_to(&self, database: &str, name: &str) -> &[Reference] {
         let index = self.references.0.get_or_init(|| {
-            let mut index: HashMap<TableName, Vec<Reference>> = HashMap::new();
+            let mut index: HashMap<String, HashMap<String, Vec<Reference>>> = HashMap::new();
             for (parent, reference) in self.all_references() {
-                index.entry(parent.clone()).or_default().push(reference);
+                let database = index.entry(parent.database).or_default();
+                database.entry(parent.name).or_default().push(reference);
             }
-            index.values_mut().for_each(|list| sort(list));
+            let lists = index.values_mut().flat_map(HashMap::values_mut);
+            lists.for_each(|list| sort(list));
             index
         });
-        let name = TableName {
-            database: database.to_owned(),
-            name: name.to_owned(),
-        };
-        index.get(&name).map_or(&[], Vec::as_slice)
+        let found = index.get(database).and_then(|tables| tables.get(name));
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// The same while the schema is being changed: a search through all tables.

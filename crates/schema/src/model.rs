@@ -340,9 +340,9 @@ impl Reference {
     }
 }
 
-/// The children of all tables of a schema, found at the first question.
+/// The children of all tables of a schema, by database and table, found at the first question.
 #[derive(Debug, std::default::Default)]
-pub(crate) struct ReferenceIndex(pub(crate) OnceLock<HashMap<TableName, Vec<Reference>>>);
+pub(crate) struct ReferenceIndex(pub(crate) OnceLock<HashMap<String, HashMap<String, Vec<Reference>>>>);
 
 impl Clone for ReferenceIndex {
     /// The copy of a schema is made to be changed.

@@ -56,10 +56,11 @@ impl Session {
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
+        let generation = self.shared.catalog.statistics.generation();
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Planned::Plan(statement)) if statement.cacheable => {
-                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed, generation));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -76,9 +77,12 @@ impl Session {
 
     /// Compiles a statement as it stands.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
+        let generation = self.shared.catalog.statistics.generation();
         let schema = self.shared.engine.cluster.schema();
         Ok(match self.plan(&schema, parsed, params)? {
-            Planned::Plan(statement) => Compiled::Plan(Arc::new(self.cacheable(statement, &schema, parsed))),
+            Planned::Plan(statement) => {
+                Compiled::Plan(Arc::new(self.cacheable(statement, &schema, parsed, generation)))
+            }
             Planned::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
             Planned::Command(command) => Compiled::Command(Box::new(command)),
         })
@@ -95,10 +99,11 @@ impl Session {
         if let Some(found) = self.cached(&key) {
             return Ok(Compiled::Plan(found));
         }
+        let generation = self.shared.catalog.statistics.generation();
         let schema = self.shared.engine.cluster.schema();
         match self.plan(&schema, parsed, Parameters::Typed(params))? {
             Planned::Plan(statement) => {
-                let plan = Arc::new(self.cacheable(statement, &schema, parsed));
+                let plan = Arc::new(self.cacheable(statement, &schema, parsed, generation));
                 if plan.cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -142,15 +147,22 @@ impl Session {
 
     /// What plans of a table depend on.
     fn knowledge_of(&self, table: i64) -> TableKnowledge {
-        let collected = self.shared.catalog.statistics.collected(table);
+        let statistics = &self.shared.catalog.statistics;
+        let collected = statistics.collected(table, &self.process.interrupt);
         TableKnowledge {
             rows: self.row_estimate(table),
             statistics_version: collected.map_or(0, |statistics| statistics.version),
         }
     }
 
-    fn cacheable(&self, statement: PlannedStatement, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-        let generation = self.shared.catalog.statistics.generation();
+    /// `generation`: of the statistics before the statement was planned.
+    fn cacheable(
+        &self,
+        statement: PlannedStatement,
+        schema: &Schema,
+        parsed: &Parsed,
+        generation: u64,
+    ) -> CachedPlan {
         let plan = CachedPlan::new(
             statement.plan,
             statement.accesses,
@@ -158,7 +170,18 @@ impl Session {
             parsed.parameters,
             statement.cacheable,
         );
-        plan.made_from(generation, |table| self.knowledge_of(table))
+        plan.made_from(generation, |table| {
+            let known = self.knowledge_of(table);
+            // Statistics that have changed meanwhile are not those of the plan: its next use makes it anew.
+            if self.shared.catalog.statistics.generation() == generation {
+                known
+            } else {
+                TableKnowledge {
+                    statistics_version: u64::MAX,
+                    ..known
+                }
+            }
+        })
     }
 
     fn plan(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Planned> {
@@ -288,7 +311,8 @@ impl Estimates for SessionEstimates<'_> {
     }
 
     fn statistics(&self, table: i64) -> Option<Arc<TableStatistics>> {
-        self.session.shared.catalog.statistics.collected(table)
+        let statistics = &self.session.shared.catalog.statistics;
+        statistics.collected(table, &self.session.process.interrupt)
     }
 
     fn keys_in(&self, range: std::ops::Range<Vec<u8>>) -> Option<u64> {

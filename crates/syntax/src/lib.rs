@@ -9,7 +9,7 @@
 //! - [`ast`]: statements as data, and what follows from them alone (which commit implicitly, which a READ
 //!   ONLY transaction refuses).
 //! - [`normalize()`], [`Template`]: a statement with `?` for its literals.
-//! - [`print`]: from the AST back to text, in MySQL's canonical form.
+//! - [`mod@print`]: from the AST back to text, in MySQL's canonical form.
 //!
 //! Why our own and not `sqlparser`: measured on 0.63, `MySqlDialect` takes `/*!99999 ... */` for code,
 //! `DELETE QUICK FROM t` for a delete from a table `quick`, `a::int` and `[1, 2]` for MySQL, binds `LIKE`,

@@ -61,7 +61,8 @@ impl Members {
         if let Some(found) = interned.get(texts.as_slice()) {
             return Self(found.0);
         }
-        let numbered = texts.iter().cloned().enumerate();
+        // Of equal members, which only a mode that is not strict allows, the first one counts.
+        let numbered = texts.iter().cloned().enumerate().rev();
         let positions = numbered.map(|(position, text)| (text, position)).collect();
         let list: &'static List = Box::leak(Box::new(List { texts, positions }));
         interned.insert(ByTexts(list));

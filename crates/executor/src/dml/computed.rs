@@ -110,7 +110,7 @@ impl<'p> Computed<'p> {
                 eval,
             };
             let mut value = value(target, &generated.value, row, row_number)?;
-            if column.is_virtual() && eval.sql_mode != SqlMode::default() {
+            if column.is_virtual() && (generated.reads_date || eval.sql_mode != SqlMode::default()) {
                 value = self.as_read(target, &generated.value, row)?;
             }
             if let Some(cell) = row.get_mut(generated.column) {
@@ -120,8 +120,8 @@ impl<'p> Computed<'p> {
         Ok(())
     }
 
-    /// A virtual column as it is read, which does not depend on the sql_mode: its index entries must be the
-    /// same in all sessions.
+    /// A virtual column as it is read, which depends neither on the sql_mode nor on the date: its value must
+    /// be the same in all sessions.
     fn as_read(&self, target: Target<'_>, expr: &Expr, row: &Row) -> Result<Value> {
         let eval = &reading_context(target.eval.time_zone);
         let target = Target {

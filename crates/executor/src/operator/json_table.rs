@@ -22,15 +22,23 @@ impl<'p> JsonTable<'p> {
     }
 }
 
+fn row_bytes(row: &[Value]) -> usize {
+    size_of::<Vec<Value>>() + row.iter().map(Value::size_bytes).sum::<usize>()
+}
+
 impl Operator for JsonTable<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             None => {
                 let document = eval_value(&self.scan.document, env.eval())?;
-                let made = self.scan.table.rows(&document, env.eval())?;
-                let width = size_of::<Value>() * self.scan.table.types().len() + size_of::<Vec<Value>>();
-                env.memory.grow(made.len().saturating_mul(width))?;
+                let mut made: Vec<Vec<Value>> = Vec::new();
+                self.scan.table.rows(&document, env.eval(), &mut |row| {
+                    env.check_interrupted()?;
+                    env.memory.grow(row_bytes(row))?;
+                    made.push(row.to_vec());
+                    Ok(())
+                })?;
                 self.rows.insert(made.into_iter())
             }
         };

@@ -82,16 +82,10 @@ pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) ->
     Ok(Value::UInt(bits))
 }
 
-/// A number, or bytes with the highest first. What is too long is 1406 in strict mode, else all bits are set.
+/// A number, or bytes with the highest first; JSON is its text. What is too long is 1406 in strict mode, else
+/// all bits are set.
 pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let bits = match value {
-        Datum::String(_) if target.from.kind == TypeKind::Json => {
-            let as_integer = Target {
-                to: &SqlType::BIGINT_UNSIGNED,
-                ..*target
-            };
-            return as_integer.convert(value);
-        }
         Datum::String(text) => {
             let charset = match target.from.is_string() {
                 true => target.from.collation.charset(),

@@ -71,7 +71,7 @@ pub(super) fn texts(numbers: &ArrayRef, from: &SqlType, to: &SqlType) -> Result<
 }
 
 /// The number whose text is equal to `text`, which is compared with values of the type; see
-/// [`crate::bind::compare::by_member`].
+/// `bind::compare`.
 const NO_MEMBER: u64 = u64::MAX;
 
 pub(super) fn number_of_text(text: Datum<'_>, ty: &SqlType) -> Value {

@@ -65,6 +65,9 @@ pub enum OnCondition {
     Default(String),
 }
 
+/// Takes a row.
+pub type AddRow<'a> = &'a mut dyn FnMut(&[Value]) -> Result<()>;
+
 impl Level {
     /// # Errors
     /// 3143 for a path that is none.
@@ -156,13 +159,13 @@ impl JsonTable {
         &self.types
     }
 
-    /// The rows of a document: JSON, or its text. NULL has none.
+    /// Gives the rows of a document to `add`, one after the other: JSON, or its text. NULL has none.
     ///
     /// # Errors
-    /// 3141 for a text that is no JSON, and those of ERROR ON EMPTY and ERROR ON ERROR.
-    pub fn rows(&self, document: &Value, ctx: &EvalContext) -> Result<Vec<Vec<Value>>> {
+    /// 3141 for a text that is no JSON, those of ERROR ON EMPTY and ERROR ON ERROR, and those of `add`.
+    pub fn rows(&self, document: &Value, ctx: &EvalContext, add: AddRow<'_>) -> Result<()> {
         let text: &[u8] = match document {
-            Value::Null => return Ok(Vec::new()),
+            Value::Null => return Ok(()),
             Value::String(text) => text.as_bytes(),
             Value::Bytes(bytes) => bytes,
             _ => return Err(Error::internal("a JSON_TABLE of what is no text")),
@@ -170,35 +173,37 @@ impl JsonTable {
         let json = parse_argument(text, 1, "json_table")?;
         let strict = strict(ctx);
         let mut row = vec![Value::Null; self.types.len()];
-        let mut rows = Vec::new();
-        self.level(&self.root, &json, &mut row, &mut rows, &strict)?;
-        Ok(rows)
+        self.level(&self.root, &json, &mut row, add, &strict)?;
+        Ok(())
     }
 
-    /// Adds the rows of one level. Those of paths beside each other come one after the other, with NULL in the
+    /// Adds the rows of one level, and returns how many there are. Those of paths beside each other come one after the other, with NULL in the
     /// columns of the others. A value below which there is nothing has one row.
     fn level(
         &self,
         level: &Level,
         json: &Json,
         row: &mut Vec<Value>,
-        rows: &mut Vec<Vec<Value>>,
+        add: AddRow<'_>,
         ctx: &EvalContext,
-    ) -> Result<()> {
+    ) -> Result<usize> {
+        let mut count = 0;
         for (number, value) in (1..).zip(level.path.find(json)) {
             for column in &level.columns {
                 row[column.position] = self.value(column, value, number, ctx)?;
             }
-            let before = rows.len();
+            let mut below = 0;
             for nested in &level.nested {
-                self.level(nested, value, row, rows, ctx)?;
+                below += self.level(nested, value, row, add, ctx)?;
             }
-            if rows.len() == before {
-                rows.push(row.clone());
+            if below == 0 {
+                add(row)?;
+                below = 1;
             }
+            count += below;
         }
         clear(level, row);
-        Ok(())
+        Ok(count)
     }
 
     fn value(&self, column: &Column, json: &Json, number: i64, ctx: &EvalContext) -> Result<Value> {
@@ -279,11 +284,9 @@ fn strict(ctx: &EvalContext) -> EvalContext {
 
 /// A JSON value as a column takes it.
 fn stored(json: &Json, ty: &SqlType, name: &str, ctx: &EvalContext) -> Result<Value> {
-    if ty.kind == TypeKind::Json {
-        return Ok(Value::String(json.to_text()));
-    }
     let (text, from) = match json {
         Json::Null => return Ok(Value::Null),
+        json if ty.kind == TypeKind::Json => return Ok(Value::String(json.to_text())),
         Json::String(text) if ty.is_string() => (text.clone(), literal_type(text.len(), Collation::DEFAULT)),
         other if ty.is_string() => {
             let text = other.to_text();

@@ -2,7 +2,7 @@
 
 use schema::definition::TableDefinition;
 use schema::expression::{Check, generated_check_name};
-use schema::model::Table;
+use schema::model::{Column, Table};
 use syntax::ast::{CheckDefinition, TableElement};
 use types::Result;
 
@@ -10,10 +10,15 @@ use super::Binder;
 use super::stored::{columns_of_check, expressions};
 
 impl Binder<'_> {
-    /// The constraints of a CREATE TABLE, each with the offset of the column that it stands behind. Those
-    /// without a name are numbered in the order in which they are written.
-    pub fn checks(&self, table: &str, elements: &[TableElement]) -> Vec<(Check, Option<usize>)> {
-        let (mut checks, mut number, mut offset) = (Vec::new(), 0, 0);
+    /// The constraints of a CREATE TABLE, each with the offset in `columns` of the column that it stands behind.
+    /// Those without a name are numbered in the order in which they are written.
+    pub fn checks(
+        &self,
+        table: &str,
+        elements: &[TableElement],
+        columns: &[Column],
+    ) -> Vec<(Check, Option<usize>)> {
+        let (mut checks, mut number) = (Vec::new(), 0);
         let mut add = |definition: &CheckDefinition, column: Option<usize>| {
             let name = definition.name.clone().unwrap_or_else(|| {
                 number += 1;
@@ -29,8 +34,10 @@ impl Binder<'_> {
         for element in elements {
             match element {
                 TableElement::Column(column) => {
-                    column.checks.iter().for_each(|check| add(check, Some(offset)));
-                    offset += 1;
+                    // Columns that CREATE TABLE ... SELECT selects stand behind the others.
+                    let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&column.name);
+                    let offset = columns.iter().position(is_it);
+                    column.checks.iter().for_each(|check| add(check, offset));
                 }
                 TableElement::Check(check) => add(check, None),
                 TableElement::Index(_) | TableElement::ForeignKey(_) => {}

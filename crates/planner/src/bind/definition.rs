@@ -102,11 +102,11 @@ impl Binder<'_> {
             indexes: Vec::new(),
         };
         let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
-        let checks = self.checks(&name.name, &create.elements);
         for definition in &columns {
             builder.columns.push(self.column(definition, collation)?);
         }
         builder.columns = with_selected(builder.columns, selected);
+        let checks = self.checks(&name.name, &create.elements, &builder.columns);
         for definition in &columns {
             builder.inline_indexes(definition)?;
         }

@@ -46,6 +46,8 @@ pub struct From {
     pub scope: Scope,
     /// It names columns of the relations to the left.
     pub lateral: bool,
+    /// Of the inner joins that are written in it, where the statement writes to the tables.
+    pub conditions: Vec<Expr>,
 }
 
 impl Binder<'_> {
@@ -65,13 +67,14 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => self.joined(left, part, Joined::Listed, place.outer)?,
+                Some(left) => self.joined(left, part, Joined::Listed, place)?,
             });
         }
         let from = from.unwrap_or_else(|| From {
             rel: Logical::OneRow,
             scope: Scope::default(),
             lateral: false,
+            conditions: Vec::new(),
         });
         if from.scope.relations.len() > TABLES_MAX {
             return Err(Error::new(
@@ -174,7 +177,10 @@ impl Binder<'_> {
         (self.env.check_database)(&database)?;
         let table = self.env.schema.require_table(&database, &name.name)?;
         self.check_not_defined(table)?;
-        super::stored::expressions(table)?;
+        // The columns of a view show the defaults of its tables, whose other columns it may not have.
+        if table.view.is_none() {
+            super::stored::expressions(table)?;
+        }
         Ok(Arc::clone(table))
     }
 
@@ -245,7 +251,7 @@ impl Binder<'_> {
                 },
             )?
         };
-        self.joined(left, right, Joined::Written(join), place.outer)
+        self.joined(left, right, Joined::Written(join), place)
     }
 
     fn joined(
@@ -253,8 +259,9 @@ impl Binder<'_> {
         mut left: From,
         mut right: From,
         joined: Joined<'_>,
-        outer: Option<&Context<'_>>,
+        place: FromPlace<'_>,
     ) -> Result<From> {
+        let outer = place.outer;
         let (kind, condition) = joined.parts();
         check_aliases(&left.scope, &right.scope)?;
         match kind {
@@ -305,6 +312,12 @@ impl Binder<'_> {
             conditions.push(self.condition(on, &context)?);
         }
         let condition = self.all(conditions)?;
+        let mut inner = Vec::new();
+        if place.for_writing && matches!(kind, WrittenKind::Inner | WrittenKind::Straight) {
+            inner.append(&mut left.conditions);
+            inner.append(&mut right.conditions);
+            inner.extend(condition.clone());
+        }
         let rel = joined_rows(
             left.rel,
             right.rel,
@@ -320,6 +333,7 @@ impl Binder<'_> {
             rel,
             scope,
             lateral: left.lateral || right.lateral,
+            conditions: inner,
         })
     }
 }
@@ -435,6 +449,7 @@ impl From {
             rel,
             scope: Scope::of(relation),
             lateral: false,
+            conditions: Vec::new(),
         }
     }
 }

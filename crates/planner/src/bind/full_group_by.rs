@@ -23,7 +23,11 @@ impl Binder<'_> {
         if block.grouped {
             let keys = block.keys.iter().filter_map(dependence::column_of).collect();
             let definitions = |id| self.common_table_with_id(id);
-            let determined = dependence::determined(rows, keys, &definitions);
+            // In a row of ROLLUP, keys are NULL, and decide nothing.
+            let determined = match block.rollup {
+                true => keys,
+                false => dependence::determined(rows, keys, &definitions),
+            };
             for (position, item) in block.items.iter().enumerate() {
                 check_grouping_calls(&item.expr, block)?;
                 check(&item.expr, &determined, block, "SELECT list", position)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use functions::json_table::{JsonTable, Level, OnCondition};
-use syntax::ast::{JsonTable as WrittenTable, JsonTableColumn, JsonTableCondition, JsonTableLevel};
+use syntax::ast::{JsonTable as WrittenTable, JsonTableColumn, JsonTableCondition, JsonTableLevel, TypeName};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
@@ -98,6 +98,13 @@ impl Binder<'_> {
     }
 
     fn json_column_type(&self, name: &str, ty: &syntax::ast::DataType) -> Result<SqlType> {
+        // The members of a type stay in memory for ever: only definitions may bring them.
+        if matches!(ty.name, TypeName::Enum | TypeName::Set) {
+            return Err(Error::not_supported(
+                "ENUM and SET columns of JSON_TABLE()",
+                "use VARCHAR",
+            ));
+        }
         let (ty, _) = self.column_type(name, ty, self.types.collation)?;
         Ok(ty)
     }

@@ -42,6 +42,7 @@ mod row_compare;
 mod scope;
 mod select;
 mod stored;
+mod stored_date;
 mod subquery;
 mod values;
 mod view;

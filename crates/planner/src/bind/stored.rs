@@ -16,6 +16,7 @@ use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
 use super::Binder;
 use super::expr::Context;
 use super::scope::Names;
+use super::stored_date;
 use crate::env::BindEnv;
 
 /// Functions that neither a generated column nor a CHECK constraint can call: another call has another result.
@@ -97,14 +98,17 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
     let mut bound = BoundExpressions::default();
     for (at, column) in table.columns.iter().enumerate() {
         if let Some(generated) = &column.generated {
+            let value = bind_one(table, &generated.expression, Owner::Generated(at))?;
             bound.generated.push(ColumnExpression {
                 column: at,
-                value: bind_one(table, &generated.expression, Owner::Generated(at))?,
+                reads_date: stored_date::depends_on_date(&value, &column.ty),
+                value,
             });
         }
         if let Default::Expression(default) = &column.default {
             bound.defaults.push(ColumnExpression {
                 column: at,
+                reads_date: false,
                 value: bind_one(table, default, Owner::Default(at))?,
             });
         }
@@ -118,14 +122,14 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
             });
         }
     }
-    refuse_zoned_indexes(table, &bound)?;
+    refuse_session_indexes(table, &bound)?;
     Ok(bound)
 }
 
 /// A virtual column is computed anew at each read, so the entries of an index of it must not depend on the
-/// time zone of the session that reads or writes the row.
-fn refuse_zoned_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
-    let mut zoned: Vec<usize> = Vec::new();
+/// time zone of the session that reads or writes the row, nor on the date.
+fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
+    let (mut zoned, mut dated): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     for generated in &bound.generated {
         let mut columns = Vec::new();
         add_columns(&generated.value, &mut columns);
@@ -143,21 +147,29 @@ fn refuse_zoned_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
         if is_virtual && (reads_timestamp || calls_any(&generated.value, &["from_unixtime"])) {
             zoned.push(generated.column);
         }
+        let reads_dated = columns.iter().any(|column| dated.contains(column));
+        if is_virtual && (reads_dated || generated.reads_date) {
+            dated.push(generated.column);
+        }
     }
     let indexed = table.indexes.iter().flat_map(|index| &index.parts);
-    match indexed
-        .map(|part| part.column)
-        .find(|column| zoned.contains(column))
-    {
-        None => Ok(()),
-        Some(column) => Err(Error::not_supported(
+    for column in indexed.map(|part| part.column) {
+        let reason = if zoned.contains(&column) {
+            "the session's time zone"
+        } else if dated.contains(&column) {
+            "the date at which a TIME is read"
+        } else {
+            continue;
+        };
+        return Err(Error::not_supported(
             format!(
-                "an index of the VIRTUAL column `{}`, which depends on the session's time zone",
+                "an index of the VIRTUAL column `{}`, which depends on {reason}",
                 table.columns[column].name
             ),
             "make the column STORED",
-        )),
+        ));
     }
+    Ok(())
 }
 
 fn calls_any(expr: &Expr, names: &[&str]) -> bool {

@@ -19,6 +19,7 @@ use crate::env::BindEnv;
 use crate::errno::{
     ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
 };
+use crate::logical::{ApplyKind, Logical};
 
 /// How long a column's name may be that nobody wrote.
 const NAME_CHARS_MAX: usize = 64;
@@ -50,9 +51,15 @@ impl Binder<'_> {
         let bound = inner.query(&query, None)?;
         self.env.schema.require_database(&name.database)?;
         let columns = self.columns_of_view(create, &mut query, &bound)?;
-        let mut algorithm = create
-            .algorithm
-            .map_or(view::ViewAlgorithm::Undefined, algorithm_of);
+        let existing = self.env.schema.table(&name.database, &name.name);
+        // ALTER VIEW keeps what it does not name. With another definer the view could read more.
+        let kept = existing
+            .filter(|_| create.verb == ast::ViewVerb::Alter)
+            .and_then(|table| table.view.as_ref());
+        let mut algorithm = match create.algorithm {
+            Some(written) => algorithm_of(written),
+            None => kept.map_or(view::ViewAlgorithm::Undefined, |view| view.algorithm),
+        };
         let is_merged = merged_block(algorithm, &query).is_some();
         if algorithm == view::ViewAlgorithm::Merge && !is_merged {
             self.warn(Warning::warning(
@@ -62,8 +69,7 @@ impl Binder<'_> {
             algorithm = view::ViewAlgorithm::Undefined;
         }
         let is_updatable = is_merged && self.is_updatable(&query, &bound);
-        let exists = self.env.schema.table(&name.database, &name.name).is_some();
-        if create.verb == ast::ViewVerb::Create && exists {
+        if create.verb == ast::ViewVerb::Create && existing.is_some() {
             return Err(Error::new(
                 errno::ER_TABLE_EXISTS_ERROR,
                 format!("Table '{}' already exists", name.name),
@@ -84,15 +90,22 @@ impl Binder<'_> {
             charset: self.env.collation_connection.charset().name(),
             introducers: false,
         };
-        let (user, host) = create.definer.clone().unwrap_or_default();
+        let definer = match (&create.definer, kept) {
+            (None, Some(view)) => view.definer.clone(),
+            (written, _) => {
+                let (user, host) = written.clone().unwrap_or_default();
+                Definer { user, host }
+            }
+        };
         let view = View {
             query: style.query(&query),
             columns_are_named: !create.columns.is_empty(),
             algorithm,
-            definer: Definer { user, host },
+            definer,
             security: match create.invoker {
-                true => ViewSecurity::Invoker,
-                false => ViewSecurity::Definer,
+                Some(true) => ViewSecurity::Invoker,
+                Some(false) => ViewSecurity::Definer,
+                None => kept.map_or(ViewSecurity::Definer, |view| view.security),
             },
             check_option: create.check_option.map(|option| match option {
                 ast::CheckOption::Local => view::CheckOption::Local,
@@ -157,6 +170,7 @@ impl Binder<'_> {
             definition.is_none_or(|table| !is_read_only(table))
         };
         !block.from.iter().any(has_outer_join)
+            && !reads_twice(&bound.root)
             && !scope
                 .relations
                 .iter()
@@ -188,6 +202,40 @@ impl Binder<'_> {
     pub fn is_of_defined(&self, error: &Error) -> bool {
         let message = self.defined.as_ref().map(|name| no_such_table(name).message);
         message.is_some_and(|message| message == error.message)
+    }
+}
+
+/// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its rows
+/// as they were before (manual 23.5.3).
+fn reads_twice(rel: &Logical) -> bool {
+    let mut read = TablesRead::default();
+    read.add(rel, false);
+    read.subqueries.iter().any(|table| read.from.contains(table))
+}
+
+/// Ids of the tables that a query reads.
+#[derive(Default)]
+struct TablesRead {
+    from: Vec<i64>,
+    subqueries: Vec<i64>,
+}
+
+impl TablesRead {
+    fn add(&mut self, rel: &Logical, in_subquery: bool) {
+        syntax::stack::with_room(|| match rel {
+            Logical::Get(get) if in_subquery => self.subqueries.push(get.table.id),
+            Logical::Get(get) => self.from.push(get.table.id),
+            Logical::Apply(apply) => {
+                let is_lateral = matches!(apply.kind, ApplyKind::Lateral { .. });
+                self.add(&apply.input, in_subquery);
+                self.add(&apply.subquery, in_subquery || !is_lateral);
+            }
+            _ => {
+                for input in rel.inputs() {
+                    self.add(input, in_subquery);
+                }
+            }
+        });
     }
 }
 

@@ -58,7 +58,9 @@ impl Binder<'_> {
         let items = RefCell::default();
         self.items(&block.items, scope, &context, &items)?;
         let items = items.into_inner();
-        let mut written = self.tables_of(view, scope, filter.clone());
+        let mut conditions = from.conditions;
+        conditions.extend(filter.clone());
+        let mut written = self.tables_of(view, scope, conditions);
         let rel = filtered(in_where.applied_to(from.rel), filter);
         let (rel, columns) = self.with_computed(in_items.applied_to(rel), &items, scope);
         let computed = items
@@ -69,7 +71,8 @@ impl Binder<'_> {
         Ok(Some((rel, columns, written)))
     }
 
-    fn tables_of(&self, view: &View, scope: &Scope, filter: Option<Expr>) -> WrittenView {
+    /// `conditions`: those of WHERE and of the joins.
+    fn tables_of(&self, view: &View, scope: &Scope, conditions: Vec<Expr>) -> WrittenView {
         let mut all = WrittenView::default();
         for relation in &scope.relations {
             let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
@@ -92,10 +95,10 @@ impl Binder<'_> {
                 });
             }
         }
-        all.filters.extend(filter.iter().cloned());
+        all.filters.extend(conditions.iter().cloned());
         match view.check_option {
             Some(CheckOption::Cascaded) => all.checks.clone_from(&all.filters),
-            Some(CheckOption::Local) => all.checks.extend(filter),
+            Some(CheckOption::Local) => all.checks.extend(conditions),
             None => {}
         }
         all

@@ -202,7 +202,8 @@ impl Dependence<'_> {
             let Expr::Call { function, args, .. } = conjunct else {
                 continue;
             };
-            let ("=", [left, right]) = (function.0.name, args.as_slice()) else {
+            // `x IN (1)` is an equality.
+            let ("=" | "in", [left, right]) = (function.0.name, args.as_slice()) else {
                 continue;
             };
             for (left, right) in [(left, right), (right, left)] {
@@ -232,6 +233,10 @@ fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
     let conjuncts = conjuncts(Some(condition)).into_iter();
     let rejecting = conjuncts.filter_map(|conjunct| match conjunct {
         Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => Some(args),
+        Expr::Call { function, args, .. } if function.0.name == "not" => match args.first() {
+            Some(Expr::Call { function, args, .. }) if function.0.name == "is null" => Some(args),
+            _ => None,
+        },
         _ => None,
     });
     rejecting.flatten().filter_map(column_of).collect()

@@ -28,6 +28,10 @@ pub struct TableStatistics {
     /// Changes each time they are stored.
     pub version: u64,
     pub rows: u64,
+    /// The store's estimate of the rows when these were counted. It may differ from `rows` for good, so that
+    /// it is compared with later estimates only. 0: unknown.
+    #[serde(default)]
+    pub estimated_rows: u64,
     /// What the rows took in the store, about.
     pub bytes: u64,
     /// Microseconds since 1970.
@@ -81,6 +85,14 @@ pub struct Bound {
 }
 
 impl TableStatistics {
+    /// About how many rows there are now, when the store estimates so many.
+    pub fn rows_now(&self, estimate: u64) -> u64 {
+        if self.estimated_rows == 0 {
+            return estimate;
+        }
+        (self.rows as f64 * (estimate as f64 / self.estimated_rows as f64)).round() as u64
+    }
+
     pub fn column(&self, id: i64, ty: &SqlType) -> Option<&ColumnStatistics> {
         self.columns
             .iter()

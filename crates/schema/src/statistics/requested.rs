@@ -132,19 +132,31 @@ fn height(counts: &[(Value, u64)], buckets: usize) -> u64 {
     low
 }
 
+/// What a histogram shows of a value: to keep all of a long one would take memory for nothing.
+pub fn cut(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(start_of_text(&text).to_owned()),
+        Value::Bytes(bytes) => Value::Bytes(start_of_bytes(&bytes).to_vec()),
+        other => other,
+    }
+}
+
+fn start_of_text(text: &str) -> &str {
+    let end = text.char_indices().nth(CHARACTERS_MAX);
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+fn start_of_bytes(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(CHARACTERS_MAX)]
+}
+
 fn shown(value: &Value, ty: &SqlType) -> String {
     match value {
         Value::Double(number) => format!("{number:?}"),
         // Numbers, whatever they stand for.
         Value::UInt(number) if !ty.is_temporal() => number.to_string(),
-        Value::String(text) => {
-            let end = text
-                .char_indices()
-                .nth(CHARACTERS_MAX)
-                .map_or(text.len(), |(at, _)| at);
-            encoded(&text.as_bytes()[..end])
-        }
-        Value::Bytes(bytes) => encoded(&bytes[..bytes.len().min(CHARACTERS_MAX)]),
+        Value::String(text) => encoded(start_of_text(text).as_bytes()),
+        Value::Bytes(bytes) => encoded(start_of_bytes(bytes)),
         other => {
             let ty = SqlType {
                 decimals: if ty.is_temporal() { 6 } else { ty.decimals },

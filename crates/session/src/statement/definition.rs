@@ -72,7 +72,7 @@ pub fn context(session: &Session) -> DdlContext {
 }
 
 /// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator can
-/// name another account than its own.
+/// define a view for another account than its own, or alter the view of another account.
 fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
     let Ddl::CreateView { view, .. } = ddl else {
         return Ok(None);

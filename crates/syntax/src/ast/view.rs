@@ -10,10 +10,10 @@ pub struct CreateView {
     pub columns: Vec<String>,
     pub query: Box<Query>,
     pub algorithm: Option<ViewAlgorithm>,
-    /// `None`: the account of the session.
+    /// `None`: the account of the session; for ALTER VIEW that of the view.
     pub definer: Option<AccountName>,
-    /// `SQL SECURITY INVOKER`, and not DEFINER or nothing.
-    pub invoker: bool,
+    /// `SQL SECURITY`: INVOKER, and not DEFINER.
+    pub invoker: Option<bool>,
     pub check_option: Option<CheckOption>,
 }
 
@@ -59,7 +59,7 @@ impl CreateView {
             }),
             algorithm: None,
             definer: None,
-            invoker: false,
+            invoker: None,
             check_option: None,
         }
     }

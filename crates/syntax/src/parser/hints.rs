@@ -4,7 +4,6 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{Expr, Hint, HintTable, Hints, IndexUse, JoinOrderKind, UnaryOp};
-use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// Hints about indexes: the name, what it is about, and whether it forbids.
@@ -199,8 +198,8 @@ impl Parser<'_> {
         let value = match self.kind() {
             // As MySQL's grammar has it.
             Kind::Text if self.word().len() == 2 => return self.fail(),
-            Kind::Word if !self.is_any(&[Kw::NULL, Kw::TRUE, Kw::FALSE]) => Expr::Text(self.hint_name()?),
-            _ => self.primary()?,
+            Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => self.primary()?,
+            _ => Expr::Text(self.hint_name()?),
         };
         self.expect_kind(Kind::RightParen)?;
         let value = match is_negative {

@@ -53,7 +53,7 @@ impl Parser<'_> {
         }
         if self.eat_all(&[Kw::SQL, Kw::SECURITY]) {
             view.invoker = match self.eat_any(&[Kw::DEFINER, Kw::INVOKER]) {
-                Some(word) => word == Kw::INVOKER,
+                Some(word) => Some(word == Kw::INVOKER),
                 None => return self.fail(),
             };
         }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(all.verb, ViewVerb::Replace);
         assert_eq!(all.algorithm, Some(ViewAlgorithm::Merge));
         assert_eq!(all.definer, Some(("a".into(), "%".into())));
-        assert!(all.invoker);
+        assert_eq!(all.invoker, Some(true));
         assert_eq!(all.columns, ["x", "y"]);
         assert_eq!(all.check_option, Some(CheckOption::Local));
         let plain = view("create view v as (select 1) union select 2 with check option");
@@ -104,7 +104,8 @@ mod tests {
             (plain.verb, plain.check_option),
             (ViewVerb::Create, Some(CheckOption::Cascaded))
         );
-        assert_eq!(view("alter view v as select 1").verb, ViewVerb::Alter);
+        let altered = view("alter view v as select 1");
+        assert_eq!((altered.verb, altered.invoker), (ViewVerb::Alter, None));
     }
 
     #[test]

@@ -50,7 +50,7 @@ type KeyedValue = (Vec<u8>, Value);
 struct Column {
     offset: usize,
     values: ColumnValues,
-    /// The values themselves, if a histogram of them is wanted.
+    /// The values themselves, cut, if a histogram of them is wanted.
     shown: Option<(Wanted, Vec<KeyedValue>)>,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Collector<'a> {
                 continue;
             };
             if let Some((_, shown)) = &mut column.shown {
-                shown.push((key.clone(), value));
+                shown.push((key.clone(), requested::cut(value)));
             }
             column.values.keys.push(key);
         }

@@ -102,14 +102,16 @@ impl StatisticsCatalog {
         self.sizes.keys_in(range, interrupt).ok()
     }
 
-    /// What ANALYZE TABLE has found.
-    pub fn collected(&self, table: i64) -> Option<Arc<TableStatistics>> {
+    /// What ANALYZE TABLE has found. `interrupt` ends the wait for a store that does not answer; then the
+    /// result is none.
+    pub fn collected(&self, table: i64, interrupt: &Arc<Interrupt>) -> Option<Arc<TableStatistics>> {
         if let Some(cached) = self.collected.read().get(&table) {
             return cached.clone();
         }
         let generation = self.generation();
         // Statistics that cannot be read are as good as none.
-        let stored = self.store.latest().get(&keys::table_statistics(table)).ok()?;
+        let reader = self.store.latest().interruptible(Arc::clone(interrupt));
+        let stored = reader.get(&keys::table_statistics(table)).ok()?;
         let found = stored
             .and_then(|bytes| record::decode::<TableStatistics>(&bytes, "statistics").ok())
             .map(Arc::new);
@@ -129,7 +131,7 @@ impl StatisticsCatalog {
         parts: usize,
         interrupt: &Arc<Interrupt>,
     ) -> Option<i64> {
-        let collected = self.collected(table.id);
+        let collected = self.collected(table.id, interrupt);
         let known = collected.and_then(|found| found.index(index.id)?.distinct.get(parts - 1).copied());
         let rows = || self.rows(table.id, interrupt);
         let of_rows = (index.unique && parts == index.parts.len()).then(rows);
@@ -174,6 +176,7 @@ impl StatisticsCatalog {
         self.store(cluster, table, |stored| {
             let mut new = stored.unwrap_or_else(|| TableStatistics {
                 rows: made.rows,
+                estimated_rows: made.estimated_rows,
                 bytes: made.bytes,
                 collected_us: made.collected_us,
                 ..TableStatistics::default()
@@ -218,14 +221,19 @@ impl StatisticsCatalog {
         only: Option<&[Wanted]>,
         interrupt: &Arc<Interrupt>,
     ) -> Result<TableStatistics> {
+        // A cached estimate may be older than the last writes: the table would look changed at once. The new
+        // one comes before the snapshot, so that writes between the two are seen as a change later.
+        let expected = self.sizes.rows_now(table.id, interrupt);
         let reader = self.store.snapshot_now()?.interruptible(Arc::clone(interrupt));
-        let expected = self.sizes.rows(table.id, interrupt);
         let columns = only.map_or(table.columns.len(), <[Wanted]>::len);
         let effort = Effort {
             rows: collect::sample_rows(columns, only.is_some()),
             pause,
         };
-        collect::collect(&reader, table, expected, effort, only)
+        Ok(TableStatistics {
+            estimated_rows: expected,
+            ..collect::collect(&reader, table, expected, effort, only)?
+        })
     }
 
     /// Stores new statistics of all columns and indexes; histograms that a statement asked for stay as they

@@ -68,11 +68,12 @@ impl StatisticsCatalog {
 
     fn is_due(&self, table: i64, interrupt: &Arc<Interrupt>) -> bool {
         let rows = self.rows(table, interrupt);
-        match self.collected(table) {
+        match self.collected(table, interrupt) {
             None => rows >= ROWS_MIN,
             Some(old) => {
-                let changed = rows.abs_diff(old.rows) as f64;
-                rows.max(old.rows) >= ROWS_MIN && changed > old.rows as f64 * (CHANGED_SHARE + ESTIMATE_ERROR)
+                let before = old.estimated_rows;
+                let changed = rows.abs_diff(before) as f64;
+                rows.max(before) >= ROWS_MIN && changed > before as f64 * (CHANGED_SHARE + ESTIMATE_ERROR)
             }
         }
     }

@@ -141,6 +141,12 @@ impl TableSizes {
         self.rows.get(table, interrupt, make)
     }
 
+    /// About how many rows a table has now, whatever is cached; 0 if the store does not answer.
+    pub fn rows_now(&self, table: i64, interrupt: &Arc<Interrupt>) -> u64 {
+        self.forget(table);
+        self.rows(table, interrupt)
+    }
+
     fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
         self.keys_in(&KeyRange::prefix(codec::key::row_prefix(table)), interrupt)
     }

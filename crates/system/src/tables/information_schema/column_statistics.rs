@@ -23,8 +23,9 @@ HISTOGRAM json - NOT
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
+        let interrupt = ctx.sources.server.interrupt();
         for table in ctx.tables(0, 1)?.into_iter().filter(|table| !table.is_virtual()) {
-            let Some(statistics) = ctx.sources.statistics.collected(table.id) else {
+            let Some(statistics) = ctx.sources.statistics.collected(table.id, interrupt) else {
                 continue;
             };
             let first = rows.len();
