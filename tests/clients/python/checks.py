@@ -179,7 +179,8 @@ class Checks:
         for i, t in enumerate(TYPES):
             got = self.one(connection, f"SELECT c{i} FROM ty")
             equal(got, t[-1], t[0])
-            if t[1] is not None and t[0] != "JSON":
+            # A BIT is compared as a number, which its bytes are not the text of.
+            if t[1] is not None and t[0] not in ("JSON", "BIT(10)"):
                 equal(self.one(connection, f"SELECT COUNT(*) FROM ty WHERE c{i} = %s", (t[1] if t[0] == "TIME(6)" else t[-1],)), 1, f"{t[0]} compared")
         connection.close()
 
