@@ -302,7 +302,6 @@ mod tests {
         out
     }
 
-    /// The example of MySQL's source documentation of `decimal2bin`: 1234567890.1234 as DECIMAL(14,4).
     #[test]
     fn small_forms_read_what_the_general_one_reads() {
         for (precision, scale) in [(15, 2), (1, 0), (5, 5), (18, 9), (9, 0), (12, 2), (16, 7)] {
@@ -327,6 +326,7 @@ mod tests {
         );
     }
 
+    /// The example of MySQL's source documentation of `decimal2bin`: 1234567890.1234 as DECIMAL(14,4).
     #[test]
     fn bytes_as_documented() {
         let expected = [14, 4, 0x81, 0x0d, 0xfb, 0x38, 0xd2, 0x04, 0xd2];
