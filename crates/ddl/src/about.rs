@@ -74,6 +74,8 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
     match change {
         AlterChange::AddColumn { .. } => "add column",
         AlterChange::DropColumn { .. } => "drop column",
+        AlterChange::AddIndex { primary: true, .. } => "add primary key",
+        AlterChange::DropPrimaryKey => "drop primary key",
         AlterChange::AddIndex { .. } => "add index",
         AlterChange::DropIndex { .. } | AlterChange::DropConstraint { .. } => "drop index",
         AlterChange::AddForeignKey(_) => "add foreign key",

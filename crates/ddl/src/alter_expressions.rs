@@ -10,7 +10,7 @@ use types::{Error, Result, errno};
 
 use crate::alter_plan::Altered;
 use crate::context::DdlContext;
-use crate::modify::INSTEAD;
+use crate::rewrite::{Rewrite, rewrites};
 
 /// # Errors
 /// 3108, 3766, 3959 for a column that an expression needs; 3821 and 3822 for names of constraints; those of
@@ -235,10 +235,7 @@ fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Re
             .as_ref()
             .is_some_and(|generated| generated.stored)
         {
-            altered.only_if_empty = Some(Error::not_supported(
-                format!("ADD COLUMN `{}` ... STORED to a table that has rows", column.name),
-                "make the column VIRTUAL, or create the table anew and INSERT ... SELECT",
-            ));
+            rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
         }
         let Some(default) = expressions.default_of(at) else {
             continue;
@@ -250,13 +247,7 @@ fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Re
             ));
         }
         if !columns_of(default).is_empty() {
-            altered.only_if_empty = Some(Error::not_supported(
-                format!(
-                    "ADD COLUMN `{}` with a default that depends on the row",
-                    column.name
-                ),
-                INSTEAD,
-            ));
+            rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
             continue;
         }
         match constant(default, column, ctx) {

@@ -11,12 +11,15 @@ use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
 use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
+use schema::shadow::Conversion;
 use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning, errno};
 
 use crate::alter_expressions;
 use crate::context::DdlContext;
-use crate::modify::{self, INSTEAD, RowCheck, compatible};
+use crate::modify::{self, compatible};
+use crate::primary_key;
+use crate::rewrite::{Rewrite, conversion, rewrites};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
@@ -30,14 +33,13 @@ pub(crate) struct Altered {
     /// Ids of the indexes that must be built, and of those that are removed.
     pub new_indexes: Vec<i64>,
     pub dropped_indexes: Vec<i64>,
-    /// What must be true for all rows, with the offset of the column before the change.
-    pub row_checks: Vec<(usize, RowCheck)>,
     /// The names of CHECK constraints that all rows must satisfy.
     pub new_checks: Vec<String>,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
-    /// Whether the new definition would read values of older snapshots wrongly.
-    pub forgets_past: bool,
+    /// Set if the rows must be rewritten; then there are no new indexes beside them.
+    pub rewrite: Option<Rewrite>,
+    pub conversion: Option<Conversion>,
     /// New indexes cannot be built while other statements use the table.
     pub closed: bool,
     pub rename: Option<TableName>,
@@ -47,6 +49,8 @@ pub(crate) struct Altered {
     pub auto_increment: Option<u64>,
     /// `AUTO_RANDOM_BASE = n`.
     pub auto_random_base: Option<u64>,
+    /// How many rows it has copied, where MySQL reports that.
+    pub rows: u64,
     pub warnings: Vec<Warning>,
 }
 
@@ -56,10 +60,10 @@ struct DraftColumn {
     before: Option<usize>,
 }
 
-struct DraftIndex {
-    index: Index,
+pub(crate) struct DraftIndex {
+    pub index: Index,
     /// Column ids, since offsets change, and the parts before the change.
-    parts: Vec<(i64, IndexPart)>,
+    pub parts: Vec<(i64, IndexPart)>,
 }
 
 struct DraftKey {
@@ -76,19 +80,19 @@ struct Draft<'a> {
     indexes: Vec<DraftIndex>,
     max_column_id: i64,
     max_index_id: i64,
-    row_checks: Vec<(usize, RowCheck)>,
     only_if_empty: Option<Error>,
-    forgets_past: bool,
+    rewrite: Option<Rewrite>,
     closed: bool,
 }
 
 /// Computes the result of an ALTER TABLE.
 ///
 /// # Errors
-/// MySQL's; 1235 for what would rewrite stored values.
+/// MySQL's.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     let mut draft = Draft::new(base, ctx);
     let changes = &draft.drop_keys(changes)?;
+    draft.drop_primary_key(changes)?;
     draft.drop_columns(changes)?;
     draft.change_columns(changes)?;
     draft.place_columns(changes)?;
@@ -104,6 +108,11 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
+    if altered.rewrite.is_some() {
+        // The shadow table has all indexes from the beginning.
+        altered.new_indexes.clear();
+        altered.closed = false;
+    }
     add_keys(base, changes, &mut altered)?;
     for change in changes {
         match change {
@@ -127,6 +136,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     let before = check_table(base).unwrap_or_default();
     warnings.retain(|w| !before.contains(w));
     altered.warnings = warnings;
+    altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
 }
 
@@ -210,6 +220,7 @@ impl<'a> Draft<'a> {
                     .collect(),
                 index: index.clone(),
             })
+            .chain(primary_key::of_integer_handle(base))
             .collect();
         let foreign_keys = base.foreign_keys.iter().map(|key| DraftKey {
             columns: key.columns.iter().map(|&at| base.columns[at].id).collect(),
@@ -223,9 +234,8 @@ impl<'a> Draft<'a> {
             indexes,
             max_column_id: base.max_column_id,
             max_index_id: base.max_index_id,
-            row_checks: Vec::new(),
             only_if_empty: None,
-            forgets_past: false,
+            rewrite: None,
             closed: false,
         }
     }
@@ -256,8 +266,24 @@ impl<'a> Draft<'a> {
         )
     }
 
+    /// Whether the primary key that stays has a column, by its offset before the change.
     fn in_primary_key(&self, before: usize) -> bool {
-        self.base.primary_parts().iter().any(|p| p.column == before)
+        let id = self.base.columns.get(before).map(|column| column.id);
+        let primary = self.indexes.iter().filter(|draft| draft.index.primary);
+        primary.flat_map(|draft| &draft.parts).any(|(part, _)| Some(*part) == id)
+    }
+
+    fn drop_primary_key(&mut self, changes: &[AlterChange]) -> Result<()> {
+        let drops = changes.iter().any(|change| match change {
+            AlterChange::DropPrimaryKey => true,
+            AlterChange::DropIndex { name } => name.eq_ignore_ascii_case("PRIMARY"),
+            _ => false,
+        });
+        if drops {
+            let at = self.indexes.iter().position(|draft| draft.index.primary);
+            self.indexes.remove(at.ok_or_else(|| cannot_drop("PRIMARY"))?);
+        }
+        Ok(())
     }
 
     /// Removes foreign keys. Returns the changes, with DROP CONSTRAINT of an index as what it is.
@@ -300,12 +326,6 @@ impl<'a> Draft<'a> {
                 continue;
             };
             let at = self.find_before(name).ok_or_else(|| cannot_drop(name))?;
-            if self.columns[at].before.is_some_and(|b| self.in_primary_key(b)) {
-                return Err(Error::not_supported(
-                    format!("DROP COLUMN `{name}` of the primary key"),
-                    INSTEAD,
-                ));
-            }
             let column = self.columns.remove(at).column;
             if let Some(needed) = self.foreign_keys.iter().find(|k| k.columns.contains(&column.id)) {
                 return Err(own_column_needed(name, &needed.key));
@@ -366,11 +386,8 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
-        if old.generated != new.generated
-            && let Some(refused) = modify::regenerated(old, &new)?
-        {
-            self.only_if_empty = Some(refused);
-            self.forgets_past = true;
+        if let Some(why) = modify::regenerated(old, &new)? {
+            rewrites(&mut self.rewrite, why);
         }
         let changes_values = (&old.generated, &old.ty) != (&new.generated, &new.ty);
         if changes_values {
@@ -380,27 +397,8 @@ impl<'a> Draft<'a> {
             if changes_values {
                 self.rebuild_indexes(new.id);
             }
-            self.columns[at].column = new;
-            return Ok(());
-        }
-        let is_handle = self.base.handle == Handle::Integer { column: before };
-        if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
-            // The keys of rows hold signed integers.
-            return Err(Error::not_supported(
-                format!("MODIFY COLUMN `{name}` of the primary key to BIGINT UNSIGNED"),
-                INSTEAD,
-            ));
-        }
-        match compatible(old, &new, indexed) {
-            Ok(checks) => self
-                .row_checks
-                .extend(checks.into_iter().map(|check| (before, check))),
-            Err(refused) if primary => return Err(refused),
-            // An empty table has no values to rewrite.
-            Err(refused) => {
-                self.only_if_empty = Some(refused);
-                self.forgets_past = true;
-            }
+        } else if let Some(why) = compatible(old, &new, indexed, &self.ctx.sql_mode) {
+            rewrites(&mut self.rewrite, why);
         }
         self.columns[at].column = new;
         Ok(())
@@ -431,14 +429,7 @@ impl<'a> Draft<'a> {
             if column.is_virtual() {
                 self.rebuild_indexes(column.id);
             } else if !stays && self.columns.iter().any(|c| c.before == Some(at)) {
-                self.only_if_empty = Some(Error::not_supported(
-                    format!(
-                        "MODIFY COLUMN `{}`, from which the STORED column `{}` is computed",
-                        base.columns[changed].name, column.name
-                    ),
-                    INSTEAD,
-                ));
-                self.forgets_past = true;
+                rewrites(&mut self.rewrite, Rewrite::COMPUTED);
             }
         }
         Ok(())
@@ -497,13 +488,7 @@ impl<'a> Draft<'a> {
     /// Some new columns are possible only in an empty table.
     fn require_empty_for(&mut self, column: &Column) {
         if column.auto_increment {
-            self.only_if_empty = Some(Error::not_supported(
-                format!(
-                    "ADD COLUMN `{}` AUTO_INCREMENT to a table that has rows",
-                    column.name
-                ),
-                INSTEAD,
-            ));
+            rewrites(&mut self.rewrite, Rewrite::NEW_IDS);
         }
         let mode = &self.ctx.sql_mode;
         let is_implicit = matches!(column.default, Default::None) && !column.nullable;
@@ -526,19 +511,18 @@ impl<'a> Draft<'a> {
 
     fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
         let position = |indexes: &[DraftIndex], base: &Table, name: &str| {
-            let id = base
-                .public_indexes()
-                .find(|i| i.name.eq_ignore_ascii_case(name))?
-                .id;
-            indexes.iter().position(|i| i.index.id == id)
+            let named = base.public_indexes().find(|i| i.name.eq_ignore_ascii_case(name));
+            match named {
+                Some(named) => indexes.iter().position(|i| i.index.id == named.id),
+                // The primary key of an integer has no index.
+                None => indexes.iter().position(|i| {
+                    i.index.id == 0 && i.index.primary && i.index.name.eq_ignore_ascii_case(name)
+                }),
+            }
         };
         for change in changes {
             match change {
-                AlterChange::DropIndex { name } => {
-                    let is_primary = name.eq_ignore_ascii_case("PRIMARY");
-                    if is_primary && self.base.handle != Handle::Hidden {
-                        return Err(Error::not_supported("DROP PRIMARY KEY", INSTEAD));
-                    }
+                AlterChange::DropIndex { name } if !name.eq_ignore_ascii_case("PRIMARY") => {
                     let at = position(&self.indexes, self.base, name).ok_or_else(|| cannot_drop(name))?;
                     self.indexes.remove(at);
                 }
@@ -550,9 +534,7 @@ impl<'a> Draft<'a> {
                 }
                 AlterChange::SetIndexVisibility { index, invisible } => {
                     let at = position(&self.indexes, self.base, index);
-                    let is_primary = at.is_some_and(|at| self.indexes[at].index.primary)
-                        || at.is_none() && index.eq_ignore_ascii_case("PRIMARY");
-                    if is_primary && *invisible {
+                    if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(Error::new(3522, "A primary key index cannot be invisible"));
                     }
                     let at = at.ok_or_else(|| no_key(index, self.base))?;
@@ -587,10 +569,14 @@ impl<'a> Draft<'a> {
                 comment,
                 invisible,
                 generated,
+                primary,
             } = change
             else {
                 continue;
             };
+            if *primary && self.indexes.iter().any(|draft| draft.index.primary) {
+                return Err(Error::new(errno::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined"));
+            }
             let parts = columns
                 .iter()
                 .map(|c| self.new_part(c))
@@ -602,7 +588,7 @@ impl<'a> Draft<'a> {
                     name: name.clone().unwrap_or_default(),
                     parts: Vec::new(),
                     unique: *unique,
-                    primary: false,
+                    primary: *primary,
                     comment: comment.clone(),
                     invisible: *invisible,
                     state: SchemaState::Public,
@@ -656,15 +642,8 @@ impl<'a> Draft<'a> {
             .iter()
             .map(|draft| (as_parts(draft), draft.index.generated))
             .collect();
-        let primary: Vec<IndexPart> = self
-            .base
-            .primary_parts()
-            .iter()
-            .filter_map(|part| {
-                let column = self.base.columns.get(part.column)?.id as usize;
-                Some(IndexPart { column, ..*part })
-            })
-            .collect();
+        let primary = self.indexes.iter().find(|draft| draft.index.primary);
+        let primary = primary.map(as_parts).unwrap_or_default();
         let mut at = 0;
         self.indexes.retain(|_| {
             let stays = !is_superfluous(&indexes, &primary, at);
@@ -695,18 +674,13 @@ impl<'a> Draft<'a> {
                     })
                 })
                 .collect::<Result<Vec<_>>>()?;
-            if draft.index.id > self.base.max_index_id {
+            if draft.index.id > self.base.max_index_id && !draft.index.primary {
                 new_indexes.push(draft.index.id);
             }
             table.indexes.push(Index {
                 parts,
                 ..draft.index.clone()
             });
-        }
-        if let Handle::Integer { column } = self.base.handle {
-            table.handle = Handle::Integer {
-                column: offset(self.base.columns[column].id)?,
-            };
         }
         let dropped_indexes = self
             .base
@@ -729,21 +703,26 @@ impl<'a> Draft<'a> {
         table.columns = self.columns.into_iter().map(|c| c.column).collect();
         table.max_column_id = self.max_column_id;
         table.max_index_id = self.max_index_id;
+        primary_key::choose_handle(&mut table)?;
         // The position of a clustered primary index is found again with the order.
         indexes::normalize(&mut table)?;
+        if let Some(why) = primary_key::moves_rows(self.base, &table) {
+            rewrites(&mut self.rewrite, why);
+        }
         Ok(Altered {
             table,
             new_indexes,
             dropped_indexes,
-            row_checks: self.row_checks,
             new_checks: Vec::new(),
             only_if_empty: self.only_if_empty,
-            forgets_past: self.forgets_past,
+            rewrite: self.rewrite,
+            conversion: None,
             closed: self.closed,
             rename: None,
             new_keys: Vec::new(),
             auto_increment: None,
             auto_random_base: None,
+            rows: 0,
             warnings: Vec::new(),
         })
     }

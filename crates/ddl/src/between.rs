@@ -1,11 +1,19 @@
 //! Definitions that are published while an ALTER TABLE runs.
 
 use schema::model::{Index, IndexPart, SchemaState, Table};
+use schema::shadow::ShadowTable;
 
 use crate::alter_plan::Altered;
+use crate::job::TableChange;
 
-/// Whether there are indexes to build, and they can be built while other statements use the table.
+/// Whether there is something to build, and it can be built while other statements use the table.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
+    if altered.only_if_empty.is_some() || !altered.new_keys.is_empty() {
+        return false;
+    }
+    if let Some(rewrite) = altered.rewrite {
+        return !rewrite.closed;
+    }
     let state = Some(SchemaState::WriteOnly);
     !sees_rows(altered)
         && !altered.new_indexes.is_empty()
@@ -14,10 +22,10 @@ pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
 
 /// Whether it depends on the table's rows if the change is possible.
 pub(crate) fn sees_rows(altered: &Altered) -> bool {
-    !altered.row_checks.is_empty()
-        || !altered.new_checks.is_empty()
+    !altered.new_checks.is_empty()
         || !altered.new_keys.is_empty()
         || altered.only_if_empty.is_some()
+        || altered.rewrite.is_some()
         || altered.closed
 }
 
@@ -28,6 +36,22 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
         max_index_id: altered.table.max_index_id,
         ..base.clone()
     }
+}
+
+/// The table as it is, with what a job makes in a state, or without it; `None` if that needs a new column.
+pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
+    let Some(conversion) = &made.conversion else {
+        return with_new_indexes(table, &made.target, &made.new_indexes, state);
+    };
+    let shadow = state.map(|state| ShadowTable {
+        state,
+        target: made.target.clone(),
+        conversion: conversion.clone(),
+    });
+    Some(Table {
+        shadow: shadow.map(Box::new),
+        ..table.clone()
+    })
 }
 
 /// The table as it is, with its new indexes in a state, or without them; `None` if one needs a new column.

@@ -12,6 +12,7 @@ use cluster::meta::{Meta, keys, read_all};
 use kv::{KeyRange, Reader};
 use schema::definition::TableName;
 use schema::model::{SchemaState, Table};
+use schema::shadow::Conversion;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
@@ -62,6 +63,9 @@ pub(crate) struct TableChange {
     /// The state in which the new indexes are published; `None`: they are not.
     #[serde(default)]
     pub state: Option<SchemaState>,
+    /// Set if the rows are rewritten: `target` then has the id of the shadow table.
+    #[serde(default)]
+    pub conversion: Option<Conversion>,
 }
 
 /// How far a job's backfill has come.
@@ -91,6 +95,7 @@ impl TableChange {
             dropped_indexes: altered.dropped_indexes.clone(),
             online,
             state: None,
+            conversion: altered.conversion.clone(),
         }
     }
 }
@@ -127,6 +132,15 @@ impl Job {
         }
     }
 
+    /// The same job under an id, under which it has its rewritten rows, too.
+    pub(crate) fn with_id(mut self, id: i64) -> Self {
+        self.id = id;
+        if let Some(made) = self.change.as_mut().filter(|made| made.conversion.is_some()) {
+            made.target = made.target.placed_at(id);
+        }
+        self
+    }
+
     /// The tables that it changes.
     pub(crate) fn tables(&self) -> Vec<i64> {
         match &self.change {
@@ -155,16 +169,20 @@ pub(crate) fn no_such_job(id: i64) -> Error {
     Error::new(ER_DDL_JOB_NOT_FOUND, format!("DDL Job:{id} not found"))
 }
 
-/// Errors that a repetition of a backfill cannot avoid.
+/// Errors that a repetition of a backfill cannot avoid: MySQL's own, which rows and definitions cause, but not
+/// those of waits, crashes and full disks.
 pub(crate) fn is_final(code: u16) -> bool {
-    matches!(
+    let may_pass = matches!(
         code,
-        errno::ER_DUP_ENTRY
-            | errno::ER_TOO_LONG_KEY
-            | errno::ER_TABLE_EXISTS_ERROR
-            | errno::ER_BAD_DB_ERROR
-            | ER_CANCELLED_DDL_JOB
-    )
+        errno::ER_UNKNOWN_ERROR
+            | errno::ER_LOCK_WAIT_TIMEOUT
+            | errno::ER_LOCK_DEADLOCK
+            | errno::ER_QUERY_INTERRUPTED
+            | errno::ER_DISK_FULL
+            | errno::ER_GET_ERRNO
+            | errno::ER_RECORD_FILE_FULL
+    );
+    code == ER_CANCELLED_DDL_JOB || (1000..8000).contains(&code) && !may_pass
 }
 
 /// The key ranges of index entries.

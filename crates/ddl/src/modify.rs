@@ -1,69 +1,46 @@
 //! MODIFY and CHANGE COLUMN: which of them leave all stored values and index entries unchanged.
 //!
-//! Those change only metadata and are done at once. The others would rewrite the table: they are done if it
-//! is empty, and otherwise refused with an alternative.
+//! Those change only metadata and are done at once. The others rewrite the table ([`crate::rewrite`]).
 
 use schema::model::{Column, Table};
 use schema::sharded_id;
-use types::{Charset, Error, Result, SqlType, TypeKind};
+use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind};
 
-/// What must be true for all rows before a change that does not rewrite them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowCheck {
-    /// NULL to NOT NULL.
-    NotNull,
-    /// To AUTO_INCREMENT, where MySQL would replace a 0 by the next value.
-    NotZero,
-}
+use crate::rewrite::Rewrite;
 
-/// The alternative to a change that is refused.
-pub(crate) const INSTEAD: &str = "create a new table with the definition you want, copy the rows with INSERT ... SELECT, \
-                                  and swap the two with RENAME TABLE";
-
-/// What to check before `old` becomes `new` without changing stored values. `indexed`: whether an index or
-/// the primary key has the column.
-///
-/// # Errors
-/// 1235 if values would have to be rewritten.
-pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Vec<RowCheck>> {
+/// Why the rows must be rewritten if `old` becomes `new`; `None` if stored values stay as they are. `indexed`:
+/// whether an index or the primary key has the column.
+pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMode) -> Option<Rewrite> {
     if !type_is_compatible(old, new, indexed) {
-        return Err(Error::not_supported(
-            format!(
-                "MODIFY COLUMN `{}` to a type that changes stored values",
-                old.name
-            ),
-            INSTEAD,
-        ));
-    }
-    let mut checks = Vec::new();
-    if old.nullable && !new.nullable {
-        checks.push(RowCheck::NotNull);
+        return Some(Rewrite::TYPE);
     }
     if new.auto_increment && !old.auto_increment {
-        checks.push(RowCheck::NotZero);
+        // MySQL replaces a 0 by the next value.
+        return Some(Rewrite {
+            closed: true,
+            ..Rewrite::TYPE
+        });
     }
-    Ok(checks)
+    match (old.nullable && !new.nullable, mode.strict) {
+        (false, _) => None,
+        (true, true) => Some(Rewrite::IN_PLACE),
+        (true, false) => Some(Rewrite::NULLS),
+    }
 }
 
-/// MODIFY and CHANGE of what a column is generated from: the error if the table has a row, because stored values
-/// would have to be computed anew.
+/// The same for MODIFY and CHANGE of what a column is generated from.
 ///
 /// # Errors
 /// 3106 for a change between a virtual column and one that is stored.
-pub(crate) fn regenerated(old: &Column, new: &Column) -> Result<Option<Error>> {
+pub(crate) fn regenerated(old: &Column, new: &Column) -> Result<Option<Rewrite>> {
     if old.is_virtual() != new.is_virtual() {
         return Err(Error::new(
             3106,
             "'Changing the STORED status' is not supported for generated columns.",
         ));
     }
-    if new.generated.is_none() || new.is_virtual() {
-        return Ok(None);
-    }
-    Ok(Some(Error::not_supported(
-        format!("MODIFY COLUMN `{}` to another expression", old.name),
-        INSTEAD,
-    )))
+    let recomputes = old.generated != new.generated && new.generated.is_some() && !new.is_virtual();
+    Ok(recomputes.then_some(Rewrite::COMPUTED))
 }
 
 /// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary
@@ -97,6 +74,11 @@ fn leads_primary_key(table: &Table, column: usize) -> bool {
         .primary_parts()
         .first()
         .is_some_and(|part| part.column == column)
+}
+
+/// Whether stored values, keys among them, stay as they are.
+pub(crate) fn keeps_values(old: &Column, new: &Column) -> bool {
+    type_is_compatible(old, new, true) && old.generated == new.generated
 }
 
 fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {

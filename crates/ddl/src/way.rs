@@ -4,10 +4,11 @@
 //! |---|---|---|
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
 //! | builds indexes of existing columns | INPLACE | NONE; EXCLUSIVE on demand |
-//! | reads all rows, or builds indexes of new columns | INPLACE | EXCLUSIVE |
+//! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
+//! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
 //!
-//! No rows are ever copied. ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with
-//! a warning.
+//! ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with a warning where no rows
+//! are rewritten.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
 use schema::model::Table;
@@ -15,8 +16,9 @@ use types::{Error, Result, Warning, errno};
 
 use crate::alter_plan::Altered;
 use crate::between::{is_online, sees_rows};
+use crate::rewrite::Rewrite;
 
-/// Whether the indexes of a change are built while other statements use the table.
+/// Whether the indexes or rows of a change are built while other statements use the table.
 ///
 /// # Errors
 /// 1221, 1845 and 1846 if the change cannot be made as the statement asks.
@@ -40,8 +42,13 @@ pub(crate) fn check(
                 "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
             ));
         }
-        let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
-        altered.warnings.push(Warning::warning(code, message));
+        if altered.rewrite.is_none() {
+            let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
+            altered.warnings.push(Warning::warning(code, message));
+        }
+    }
+    if let Some(rewrite) = altered.rewrite {
+        check_rewrite(algorithm, lock, rewrite)?;
     }
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
@@ -53,7 +60,7 @@ pub(crate) fn check(
         && changes
             .iter()
             .all(|change| matches!(change, AlterChange::RenameTable { .. }));
-    let exclusive = is_rename || looks || (builds && !online);
+    let exclusive = is_rename || (looks && !online) || (builds && !online);
     match lock {
         AlterLock::None | AlterLock::Shared if exclusive => {
             Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))
@@ -63,6 +70,27 @@ pub(crate) fn check(
         AlterLock::Exclusive => Ok(false),
         _ => Ok(online),
     }
+}
+
+/// What MySQL refuses for a change that rewrites rows.
+fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -> Result<()> {
+    let (what, instead) = match (algorithm, lock) {
+        (AlterAlgorithm::Instant, _) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        (AlterAlgorithm::Inplace, _) if rewrite.copies => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
+        (_, AlterLock::None) if rewrite.closed => ("LOCK=NONE", "LOCK=SHARED"),
+        _ => return Ok(()),
+    };
+    let reason = match algorithm {
+        AlterAlgorithm::Instant if rewrite == Rewrite::TYPE => Some("Need to rebuild the table to change column type"),
+        _ => rewrite.reason,
+    };
+    Err(match reason {
+        Some(reason) => Error::new(
+            errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+            format!("{what} is not supported. Reason: {reason}. Try {instead}."),
+        ),
+        None => not_supported(what, instead),
+    })
 }
 
 fn not_supported(what: &str, instead: &str) -> Error {

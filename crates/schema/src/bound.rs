@@ -10,7 +10,7 @@ use types::{Error, Result, Value, errno};
 
 use crate::model::Table;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct BoundExpressions {
     /// Expressions of DEFAULT, in the order of the columns.
     pub defaults: Vec<ColumnExpression>,

@@ -154,6 +154,7 @@ pub enum AlterChange {
         invisible: bool,
         /// See [`Index::generated`].
         generated: bool,
+        primary: bool,
     },
     DropIndex {
         name: String,
@@ -171,8 +172,7 @@ pub enum AlterChange {
         from: String,
         to: String,
     },
-    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition with its name. If a stored value would
-    /// change, it is refused with 1235.
+    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition with its name.
     ModifyColumn {
         name: String,
         column: Column,
@@ -213,6 +213,7 @@ pub enum AlterChange {
     DropCheck {
         name: String,
     },
+    DropPrimaryKey,
     AlterCheck {
         name: String,
         enforced: bool,

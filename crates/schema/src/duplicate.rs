@@ -2,12 +2,20 @@
 
 use types::{Error, Value, errno};
 
-use crate::model::{Index, Table};
+use crate::model::{Index, IndexPart, Table};
 
 /// `Duplicate entry '1-abc' for key 't.idx'`. `row` has a value for each of the table's columns.
 pub fn duplicate_entry(table: &Table, index: &Index, row: &[Value]) -> Error {
-    let parts: Vec<String> = index
-        .parts
+    duplicate(table, &index.name, &index.parts, row)
+}
+
+/// The same for the primary key.
+pub fn duplicate_primary(table: &Table, row: &[Value]) -> Error {
+    duplicate(table, "PRIMARY", &table.primary_parts(), row)
+}
+
+fn duplicate(table: &Table, index: &str, parts: &[IndexPart], row: &[Value]) -> Error {
+    let parts: Vec<String> = parts
         .iter()
         .map(|part| {
             let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) else {
@@ -23,7 +31,7 @@ pub fn duplicate_entry(table: &Table, index: &Index, row: &[Value]) -> Error {
             }
         })
         .collect();
-    duplicate_key(table, &index.name, &parts.join("-"))
+    duplicate_key(table, index, &parts.join("-"))
 }
 
 /// The same for an entry as text.

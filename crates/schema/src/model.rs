@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 
 use crate::bound::BoundCell;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
+use crate::shadow::ShadowTable;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::view::View;
 
@@ -85,6 +86,9 @@ pub struct Table {
     /// Those in which this table refers to another, in the order of their names.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
+    /// An ALTER TABLE rewrites the rows: writers maintain the new ones, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Box<ShadowTable>>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -123,6 +127,7 @@ impl Table {
             checks: Vec::new(),
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
+            shadow: None,
         }
     }
 }

@@ -52,6 +52,7 @@ pub fn new_table(
         checks: definition.checks.clone(),
         bound: BoundCell::default(),
         foreign_keys: Vec::new(),
+        shadow: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
@@ -86,6 +87,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     };
     // MySQL's manual, 13.1.20.3: foreign keys are not copied.
     table.foreign_keys.clear();
+    table.shadow = None;
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;

@@ -137,6 +137,7 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
         comment: String::new(),
         invisible: false,
         generated: false,
+        primary: false,
     }
 }
 

@@ -27,7 +27,7 @@ use in_work::{JobsInWork, Work};
 use kv::Interrupt;
 use schema::definition::{AlterChange, AlterWay, TableName};
 use schema::model::{Schema, SchemaState, Table};
-use step::{StepOptions, freeze, publish_indexes};
+use step::{StepOptions, freeze, publish_state};
 use types::Result;
 
 use crate::alter_check::altered;
@@ -126,7 +126,7 @@ impl SharedJobs {
             let options = StepOptions::statement(&limit);
             self.work_on(job, |job| {
                 if online {
-                    self.build_indexes(job, &options, &statement.interrupt)?;
+                    self.build_online(job, &options, &statement.interrupt)?;
                     // Other statements may be allocating ids now, so the counter can only be raised.
                     match altered.auto_increment {
                         Some(next) => cluster.ids().raise_to(&altered.table, next - 1),
@@ -141,17 +141,17 @@ impl SharedJobs {
     }
 
     /// New indexes are built while other statements use the table.
-    fn build_indexes(&self, job: &mut Job, options: &StepOptions, interrupt: &Arc<Interrupt>) -> Result<()> {
+    fn build_online(&self, job: &mut Job, options: &StepOptions, interrupt: &Arc<Interrupt>) -> Result<()> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
         if state.is_none() {
-            publish_indexes(publisher, job, options, SchemaState::DeleteOnly, None)?;
+            publish_state(publisher, job, options, SchemaState::DeleteOnly, None)?;
         }
         // Also for a job that is taken over in this state, since not all nodes may have reached it. If the
         // step fails, such a job stays write-only: in an earlier state, writers would not maintain the
         // entries that are already written.
         let before = state.unwrap_or(SchemaState::DeleteOnly);
-        publish_indexes(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
+        publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
         let schema = publisher.cluster.read_schema()?;
         if let Some(table) = job.tables().first().and_then(|id| schema.table_by_id(*id)) {
             backfill(publisher.cluster.store(), table, job, interrupt)?;

@@ -74,7 +74,7 @@ impl SharedJobs {
             interrupt,
         };
         if !failed && job.can_go_on() {
-            match self.build_indexes(&mut job, &StepOptions::statement(&limit), interrupt) {
+            match self.build_online(&mut job, &StepOptions::statement(&limit), interrupt) {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = job.id, "a resumed schema change failed and is undone");
                 }

@@ -9,7 +9,7 @@ use kv::Interrupt;
 use schema::model::{SchemaState, Table};
 use types::{Error, Result};
 
-use crate::between::with_new_indexes;
+use crate::between::in_state;
 use crate::change::{Change, Outcome};
 use crate::end::own;
 use crate::job::{Job, RESUME_WAIT, check_not_cancelled, no_such_job};
@@ -120,8 +120,8 @@ pub(super) fn freeze(
     })
 }
 
-/// Publishes the new indexes of a job in a state; `before` is the previous one.
-pub(super) fn publish_indexes(
+/// Publishes the new indexes or rows of a job in a state; `before` is the previous one.
+pub(super) fn publish_state(
     publisher: &Publisher,
     job: &mut Job,
     options: &StepOptions,
@@ -154,7 +154,7 @@ fn table_of(change: &Change<'_>, job: &Job) -> Result<Table> {
         .ok_or_else(|| Error::internal("the table of a job does not exist"))
 }
 
-/// Stores the table of a job with its new indexes in a state.
+/// Stores the table of a job with what it makes in a state.
 fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Result<()> {
     let table = table_of(change, job)?;
     let made = job
@@ -162,7 +162,7 @@ fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Resu
         .as_mut()
         .ok_or_else(|| Error::internal("a job without a table"))?;
     made.state = Some(state);
-    let table = with_new_indexes(&table, &made.target, &made.new_indexes, made.state)
+    let table = in_state(&table, made, made.state)
         .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
     change.put_table(table)
 }

@@ -4,7 +4,7 @@ use schema::definition::{AlterChange, Ddl};
 use schema::model::SchemaState;
 use types::Result;
 
-use super::step::{StepOptions, freeze as freeze_step, publish_indexes};
+use super::step::{StepOptions, freeze as freeze_step, publish_state};
 use super::{SharedJobs, Work};
 use crate::about::About;
 use crate::alter_plan::alter;
@@ -59,10 +59,10 @@ pub(crate) fn begin_index(db: &SchemaChanger, of: &str, change: AlterChange, sta
     let limit = ctx.limit();
     let options = StepOptions::statement(&limit);
     let publisher = &jobs(db).publisher;
-    publish_indexes(publisher, &mut job, &options, SchemaState::DeleteOnly, None).unwrap();
+    publish_state(publisher, &mut job, &options, SchemaState::DeleteOnly, None).unwrap();
     if state == SchemaState::WriteOnly {
         let before = Some(SchemaState::DeleteOnly);
-        publish_indexes(publisher, &mut job, &options, state, before).unwrap();
+        publish_state(publisher, &mut job, &options, state, before).unwrap();
     }
     std::mem::forget(work);
     job
@@ -83,5 +83,5 @@ pub(crate) fn take_over(db: &SchemaChanger, job: &Job) -> Job {
 pub(crate) fn finish(db: &SchemaChanger, mut job: Job) -> Result<()> {
     let ctx = context();
     let limit = ctx.limit();
-    jobs(db).build_indexes(&mut job, &StepOptions::statement(&limit), &ctx.interrupt)
+    jobs(db).build_online(&mut job, &StepOptions::statement(&limit), &ctx.interrupt)
 }

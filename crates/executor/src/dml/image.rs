@@ -9,6 +9,7 @@ use schema::model::{Handle, SchemaState, Table};
 use types::array::ColumnView;
 use types::{Error, Result, Value};
 
+use super::shadow::Shadow;
 use super::table_codec::TableCodec;
 
 /// One value per column of the table, in the table's order, of the columns' types.
@@ -109,6 +110,11 @@ impl<'p> ImageMaker<'p> {
     /// The key of the row with these values of the primary key's parts. `None` if one of them is NULL.
     pub fn row_key(&self, values: &[Value]) -> Result<Option<Vec<u8>>> {
         self.codec.key.point(values, self.zone)
+    }
+
+    /// What an ALTER TABLE makes of the rows at the moment.
+    pub fn shadow(&self) -> Option<&'p Shadow> {
+        self.codec.shadow.as_deref()
     }
 
     /// Whether rows have hidden handles, not determined by a primary key.

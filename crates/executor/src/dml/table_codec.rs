@@ -10,6 +10,8 @@ use schema::layout::{IndexLayout, KeyParts, RowEncoder, TableLayout, default_val
 use schema::model::{Column, Default, Handle, Table};
 use types::{Result, TypeKind, Value};
 
+use super::shadow::Shadow;
+
 #[derive(Debug)]
 pub(super) struct TableCodec {
     pub encoder: RowEncoder,
@@ -23,6 +25,8 @@ pub(super) struct TableCodec {
     pub secondary: Vec<usize>,
     /// For each unique index of the table: what finds a row by an entry.
     pub unique: Vec<Option<IndexLayout>>,
+    /// Set while an ALTER TABLE rewrites the rows.
+    pub shadow: Option<Box<Shadow>>,
 }
 
 /// By the address of the definition. The weak reference prevents that the address is used again, and shows
@@ -64,6 +68,7 @@ impl TableCodec {
             key: KeyParts::primary(table)?,
             defaults: table.columns.iter().map(constant_default).collect(),
             layout: TableLayout::new(table, &all)?,
+            shadow: Shadow::of(table)?,
             unique: unique.collect::<Result<Vec<_>>>()?,
             secondary: (0..table.indexes.len())
                 .filter(|i| Some(*i) != clustered)

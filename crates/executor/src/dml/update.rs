@@ -189,7 +189,7 @@ impl Update<'_> {
             let stamped = maker.changed_value(&found.stored, &row, &touched.columns)?;
             value = stamped.unwrap_or(value);
         }
-        writer.txn.put(found.key, value)?;
+        writer.replace(found.key, value)?;
         self.count(&row);
         Ok(())
     }

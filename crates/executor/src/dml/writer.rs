@@ -169,6 +169,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Writes a new row.
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
+        self.mirror(&image.key, Some(&value))?;
         let fresh = Fresh::under_new(self.get(&image.key)?);
         let row = self.txn.put_guard(image.key, value)?;
         for entry in image.entries {
@@ -181,6 +182,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Removes a row with its entries.
     pub fn delete(&mut self, image: Image) -> Result<()> {
+        self.mirror(&image.key, None)?;
         let row = self.txn.delete_guard(image.key)?;
         for entry in image.entries {
             self.remove_entry(row, entry)?;
@@ -192,6 +194,10 @@ impl<'w, 'p> Writer<'w, 'p> {
     /// indexes.
     pub fn update(&mut self, old: Image, new: Image, value: Vec<u8>) -> Result<()> {
         let is_moved = old.key != new.key;
+        if is_moved {
+            self.mirror(&old.key, None)?;
+        }
+        self.mirror(&new.key, Some(&value))?;
         let new_row = self.txn.put_guard(new.key, value)?;
         let old_row = match is_moved {
             true => self.txn.delete_guard(old.key)?,
@@ -213,6 +219,12 @@ impl<'w, 'p> Writer<'w, 'p> {
             }
         }
         Ok(())
+    }
+
+    /// Replaces a row whose entries do not change.
+    pub fn replace(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.mirror(&key, Some(&value))?;
+        Ok(self.txn.put(key, value)?)
     }
 
     /// `fresh`: the row had no entry with this key.

@@ -95,7 +95,7 @@ impl Binder<'_> {
                     None => AlterChange::DropConstraint { name },
                 });
             }
-            AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
+            AlterItem::DropPrimaryKey => changes.push(AlterChange::DropPrimaryKey),
             AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
                 from: from.clone(),
                 to: to.clone(),
@@ -254,16 +254,13 @@ fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChan
 
 /// `generated`: for a foreign key only.
 fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
-    if index.kind == IndexKind::Primary {
-        return Err(no_primary_key_change("ADD PRIMARY KEY"));
-    }
     let prefix_of = |part: &syntax::ast::IndexPart| {
         let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
         part.prefix
             .filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
     };
     Ok(AlterChange::AddIndex {
-        name: index.name.clone(),
+        name: index.name.clone().filter(|_| index.kind != IndexKind::Primary),
         columns: index
             .parts
             .iter()
@@ -273,23 +270,17 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) ->
                 descending: part.descending,
             })
             .collect(),
-        unique: index.kind == IndexKind::Unique,
+        unique: matches!(index.kind, IndexKind::Unique | IndexKind::Primary),
         comment: index.comment.clone(),
         invisible: index.invisible,
         generated,
+        primary: index.kind == IndexKind::Primary,
     })
 }
 
 /// Error 3940.
 fn no_constraint(name: &str) -> Error {
     Error::new(3940, format!("Constraint '{name}' does not exist."))
-}
-
-fn no_primary_key_change(what: &str) -> Error {
-    Error::not_supported(
-        what,
-        "rows are stored by their primary key: create a new table and INSERT ... SELECT",
-    )
 }
 
 fn way(options: AlterOptions) -> AlterWay {

@@ -6,6 +6,7 @@
 //!   them in Arrow arrays.
 //! - [`place`]: where one column is; [`column_source`] and [`KeyColumns`] read it without arrays.
 //! - [`KeyParts`]: the key of the primary key or of an index, part by part, and ranges of it.
+//! - [`ShadowLayout`]: rows that an ALTER TABLE rewrites.
 //! - [`default_value`]: the text of a default as a value.
 //!
 //! Each type here owns what it needs of its [`Table`]. Rows have the values of all columns, and indexes have
@@ -21,6 +22,7 @@ mod index;
 mod key_columns;
 mod key_parts;
 mod row;
+mod shadow;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ pub use index::{IndexLayout, index_covers};
 pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
 pub use row::TableLayout;
+pub use shadow::{ShadowLayout, ShadowRow};
 pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
 pub use zone::to_local;

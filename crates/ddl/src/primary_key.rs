@@ -1,0 +1,107 @@
+//! ADD, DROP and CHANGE of the primary key, by which rows are stored.
+//!
+//! While an ALTER TABLE is planned, the primary key is an index like all others, also if it is an integer that
+//! is the row's key and has no index.
+
+use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
+use types::{Error, Result, TypeKind};
+
+use crate::alter_plan::DraftIndex;
+use crate::modify::keeps_values;
+use crate::rewrite::Rewrite;
+
+/// The primary key of a table whose handle is an integer column. Its index has the id 0.
+pub(crate) fn of_integer_handle(table: &Table) -> Option<DraftIndex> {
+    let Handle::Integer { column } = table.handle else {
+        return None;
+    };
+    Some(DraftIndex {
+        parts: vec![(table.columns.get(column)?.id, IndexPart::whole(column))],
+        index: Index {
+            id: 0,
+            name: "PRIMARY".to_owned(),
+            parts: Vec::new(),
+            unique: true,
+            primary: true,
+            comment: String::new(),
+            state: SchemaState::Public,
+            invisible: false,
+            generated: false,
+        },
+    })
+}
+
+/// Makes the primary key the handle.
+///
+/// # Errors
+/// 3106 for a virtual column in it.
+pub(crate) fn choose_handle(table: &mut Table) -> Result<()> {
+    let Some(at) = table.indexes.iter().position(|index| index.primary) else {
+        table.handle = Handle::Hidden;
+        return Ok(());
+    };
+    let parts = &table.indexes[at].parts;
+    let columns = parts.iter().filter_map(|part| table.columns.get(part.column));
+    if columns.into_iter().any(|column| column.is_virtual()) {
+        return Err(Error::new(
+            3106,
+            "'Defining a virtual generated column as primary key' is not supported for generated columns.",
+        ));
+    }
+    if let [part] = parts.as_slice()
+        && part.prefix.is_none()
+        && is_handle(table, part.column)
+    {
+        table.handle = Handle::Integer { column: part.column };
+        table.indexes.remove(at);
+        return Ok(());
+    }
+    if table.indexes[at].id == 0 {
+        table.max_index_id += 1;
+        table.indexes[at].id = table.max_index_id;
+    }
+    table.handle = Handle::Clustered { index: at };
+    Ok(())
+}
+
+/// Whether the keys of rows can hold the column's values. They hold signed integers.
+fn is_handle(table: &Table, column: usize) -> bool {
+    table.columns.get(column).is_some_and(|column| {
+        let ty = &column.ty;
+        ty.is_integer()
+            && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+            && !(ty.kind == TypeKind::BigInt && ty.unsigned)
+    })
+}
+
+/// Why the rows must be rewritten, if their keys change.
+pub(crate) fn moves_rows(before: &Table, after: &Table) -> Option<Rewrite> {
+    if keeps_handles(before, after) {
+        return None;
+    }
+    Some(match after.handle {
+        Handle::Hidden => Rewrite::NO_PRIMARY_KEY,
+        _ => Rewrite::IN_PLACE,
+    })
+}
+
+/// Whether each row has the same handle in both definitions of a table.
+pub(crate) fn keeps_handles(before: &Table, after: &Table) -> bool {
+    let stays = |a: usize, b: usize| {
+        let columns = before.columns.get(a).zip(after.columns.get(b));
+        columns.is_some_and(|(a, b)| a.id == b.id && keeps_values(a, b))
+    };
+    match (before.handle, after.handle) {
+        (Handle::Hidden, Handle::Hidden) => true,
+        (Handle::Integer { column: a }, Handle::Integer { column: b }) => stays(a, b),
+        (Handle::Clustered { .. }, Handle::Clustered { .. }) => {
+            let (a, b) = (before.primary_parts(), after.primary_parts());
+            let part_stays = |(a, b): (&IndexPart, &IndexPart)| {
+                let same_form = *b == IndexPart { column: b.column, ..*a };
+                same_form && stays(a.column, b.column)
+            };
+            a.len() == b.len() && a.iter().zip(&b).all(part_stays)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,324 @@
+//! Rows of a shadow table: their values from those of the table's rows, their keys and their index entries.
+
+use std::collections::BTreeSet;
+
+use codec::RowHandle;
+use codec::index::IndexValue;
+use functions::{EvalContext, Row, TimeZone};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::computed::reading_context;
+use super::defaults::{default_value, stored_default};
+use super::index::IndexLayout;
+use super::row::TableLayout;
+use super::write::{IndexEntry, RowEncoder};
+use super::zone::from_stored;
+use crate::bound::{BoundCheck, BoundExpressions};
+use crate::default_value::implicit;
+use crate::model::{Column, Default, Handle, Table};
+use crate::shadow::{Conversion, ShadowHandles};
+
+/// Makes the rows of a shadow table. One object serves all statements that use the same definition.
+#[derive(Debug)]
+pub struct ShadowLayout {
+    /// Of all columns of the table.
+    source: TableLayout,
+    /// Of all columns of the shadow table.
+    target: TableLayout,
+    encoder: RowEncoder,
+    table: Table,
+    /// The table's expressions; the copy above has none bound.
+    expressions: Option<std::sync::Arc<BoundExpressions>>,
+    columns: Vec<Source>,
+    /// For each unique index with entries: what finds a row by an entry.
+    unique: Vec<Option<IndexLayout>>,
+    checks: BTreeSet<String>,
+    handles: ShadowHandles,
+    context: Context,
+    zone: TimeZone,
+}
+
+/// Where the value of a column comes from.
+#[derive(Debug)]
+enum Source {
+    /// A column of the table, of this type.
+    Column(usize, SqlType),
+    /// The same in all rows.
+    Constant(Value),
+    /// An expression of DEFAULT that reads other columns.
+    Default,
+    Generated,
+}
+
+struct Context(EvalContext);
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Context")
+    }
+}
+
+/// A row of a shadow table as it is stored.
+#[derive(Debug)]
+pub struct ShadowRow {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// With the positions of their indexes.
+    pub entries: Vec<(usize, IndexEntry)>,
+}
+
+impl ShadowLayout {
+    /// The expressions of both definitions must be bound.
+    ///
+    /// # Errors
+    /// 1105 where they are not, or the definition is damaged.
+    pub fn new(base: &Table, target: &Table, conversion: &Conversion) -> Result<Self> {
+        let expressions = target.expressions()?.cloned();
+        let zone = conversion.zone();
+        let columns = target.columns.iter().enumerate().map(|(at, column)| {
+            if column.generated.is_some() {
+                return Ok(Source::Generated);
+            }
+            if let Some(offset) = base.columns.iter().position(|before| before.id == column.id) {
+                return Ok(Source::Column(offset, base.columns[offset].ty));
+            }
+            let computed = matches!(column.default, Default::Expression(_))
+                && column.original_default.is_none()
+                && expressions.as_ref().is_some_and(|all| all.default_of(at).is_some());
+            if computed {
+                return Ok(Source::Default);
+            }
+            Ok(Source::Constant(match &column.original_default {
+                Some(text) => default_value(column, text, zone)?,
+                None => Value::Null,
+            }))
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        // All rows are new, so none is older than a column.
+        let mut table = target.clone();
+        for column in &mut table.columns {
+            column.original_default = None;
+        }
+        if let Some(bound) = &expressions {
+            table.bind_expressions(|_| Ok(BoundExpressions::clone(bound)))?;
+        }
+        let all = |table: &Table| (0..table.columns.len()).collect::<Vec<_>>();
+        let clustered = clustered_position(&table);
+        let unique = table.indexes.iter().enumerate().map(|(at, index)| {
+            let has_entries = index.unique && Some(at) != clustered;
+            has_entries.then(|| IndexLayout::new(&table, at, &[])).transpose()
+        });
+        Ok(Self {
+            source: TableLayout::new(base, &all(base))?,
+            target: TableLayout::new(&table, &all(&table))?,
+            encoder: RowEncoder::new(&table)?,
+            columns,
+            unique: unique.collect::<Result<_>>()?,
+            checks: conversion.checks.iter().cloned().collect(),
+            handles: conversion.handles,
+            context: Context(conversion.context()),
+            zone,
+            expressions,
+            table,
+        })
+    }
+
+    /// The shadow table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The warnings of all conversions, and their number, since the last call.
+    pub fn take_warnings(&self) -> (Vec<types::Warning>, u64) {
+        self.context.0.warnings.take()
+    }
+
+    /// The values of a shadow row, from a stored row of the table. `row_number` is for errors.
+    ///
+    /// # Errors
+    /// MySQL's for values that do not fit the new definition.
+    pub fn convert(&self, key: &[u8], value: &[u8], row_number: u64) -> Result<Vec<Value>> {
+        let mut before = self.source.decode_row_values(key, value, self.zone)?;
+        let mut row = vec![Value::Null; self.columns.len()];
+        let mut waiting = false;
+        for (at, source) in self.columns.iter().enumerate() {
+            match source {
+                Source::Column(offset, from) => {
+                    let value = before.get_mut(*offset).map_or(Value::Null, |value| std::mem::replace(value, Value::Null));
+                    row[at] = self.assign(at, value, from, row_number)?;
+                }
+                Source::Constant(value) => row[at].clone_from(value),
+                Source::Default | Source::Generated => waiting = true,
+            }
+        }
+        if waiting {
+            self.compute(&mut row, row_number)?;
+        }
+        self.test(&row)?;
+        Ok(row)
+    }
+
+    /// A value for the column at an offset.
+    fn assign(&self, at: usize, value: Value, from: &SqlType, row_number: u64) -> Result<Value> {
+        let column = &self.table.columns[at];
+        let eval = &self.context.0;
+        let label = match column.ty.kind {
+            TypeKind::Json => format!("{}.{}", self.table.name, column.name),
+            _ => String::new(),
+        };
+        let label = if label.is_empty() { &column.name } else { &label };
+        let value = match *from == column.ty {
+            true => value,
+            false => functions::assign::value(value, from, &column.ty, label, row_number, eval)?,
+        };
+        if !value.is_null() || column.nullable {
+            return Ok(value);
+        }
+        // An AUTO_INCREMENT column gets its value later.
+        if column.auto_increment {
+            return Ok(Value::Null);
+        }
+        if self.context.0.sql_mode.strict {
+            return Err(Error::new(errno::ER_INVALID_USE_OF_NULL, "Invalid use of NULL value"));
+        }
+        eval.warnings.push(types::Warning::warning(
+            errno::WARN_DATA_TRUNCATED,
+            format!("Data truncated for column '{}' at row {row_number}", column.name),
+        ));
+        self.for_null(column)
+    }
+
+    /// What a NOT NULL column takes for NULL.
+    fn for_null(&self, column: &Column) -> Result<Value> {
+        match column.ty.kind {
+            TypeKind::Enum(_) => Ok(Value::UInt(0)),
+            _ => {
+                let stored = stored_default(column, &implicit(&column.ty))?;
+                Ok(from_stored(stored, &column.ty, self.zone))
+            }
+        }
+    }
+
+    /// Defaults that read other columns, then generated columns from left to right.
+    fn compute(&self, row: &mut [Value], row_number: u64) -> Result<()> {
+        let Some(expressions) = &self.expressions else {
+            return Err(Error::internal("a computed column without an expression"));
+        };
+        let read = reading_context(self.zone);
+        let defaults = expressions.defaults.iter();
+        let new = defaults.filter(|default| matches!(self.columns.get(default.column), Some(Source::Default)));
+        for made in new.chain(&expressions.generated) {
+            let column = &self.table.columns[made.column];
+            let context = if column.is_virtual() { &read } else { &self.context.0 };
+            let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
+            let value =
+                functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)?;
+            row[made.column] = match value.is_null() && !column.nullable {
+                false => value,
+                true if column.is_virtual() || !self.context.0.sql_mode.strict => self.for_null(column)?,
+                true => {
+                    return Err(Error::new(
+                        errno::ER_BAD_NULL_ERROR,
+                        format!("Column '{}' cannot be null", column.name),
+                    ));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn test(&self, row: &[Value]) -> Result<()> {
+        let Some(expressions) = self.expressions.as_ref().filter(|_| !self.checks.is_empty()) else {
+            return Ok(());
+        };
+        let tested = |check: &&BoundCheck| self.checks.contains(&check.name);
+        let mut checks = expressions.checks.iter().filter(tested);
+        checks.try_for_each(|check| check.test(row, &self.context.0))
+    }
+
+    /// The handle of the shadow row with these values, if the values or the table's row determine it: not that
+    /// of a row that loses its primary key.
+    pub fn handle(&self, row: &[Value], base_key: &[u8]) -> Result<Option<RowHandle>> {
+        match self.handles {
+            ShadowHandles::Same => self.source.handle_of_row_key(base_key).map(Some),
+            ShadowHandles::ByKey { .. } => self.encoder.handle(row, self.zone).map(Some),
+            ShadowHandles::New => Ok(None),
+        }
+    }
+
+    pub fn row_key(&self, handle: &RowHandle) -> Vec<u8> {
+        self.encoder.row_key(handle)
+    }
+
+    /// The handle in the key of a shadow row.
+    pub fn handle_of_row_key(&self, key: &[u8]) -> Result<RowHandle> {
+        self.target.handle_of_row_key(key)
+    }
+
+    /// The shadow row with these values.
+    pub fn row(&self, row: &[Value], handle: &RowHandle) -> Result<ShadowRow> {
+        Ok(ShadowRow {
+            key: self.encoder.row_key(handle),
+            value: self.encoder.row_value(row, self.zone)?,
+            entries: self.entries(row, handle)?,
+        })
+    }
+
+    fn entries(&self, row: &[Value], handle: &RowHandle) -> Result<Vec<(usize, IndexEntry)>> {
+        let indexes = self.encoder.entry_indexes();
+        let entry = |at: usize| Ok((at, self.encoder.index_entry(at, row, handle, self.zone)?));
+        indexes.map(entry).collect()
+    }
+
+    /// The entries of a stored shadow row.
+    pub fn stored_entries(&self, key: &[u8], value: &[u8]) -> Result<Vec<(usize, IndexEntry)>> {
+        let row = self.values(key, value)?;
+        self.entries(&row, &self.target.handle_of_row_key(key)?)
+    }
+
+    /// The values of a stored shadow row.
+    pub fn values(&self, key: &[u8], value: &[u8]) -> Result<Vec<Value>> {
+        self.target.decode_row_values(key, value, self.zone)
+    }
+
+    /// The key of the row that an entry of a unique index leads to.
+    pub fn row_key_of_entry(&self, index: usize, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+        match self.unique.get(index) {
+            Some(Some(layout)) => Ok(self.row_key(&layout.handle(key, value)?)),
+            _ => Err(Error::internal(format!("index {index} is not unique"))),
+        }
+    }
+
+    /// Where the handle of the shadow row of a table's row is stored; `None` if both have the same.
+    pub fn handle_entry_key(&self, base_key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let ShadowHandles::ByKey { index } = self.handles else {
+            return Ok(None);
+        };
+        let mut key = codec::key::index_prefix(self.table.id, index);
+        key.extend_from_slice(codec::key::handle_bytes(base_key)?);
+        Ok(Some(key))
+    }
+
+    /// The value under [`ShadowLayout::handle_entry_key`].
+    pub fn handle_entry_value(&self, handle: &RowHandle) -> Result<Vec<u8>> {
+        let mut value = Vec::new();
+        codec::index::encode_value(handle, true, None, &mut value)?;
+        Ok(value)
+    }
+
+    /// The handle in [`ShadowLayout::handle_entry_value`].
+    pub fn handle_of_entry(&self, value: &[u8]) -> Result<RowHandle> {
+        match IndexValue::parse(value)?.handle {
+            Some(handle) => Ok(handle.to_owned()),
+            None => Err(Error::internal("a shadow row without a handle")),
+        }
+    }
+}
+
+/// The position of the primary key's index, if rows are stored by it.
+fn clustered_position(table: &Table) -> Option<usize> {
+    match table.handle {
+        Handle::Clustered { index } => Some(index),
+        Handle::Integer { .. } | Handle::Hidden => None,
+    }
+}
