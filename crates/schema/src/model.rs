@@ -89,6 +89,10 @@ pub struct Table {
     /// An ALTER TABLE rewrites the rows: writers maintain the new ones, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Box<ShadowTable>>,
+    /// The id under which rows and index entries are stored, where it is not the table's own. See
+    /// [`Table::physical_id`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical: Option<i64>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -128,6 +132,7 @@ impl Table {
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
             shadow: None,
+            physical: None,
         }
     }
 }

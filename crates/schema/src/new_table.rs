@@ -53,6 +53,7 @@ pub fn new_table(
         bound: BoundCell::default(),
         foreign_keys: Vec::new(),
         shadow: None,
+        physical: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
@@ -83,6 +84,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         database: name.database.clone(),
         created_us,
         auto_increment_start: 1,
+        physical: None,
         ..Table::clone(source)
     };
     // MySQL's manual, 13.1.20.3: foreign keys are not copied.
