@@ -16,6 +16,7 @@ use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning, errno};
 
 use crate::alter_expressions;
+use crate::backfill::Backfilled;
 use crate::context::DdlContext;
 use crate::modify::{self, compatible};
 use crate::primary_key;
@@ -52,6 +53,16 @@ pub(crate) struct Altered {
     /// How many rows it has copied, where MySQL reports that.
     pub rows: u64,
     pub warnings: Vec<Warning>,
+}
+
+impl Altered {
+    /// What has been done for the rows, as the statement reports it.
+    pub(crate) fn report(&mut self, made: Backfilled) {
+        self.warnings.extend(made.warnings);
+        if self.rewrite.is_some_and(|rewrite| rewrite.copies) {
+            self.rows = made.rows;
+        }
+    }
 }
 
 struct DraftColumn {

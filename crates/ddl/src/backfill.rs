@@ -1,94 +1,127 @@
-//! Entries of new indexes for the rows that exist, written in small transactions while other statements run.
+//! Work on all rows of a table, in small transactions while other statements run.
 //!
-//! Each transaction locks a page of rows, reads their newest values and writes their entries. Writers
-//! maintain the index by that time, so the later of the two writes the right entry. The progress is stored
-//! with each page, so a restart continues there. A duplicate in a unique index is found as any writer finds
-//! it: by locking the entry's key and finding another row.
+//! Each transaction locks a page of rows and reads their newest values. The progress is stored with each page,
+//! so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`].
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::Cluster;
 use cluster::lease::lease_is_over;
 use cluster::meta::{Meta, keys};
-use functions::TimeZone;
-use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, Store};
-use schema::duplicate::duplicate_entry;
-use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout};
+use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, Store, Transaction};
 use schema::model::Table;
-use types::{Result, Value};
+use types::{Result, Warning};
 
 use crate::change::ranges;
+use crate::copy_rows::RowCopier;
+use crate::fill_indexes::IndexFiller;
 use crate::job::{Job, Progress, check_not_cancelled};
 
 /// Rows of one transaction, if no other transaction has locked any of them.
 const PAGE_ROWS: usize = 512;
+/// Bytes of rows after which a transaction takes no more.
+const PAGE_BYTES: usize = 1 << 20;
 /// How long one transaction waits for a locked row before the page is tried again.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// One backfill.
-struct Filler<'a> {
-    store: &'a Store,
-    table: &'a Table,
-    layout: TableLayout,
-    encoder: RowEncoder,
-    /// Positions in the table's indexes.
-    indexes: Vec<usize>,
+/// A row that a page's transaction has locked, with its newest value.
+pub(crate) struct LockedRow {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
 }
 
-/// An entry to write.
-struct NewEntry {
-    index: usize,
-    /// Position among the page's rows.
-    row: usize,
-    entry: IndexEntry,
+/// What is made of the rows of a page.
+pub(crate) trait PageWork {
+    /// Writes what it makes of some rows. `rows_before`: how many came before them.
+    fn page(
+        &mut self,
+        txn: &mut Transaction,
+        options: &LockOptions,
+        page: &[LockedRow],
+        rows_before: u64,
+    ) -> Result<(), PageError>;
+
+    /// The last page is committed.
+    fn committed(&mut self) {}
 }
 
-/// Fills the indexes that `job` builds. `table` has them, in any state.
+/// What a backfill has done.
+#[derive(Debug, Default)]
+pub(crate) struct Backfilled {
+    pub rows: u64,
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes what `job` makes of the rows of `table`: entries of new indexes, which `table` has in any state, or
+/// rewritten rows.
 ///
 /// # Errors
-/// 1062 for a duplicate, 1317 when interrupted, 8027 when another node has taken over the job, those of the
-/// store. Entries written so far stay.
-pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
+/// 1062 for a duplicate, those of conversions, 1317 when interrupted, 8027 when another node has taken over
+/// the job, those of the store. What has been written so far stays.
+pub(crate) fn backfill(
+    cluster: &Cluster,
+    table: &Table,
+    job: &Job,
+    interrupt: &Arc<Interrupt>,
+) -> Result<Backfilled> {
     planner::expressions(table)?;
-    let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
-    let filler = Filler {
-        store,
+    let pages = Pages {
+        store: cluster.store(),
         table,
-        layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
-        encoder: RowEncoder::new(table)?,
-        indexes: (0..table.indexes.len())
-            .filter(|&at| new_indexes.contains(&table.indexes[at].id))
-            .collect(),
+        job,
+        interrupt,
     };
-    let mut progress = Progress::read(&store.latest(), job.id)?;
-    let mut ranges = ranges(table.row_ranges());
-    ranges.sort_by(|a, b| a.start.cmp(&b.start));
-    for range in ranges {
-        if range.end > progress.done {
-            filler.fill(range, &mut progress, job, interrupt)?;
+    let Some(made) = &job.change else {
+        return Ok(Backfilled::default());
+    };
+    match &made.conversion {
+        None => {
+            let rows = pages.all(&mut IndexFiller::new(table, &made.new_indexes)?)?;
+            let warnings = Vec::new();
+            Ok(Backfilled { rows, warnings })
+        }
+        Some(conversion) => {
+            planner::expressions(&made.target)?;
+            let mut copier = RowCopier::new(table, &made.target, conversion, cluster.ids())?;
+            let rows = pages.all(&mut copier)?;
+            let warnings = copier.into_warnings();
+            Ok(Backfilled { rows, warnings })
         }
     }
-    Ok(())
 }
 
-impl Filler<'_> {
+struct Pages<'a> {
+    store: &'a Store,
+    table: &'a Table,
+    job: &'a Job,
+    interrupt: &'a Arc<Interrupt>,
+}
+
+impl Pages<'_> {
+    /// Returns the number of all rows.
+    fn all(&self, work: &mut dyn PageWork) -> Result<u64> {
+        let mut progress = Progress::read(&self.store.latest(), self.job.id)?;
+        let mut ranges = ranges(self.table.row_ranges());
+        ranges.sort_by(|a, b| a.start.cmp(&b.start));
+        for range in ranges {
+            if range.end > progress.done {
+                self.range(range, &mut progress, work)?;
+            }
+        }
+        Ok(progress.rows)
+    }
+
     /// Processes the rest of a range of rows.
-    fn fill(
-        &self,
-        mut range: KeyRange,
-        progress: &mut Progress,
-        job: &Job,
-        interrupt: &Arc<Interrupt>,
-    ) -> Result<()> {
+    fn range(&self, mut range: KeyRange, progress: &mut Progress, work: &mut dyn PageWork) -> Result<()> {
         if progress.done >= range.start {
             range.start = after(&progress.done);
         }
         let mut rows = PAGE_ROWS;
         loop {
-            interrupt.check()?;
-            match self.fill_page(job, progress, &range, rows, interrupt) {
+            self.interrupt.check()?;
+            match self.page(progress, &range, rows, work) {
                 Ok(true) => {
                     range.start = after(&progress.done);
                     rows = (rows * 2).min(PAGE_ROWS);
@@ -106,133 +139,60 @@ impl Filler<'_> {
 
     /// Processes the next rows of a range; false when there are no more. It locks the job first: a node that
     /// takes the job over or cancels it waits for this page, and there is no other page after it.
-    fn fill_page(
+    fn page(
         &self,
-        job: &Job,
         progress: &mut Progress,
         range: &KeyRange,
         rows: usize,
-        interrupt: &Arc<Interrupt>,
+        work: &mut dyn PageWork,
     ) -> Result<bool, PageError> {
-        let page = self.store.latest().scan_page(range, rows, false)?;
-        let Some((last, _)) = page.last() else {
+        let keys = self.next_keys(range, rows)?;
+        let Some(last) = keys.last().cloned() else {
             return Ok(false);
         };
-        let last = last.clone();
-        let keys: Vec<Vec<u8>> = page.into_iter().map(|(key, _)| key).collect();
         let options = LockOptions {
             mode: LockMode::Exclusive,
             wait: LockWait::Timeout(LOCK_WAIT),
-            interrupt: Arc::clone(interrupt),
+            interrupt: Arc::clone(self.interrupt),
         };
         let mut txn = Meta::begin(self.store)?;
-        match Job::lock(&mut Meta::new(&mut txn), job.id)? {
-            Some(stored) if stored.owner == job.owner => check_not_cancelled(&stored)?,
+        match Job::lock(&mut Meta::new(&mut txn), self.job.id)? {
+            Some(stored) if stored.owner == self.job.owner => check_not_cancelled(&stored)?,
             _ => return Err(lease_is_over().into()),
         }
-        let mut values = Vec::new();
-        let mut entries = Vec::new();
-        let mut guards = Vec::new();
-        for (key, locked) in keys.iter().zip(txn.lock(&keys, &options)?) {
-            // The row has been deleted since.
-            let Some(bytes) = locked.into_value() else {
-                continue;
-            };
-            guards.push(txn.guard(key)?);
-            self.entries(key, &bytes, &mut values, &mut entries)?;
-        }
-        self.check_unique(&mut txn, &options, &values, &entries)?;
-        for NewEntry { entry, row, .. } in entries {
-            match entry.distinct {
-                true => txn.put(entry.key, entry.value)?,
-                // The row's lock guards it: no other row can have this key.
-                false => txn.put_guarded(guards[row], entry.key, entry.value)?,
-            }
-        }
+        let locked = txn.lock(&keys, &options)?;
+        // Not those that have been deleted since.
+        let page: Vec<LockedRow> = keys
+            .into_iter()
+            .zip(locked)
+            .filter_map(|(key, locked)| {
+                Some(LockedRow {
+                    key,
+                    value: locked.into_value()?,
+                })
+            })
+            .collect();
+        work.page(&mut txn, &options, &page, progress.rows)?;
         let filled = Progress {
             done: last,
-            rows: progress.rows + values.len() as u64,
+            rows: progress.rows + page.len() as u64,
         };
-        Meta::new(&mut txn).put(keys::job_progress(job.id), &filled)?;
+        Meta::new(&mut txn).put(keys::job_progress(self.job.id), &filled)?;
         txn.commit(Durability::Os)?;
+        work.committed();
         *progress = filled;
         Ok(true)
     }
 
-    /// Makes a row's entries.
-    fn entries(
-        &self,
-        key: &[u8],
-        value: &[u8],
-        rows: &mut Vec<Vec<Value>>,
-        entries: &mut Vec<NewEntry>,
-    ) -> Result<()> {
-        let row = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
-        let handle = self.layout.handle_of_row_key(key)?;
-        for &index in &self.indexes {
-            let entry = self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
-            entries.push(NewEntry {
-                index,
-                row: rows.len(),
-                entry,
-            });
-        }
-        rows.push(row);
-        Ok(())
-    }
-
-    /// Locks the keys that must be unique, and fails if one belongs to another row.
-    fn check_unique(
-        &self,
-        txn: &mut kv::Transaction,
-        options: &LockOptions,
-        rows: &[Vec<Value>],
-        entries: &[NewEntry],
-    ) -> Result<(), PageError> {
-        let distinct: Vec<&NewEntry> = entries.iter().filter(|e| e.entry.distinct).collect();
-        if distinct.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<Vec<u8>> = distinct.iter().map(|e| e.entry.key.clone()).collect();
-        let stored = txn.lock(&keys, options)?;
-        let mut in_page: HashMap<&[u8], usize> = HashMap::new();
-        for (new, stored) in distinct.iter().zip(stored) {
-            let other = stored.into_value().filter(|value| *value != new.entry.value);
-            let earlier = in_page.insert(&new.entry.key, new.row);
-            if other.is_none() && earlier.is_none() {
-                continue;
-            }
-            // MySQL reports the value of the row that had it first: an equal value may be written
-            // differently.
-            let first = match (earlier, other) {
-                (Some(row), _) => Some(rows[row].clone()),
-                (None, Some(value)) => self.row_of(txn, new.index, &new.entry.key, &value)?,
-                (None, None) => None,
-            };
-            let row = first.unwrap_or_else(|| rows[new.row].clone());
-            return Err(duplicate_entry(self.table, &self.table.indexes[new.index], &row).into());
-        }
-        Ok(())
-    }
-
-    /// The newest values of the row that an entry of a unique index belongs to.
-    fn row_of(
-        &self,
-        txn: &kv::Transaction,
-        index: usize,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Option<Vec<Value>>, PageError> {
-        let entries = IndexLayout::new(self.table, index, &[])?;
-        let row_key = entries.row_key(key, value)?;
-        match txn.current().get(&row_key)? {
-            Some(row) => Ok(Some(self.layout.decode_row_values(
-                &row_key,
-                &row,
-                TimeZone::UTC,
-            )?)),
-            None => Ok(None),
-        }
+    fn next_keys(&self, range: &KeyRange, rows: usize) -> Result<Vec<Vec<u8>>, PageError> {
+        let page = self.store.latest().scan_page(range, rows, false)?;
+        let mut bytes = 0;
+        let fits = |(_, value): &(Vec<u8>, Vec<u8>)| {
+            let is_first = bytes == 0;
+            bytes += value.len().max(1);
+            is_first || bytes <= PAGE_BYTES
+        };
+        Ok(page.into_iter().take_while(fits).map(|(key, _)| key).collect())
     }
 }
 
@@ -243,7 +203,7 @@ fn after(key: &[u8]) -> Vec<u8> {
     next
 }
 
-enum PageError {
+pub(crate) enum PageError {
     /// A row is locked: the page can be tried again.
     Busy,
     Failed(types::Error),

@@ -3,12 +3,13 @@
 use cluster::lease::lease_is_over;
 use schema::definition::TableName;
 use schema::model::{Index, Table};
+use schema::shadow::ShadowHandles;
 use types::Result;
 
 use crate::alter_plan::Altered;
 use crate::change::{Change, Outcome, ranges};
 use crate::foreign_key;
-use crate::job::{Job, Progress, check_not_cancelled, no_such_job};
+use crate::job::{Job, Progress, TableChange, check_not_cancelled, no_such_job};
 use crate::new_name::rename_within;
 
 /// The job as it is now, locked until the end of this transaction, for the node that works on it; `None`
@@ -33,6 +34,7 @@ pub(crate) fn end_with_target(change: &mut Change<'_>, job: &Job) -> Result<Outc
     if let Some(made) = &job.change {
         let rename = made.rename.as_ref();
         put_target(change, &made.target, rename, &made.dropped_indexes, true)?;
+        discard_handles(change, made)?;
     }
     Ok(Outcome::Done(()))
 }
@@ -54,8 +56,9 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
     {
         let is_new = |index: &Index| made.new_indexes.contains(&index.id);
         let is_published = before.indexes.iter().any(is_new);
-        if is_published {
+        if is_published || before.shadow.is_some() {
             let mut table = Table::clone(&before);
+            table.shadow = None;
             table.indexes.retain(|index| !is_new(index));
             schema::indexes::normalize(&mut table)?;
             change.put_table(table)?;
@@ -77,15 +80,20 @@ pub(crate) fn end_with_altered(
     altered: &Altered,
     counter: Option<u64>,
 ) -> Result<Outcome<()>> {
+    let mut target = &altered.table;
     if let Some(job) = job {
-        let job = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
-        check_not_cancelled(&job)?;
-        end(change, &job)?;
+        let stored = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
+        check_not_cancelled(&stored)?;
+        end(change, &stored)?;
+        if let Some(made) = job.change.as_ref().filter(|made| made.conversion.is_some()) {
+            target = &made.target;
+            discard_handles(change, made)?;
+        }
     }
-    let restarts = !altered.new_indexes.is_empty() || altered.forgets_past;
+    let restarts = !altered.new_indexes.is_empty() || altered.rewrite.is_some();
     put_target(
         change,
-        &altered.table,
+        target,
         altered.rename.as_ref(),
         &altered.dropped_indexes,
         restarts,
@@ -94,6 +102,14 @@ pub(crate) fn end_with_altered(
         change.set_auto_increment(altered.table.id, next)?;
     }
     Ok(Outcome::Done(()))
+}
+
+/// Nothing needs the handles any more that rewritten rows had before.
+fn discard_handles(change: &mut Change<'_>, made: &TableChange) -> Result<()> {
+    match made.conversion.as_ref().map(|conversion| conversion.handles) {
+        Some(ShadowHandles::ByKey { index }) => change.discard(ranges(made.target.ranges_of_indexes(&[index]))),
+        _ => Ok(()),
+    }
 }
 
 /// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they

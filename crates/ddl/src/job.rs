@@ -24,6 +24,8 @@ pub(crate) const RESUME_WAIT: Duration = Duration::from_secs(10);
 
 const ER_CANCELLED_DDL_JOB: u16 = 8214;
 const ER_DDL_JOB_NOT_FOUND: u16 = 8224;
+const ER_DISK_FULL: u16 = 1021;
+const ER_GET_ERRNO: u16 = 1030;
 
 /// A change in progress.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -178,8 +180,8 @@ pub(crate) fn is_final(code: u16) -> bool {
             | errno::ER_LOCK_WAIT_TIMEOUT
             | errno::ER_LOCK_DEADLOCK
             | errno::ER_QUERY_INTERRUPTED
-            | errno::ER_DISK_FULL
-            | errno::ER_GET_ERRNO
+            | ER_DISK_FULL
+            | ER_GET_ERRNO
             | errno::ER_RECORD_FILE_FULL
     );
     code == ER_CANCELLED_DDL_JOB || (1000..8000).contains(&code) && !may_pass

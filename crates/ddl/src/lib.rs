@@ -26,6 +26,8 @@
 //! - `load`: CREATE TABLE ... SELECT.
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
+//! - `backfill` works on all rows: `fill_indexes`, `copy_rows`. `rewrite` says when rows are rewritten,
+//!   `primary_key` what that has to do with their keys.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
 //!   `backfill` and `rows`.
 //! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep
@@ -49,12 +51,13 @@ mod change;
 mod changer;
 pub mod check;
 mod context;
-mod copy;
+mod copy_rows;
 mod create_table;
 mod database;
 mod drop_table;
 mod end;
 mod execute;
+mod fill_indexes;
 mod foreign_key;
 mod foreign_key_rows;
 mod garbage;

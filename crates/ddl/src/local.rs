@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use cluster::Cluster;
 use cluster::metadata_lock::ChangeLocks;
 use cluster::wait::WaitLimit;
 use kv::Interrupt;
@@ -16,8 +17,8 @@ use types::{Error, Result};
 
 use crate::alter_check::altered;
 use crate::alter_plan::{Altered, alter};
-use crate::backfill::backfill;
-use crate::between::{reserve_ids, with_new_indexes};
+use crate::backfill::{Backfilled, backfill};
+use crate::between::{in_state, reserve_ids};
 use crate::change::{Change, Outcome};
 use crate::context::{DdlContext, Statement, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
@@ -120,11 +121,12 @@ impl LocalJobs {
             if foreign_key::altered_with(&schema, &base, &altered) != ids {
                 continue;
             }
-            if way::check(way, &base, changes, &mut altered)? {
-                self.alter_online(&base, &altered, statement, locks)?;
+            let made = if way::check(way, &base, changes, &mut altered)? {
+                self.alter_online(&base, &altered, statement, locks)?
             } else {
-                self.alter_exclusively(&base, &altered, statement, locks)?;
-            }
+                self.alter_exclusively(&base, &altered, statement, locks)?
+            };
+            altered.report(made);
             return Ok(altered);
         }
     }
@@ -136,26 +138,22 @@ impl LocalJobs {
         altered: &Altered,
         statement: &Statement,
         locks: ChangeLocks,
-    ) -> Result<()> {
+    ) -> Result<Backfilled> {
         let exclusive = locks.exclusive(&statement.limit())?;
         let cluster = &self.publisher.cluster;
-        let store = cluster.store();
-        let counter = rows::inspect(cluster, base, altered, statement)?;
-        let job = if altered.new_indexes.is_empty() {
+        rows::inspect(cluster, base, altered, statement)?;
+        let job = if altered.new_indexes.is_empty() && altered.rewrite.is_none() {
             None
         } else {
             Some(self.start(base, reserve_ids(base, altered), altered, statement, None)?)
         };
-        let built = match &job {
-            Some(job) => backfill(store, &altered.table, job, &statement.interrupt),
-            None => Ok(()),
-        };
-        let done = built.and_then(|()| {
+        let done = exclusive_steps(cluster, base, altered, job.as_ref(), statement).and_then(|(made, counter)| {
             let (limit, about) = (statement.limit(), Some(&statement.about));
             self.publisher
                 .publish(&limit, Requires::AllNodes, about, |change| {
                     end_with_altered(change, job.as_ref(), altered, counter)
-                })
+                })?;
+            Ok(made)
         });
         drop(exclusive);
         if let (Err(_), Some(job)) = (&done, job) {
@@ -164,58 +162,76 @@ impl LocalJobs {
         done
     }
 
-    /// New indexes are built while other statements use the table.
+    /// New indexes or rows are made while other statements use the table.
     fn alter_online(
         &self,
         base: &Table,
         altered: &Altered,
         statement: &Statement,
         locks: ChangeLocks,
-    ) -> Result<()> {
+    ) -> Result<Backfilled> {
         let state = Some(SchemaState::WriteOnly);
-        let between = with_new_indexes(base, &altered.table, &altered.new_indexes, state)
-            .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
         let job = {
             let _exclusive = locks.exclusive(&statement.limit())?;
-            self.start(base, between.clone(), altered, statement, state)?
+            self.start(base, base.clone(), altered, statement, state)?
         };
         let cluster = &self.publisher.cluster;
-        let done = backfill(cluster.store(), &between, &job, &statement.interrupt)
-            .and_then(|()| self.finish(&job, &locks, &statement.limit()));
-        if let Err(error) = done {
+        let done = self.table_of(&job).and_then(|between| {
+            let made = backfill(cluster, &between, &job, &statement.interrupt)?;
+            self.finish(&job, &locks, &statement.limit())?;
+            Ok(made)
+        });
+        if done.is_err() {
             self.undo_or_leave(job, locks, statement);
-            return Err(error);
+            return done;
         }
         // Other statements may be allocating ids now, so the counter can only be raised.
-        match altered.auto_increment {
-            Some(next) => cluster.ids().raise_to(&altered.table, next - 1),
-            None => Ok(()),
+        if let Some(next) = altered.auto_increment {
+            cluster.ids().raise_to(&altered.table, next - 1)?;
         }
+        done
+    }
+
+    /// The table that a job changes, as statements use it now.
+    fn table_of(&self, job: &Job) -> Result<Arc<Table>> {
+        let schema = self.publisher.cluster.schema();
+        let id = job.change.as_ref().map(|made| made.table);
+        let table = id.and_then(|id| schema.table_by_id(id));
+        table
+            .cloned()
+            .ok_or_else(|| Error::internal("the table of a job does not exist"))
     }
 
     /// The first step of a job: publishes the definition for the time of the change. `state`: the state of
-    /// its new indexes.
+    /// what it makes beside other statements; `before`: the definition otherwise.
     pub(crate) fn start(
         &self,
         base: &Table,
-        between: Table,
+        before: Table,
         altered: &Altered,
         statement: &Statement,
         state: Option<SchemaState>,
     ) -> Result<Job> {
         self.publisher
             .publish(&statement.limit(), Requires::AllNodes, None, |change| {
+                let made = TableChange {
+                    state,
+                    ..TableChange::of(base, altered, state.is_some())
+                };
                 let job = Job {
-                    id: change.meta.next_id()?,
                     tables: foreign_key::altered_with(&change.schema, base, altered),
-                    change: Some(TableChange {
-                        state,
-                        ..TableChange::of(base, altered, state.is_some())
-                    }),
+                    change: Some(made),
                     ..Job::of(&statement.about)
                 };
+                let job = job.with_id(change.meta.next_id()?);
                 job.put(&mut change.meta)?;
-                change.put_table(between.clone())?;
+                let made = job.change.as_ref().filter(|made| made.online);
+                let between = match made {
+                    Some(made) => in_state(&before, made, state)
+                        .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?,
+                    None => before.clone(),
+                };
+                change.put_table(between)?;
                 Ok(Outcome::Done(job))
             })
     }
@@ -276,8 +292,8 @@ impl LocalJobs {
         if let (false, Some(change)) = (pending.undo, &pending.job.change) {
             let schema = cluster.schema();
             let finished = match schema.table_by_id(change.table) {
-                Some(table) => backfill(cluster.store(), table, &pending.job, interrupt)
-                    .and_then(|()| self.finish(&pending.job, &pending.locks, &limit)),
+                Some(table) => backfill(cluster, table, &pending.job, interrupt)
+                    .and_then(|_| self.finish(&pending.job, &pending.locks, &limit)),
                 None => Ok(()),
             };
             match finished {
@@ -290,4 +306,26 @@ impl LocalJobs {
         }
         self.undo(&pending.job, &pending.locks, &limit)
     }
+}
+
+/// The work on an ALTER TABLE, or on its job, while no other statement uses the table. Returns the next
+/// AUTO_INCREMENT value, too, if that changes.
+pub(crate) fn exclusive_steps(
+    cluster: &Cluster,
+    base: &Table,
+    altered: &Altered,
+    job: Option<&Job>,
+    statement: &Statement,
+) -> Result<(Backfilled, Option<u64>)> {
+    let Some(job) = job else {
+        return Ok((Backfilled::default(), rows::next_id(cluster, base, altered, None)?));
+    };
+    let target = job.change.as_ref().map(|made| &made.target);
+    let Some(rewritten) = target.filter(|_| altered.rewrite.is_some()) else {
+        let made = backfill(cluster, &altered.table, job, &statement.interrupt)?;
+        return Ok((made, rows::next_id(cluster, base, altered, None)?));
+    };
+    let made = backfill(cluster, base, job, &statement.interrupt)?;
+    rows::inspect_rewritten(cluster, rewritten, altered, statement)?;
+    Ok((made, rows::next_id(cluster, base, altered, Some(rewritten))?))
 }

@@ -14,32 +14,60 @@ use crate::alter_plan::Altered;
 use crate::change::ranges;
 use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
-use crate::modify::{INSTEAD, RowCheck};
 
-/// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
-pub(crate) fn inspect(
-    cluster: &Cluster,
-    base: &Table,
-    altered: &Altered,
-    ctx: &DdlContext,
-) -> Result<Option<u64>> {
+/// Makes the checks that an ALTER TABLE asks for.
+pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
     let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
         && has_rows(&snapshot, base)?
     {
         return Err(error.clone());
     }
-    if !altered.row_checks.is_empty() {
-        check_rows(&snapshot, base, &altered.row_checks)?;
+    if altered.rewrite.is_some() {
+        return Ok(());
     }
     if !altered.new_checks.is_empty() {
         check_constraints(&snapshot, altered)?;
     }
+    check_keys(&snapshot, cluster, &altered.table, altered, ctx)
+}
+
+/// What is checked when all rows are rewritten.
+pub(crate) fn inspect_rewritten(
+    cluster: &Cluster,
+    target: &Table,
+    altered: &Altered,
+    ctx: &DdlContext,
+) -> Result<()> {
+    let snapshot = cluster.store().snapshot_now()?;
+    check_keys(&snapshot, cluster, target, altered, ctx)
+}
+
+/// The new foreign keys.
+fn check_keys(
+    snapshot: &Snapshot,
+    cluster: &Cluster,
+    table: &Table,
+    altered: &Altered,
+    ctx: &DdlContext,
+) -> Result<()> {
     if ctx.foreign_key_checks {
         for key in &altered.new_keys {
-            check_foreign_key(&snapshot, &cluster.schema(), &altered.table, key, &ctx.interrupt)?;
+            check_foreign_key(snapshot, &cluster.schema(), table, key, &ctx.interrupt)?;
         }
     }
+    Ok(())
+}
+
+/// The next AUTO_INCREMENT value, if an ALTER TABLE changes it. `rewritten`: the definition under which the
+/// rewritten rows are, if there are any.
+pub(crate) fn next_id(
+    cluster: &Cluster,
+    base: &Table,
+    altered: &Altered,
+    rewritten: Option<&Table>,
+) -> Result<Option<u64>> {
+    let snapshot = cluster.store().snapshot_now()?;
     let Some(at) = altered.table.auto_increment_column() else {
         return Ok(None);
     };
@@ -49,9 +77,10 @@ pub(crate) fn inspect(
     if altered.auto_increment.is_none() && !is_new {
         return Ok(None);
     }
-    let stored = match before {
-        Some(column) => largest_stored(&snapshot, base, column)?,
-        None => 0,
+    let stored = match (rewritten, before) {
+        (Some(target), _) => largest_stored(&snapshot, target, at)?,
+        (None, Some(column)) => largest_stored(&snapshot, base, column)?,
+        (None, None) => 0,
     };
     // As in InnoDB, not below an existing value.
     Ok(Some(
@@ -115,42 +144,8 @@ fn scan_rows(
     Ok(())
 }
 
-fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) -> Result<()> {
-    let columns: Vec<usize> = checks.iter().map(|(column, _)| *column).collect();
-    let layout = TableLayout::new(table, &columns)?;
-    scan_rows(snapshot, table, |key, value| {
-        check_row(
-            table,
-            checks,
-            &layout.decode_row_values(key, value, TimeZone::UTC)?,
-        )
-    })
-}
-
-fn check_row(table: &Table, checks: &[(usize, RowCheck)], values: &[Value]) -> Result<()> {
-    for ((column, check), value) in checks.iter().zip(values) {
-        match check {
-            RowCheck::NotNull if value.is_null() => {
-                return Err(Error::new(
-                    errno::ER_INVALID_USE_OF_NULL,
-                    "Invalid use of NULL value",
-                ));
-            }
-            RowCheck::NotZero if as_id(value) == 0 => {
-                let name = &table.columns[*column].name;
-                return Err(Error::not_supported(
-                    format!("making column `{name}` AUTO_INCREMENT where it holds 0 or less"),
-                    INSTEAD,
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// A value as an AUTO_INCREMENT counter sees it: a negative value or NULL counts as 0.
-fn as_id(value: &Value) -> u64 {
+pub(crate) fn as_id(value: &Value) -> u64 {
     match value {
         Value::Int(v) => u64::try_from(*v).unwrap_or(0),
         Value::UInt(v) => *v,

@@ -29,6 +29,8 @@ pub struct Conversion {
     /// The names of the CHECK constraints of the target that existing rows may violate.
     pub checks: Vec<String>,
     pub handles: ShadowHandles,
+    /// Set if the rows get ids in their order: the first one.
+    pub first_id: Option<u64>,
 }
 
 /// The handles of shadow rows.

@@ -32,13 +32,14 @@ use types::Result;
 
 use crate::alter_check::altered;
 use crate::alter_plan::Altered;
-use crate::backfill::backfill;
+use crate::backfill::{Backfilled, backfill};
 use crate::between::reserve_ids;
 use crate::change::{Change, Outcome};
 use crate::context::{Statement, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::publish::{Publisher, Requires};
+use crate::local::exclusive_steps;
 use crate::{foreign_key, rows, way};
 
 /// The result of an attempt to reserve tables.
@@ -83,7 +84,7 @@ impl SharedJobs {
                     if Job::read_all(&change.meta.reader())?.iter().any(overlaps) {
                         return Ok(Outcome::Nothing(Claim::Busy));
                     }
-                    job.id = change.meta.next_id()?;
+                    job = job.with_id(change.meta.next_id()?);
                     job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
                     // Before it is stored, so that no other thread of this node takes it for a job that was
                     // left unfinished.
@@ -124,24 +125,29 @@ impl SharedJobs {
             })?;
             let Some(job) = claimed else { continue };
             let options = StepOptions::statement(&limit);
-            self.work_on(job, |job| {
-                if online {
-                    self.build_online(job, &options, &statement.interrupt)?;
-                    // Other statements may be allocating ids now, so the counter can only be raised.
-                    match altered.auto_increment {
-                        Some(next) => cluster.ids().raise_to(&altered.table, next - 1),
-                        None => Ok(()),
-                    }
-                } else {
-                    self.alter_frozen(job, &options, &base, &altered, statement)
+            let made = self.work_on(job, |job| {
+                if !online {
+                    return self.alter_frozen(job, &options, &base, &altered, statement);
                 }
+                let made = self.build_online(job, &options, &statement.interrupt)?;
+                // Other statements may be allocating ids now, so the counter can only be raised.
+                if let Some(next) = altered.auto_increment {
+                    cluster.ids().raise_to(&altered.table, next - 1)?;
+                }
+                Ok(made)
             })?;
+            altered.report(made);
             return Ok(altered);
         }
     }
 
-    /// New indexes are built while other statements use the table.
-    fn build_online(&self, job: &mut Job, options: &StepOptions, interrupt: &Arc<Interrupt>) -> Result<()> {
+    /// New indexes or rows are made while other statements use the table.
+    fn build_online(
+        &self,
+        job: &mut Job,
+        options: &StepOptions,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Backfilled> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
         if state.is_none() {
@@ -153,13 +159,16 @@ impl SharedJobs {
         let before = state.unwrap_or(SchemaState::DeleteOnly);
         publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
         let schema = publisher.cluster.read_schema()?;
-        if let Some(table) = job.tables().first().and_then(|id| schema.table_by_id(*id)) {
-            backfill(publisher.cluster.store(), table, job, interrupt)?;
-        }
+        let table = job.tables().first().and_then(|id| schema.table_by_id(*id));
+        let made = match table {
+            Some(table) => backfill(&publisher.cluster, table, job, interrupt)?,
+            None => Backfilled::default(),
+        };
         freeze(publisher, job, options, |_| Ok(()))?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_target(change, job)
-        })
+        })?;
+        Ok(made)
     }
 
     /// No other statement uses the table meanwhile.
@@ -170,7 +179,7 @@ impl SharedJobs {
         base: &Table,
         altered: &Altered,
         statement: &Statement,
-    ) -> Result<()> {
+    ) -> Result<Backfilled> {
         let publisher = &self.publisher;
         let cluster = &publisher.cluster;
         let builds = !altered.new_indexes.is_empty();
@@ -179,13 +188,13 @@ impl SharedJobs {
             true => change.put_table_back(&reserve_ids(base, altered)),
             false => Ok(()),
         })?;
-        let counter = rows::inspect(cluster, base, altered, statement)?;
-        if builds {
-            backfill(cluster.store(), &altered.table, job, &statement.interrupt)?;
-        }
+        rows::inspect(cluster, base, altered, statement)?;
+        let works = (builds || altered.rewrite.is_some()).then_some(&*job);
+        let (made, counter) = exclusive_steps(cluster, base, altered, works, statement)?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_altered(change, Some(job), altered, counter)
-        })
+        })?;
+        Ok(made)
     }
 
     /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if

@@ -78,7 +78,7 @@ impl SharedJobs {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = job.id, "a resumed schema change failed and is undone");
                 }
-                other => return other,
+                other => return other.map(drop),
             }
         }
         let work = self.in_work.begin(job.id);

@@ -1,0 +1,241 @@
+//! Copies the rows of a page to the shadow table, as the new definition has them.
+//!
+//! Writers of the table keep the shadow table up to date by that time ([`schema::shadow`]). A page holds the
+//! locks of its rows, so nothing but the page writes their shadow rows.
+
+use std::collections::{HashMap, HashSet};
+
+use cluster::ids::IdAllocator;
+use kv::{LockOptions, Reader, Transaction};
+use schema::duplicate::{duplicate_entry, duplicate_primary};
+use schema::layout::{RowHandle, ShadowLayout, ShadowRow};
+use schema::model::Table;
+use schema::shadow::{Conversion, ShadowHandles};
+use types::{Result, SqlType, Value, Warning};
+
+use crate::backfill::{LockedRow, PageError, PageWork};
+
+/// How many warnings are kept: `max_error_count` is not larger.
+const WARNINGS_MAX: usize = 65_535;
+
+pub(crate) struct RowCopier<'a> {
+    layout: ShadowLayout,
+    ids: &'a IdAllocator,
+    new_handles: bool,
+    /// Set if rows get ids in their order.
+    next_id: Option<NextId>,
+    /// The same after the current page.
+    next_id_after: Option<NextId>,
+    warnings: Vec<Warning>,
+    page_warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct NextId {
+    /// The AUTO_INCREMENT column.
+    column: usize,
+    next: u64,
+    /// NO_AUTO_VALUE_ON_ZERO: only NULL is replaced.
+    keeps_zero: bool,
+}
+
+/// What a row of the table becomes.
+struct CopiedRow {
+    values: Vec<Value>,
+    row: ShadowRow,
+    /// Where the handle of its shadow row is stored, and as what.
+    handle_entry: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl<'a> RowCopier<'a> {
+    /// The expressions of both definitions must be bound.
+    pub(crate) fn new(
+        base: &Table,
+        target: &Table,
+        conversion: &Conversion,
+        ids: &'a IdAllocator,
+    ) -> Result<Self> {
+        let next_id = conversion.first_id.zip(target.auto_increment_column());
+        let next_id = next_id.map(|(next, column)| NextId {
+            column,
+            next,
+            keeps_zero: conversion.sql_mode.no_auto_value_on_zero,
+        });
+        Ok(Self {
+            layout: ShadowLayout::new(base, target, conversion)?,
+            ids,
+            new_handles: conversion.handles == ShadowHandles::New,
+            next_id,
+            next_id_after: next_id,
+            warnings: Vec::new(),
+            page_warnings: Vec::new(),
+        })
+    }
+
+    pub(crate) fn into_warnings(self) -> Vec<Warning> {
+        self.warnings
+    }
+
+    fn convert(&mut self, txn: &Transaction, row: &LockedRow, row_number: u64) -> Result<CopiedRow> {
+        let mut values = self.layout.convert(&row.key, &row.value, row_number)?;
+        if let Some(id) = &mut self.next_id_after {
+            id.give(&mut values, self.layout.table(), row_number)?;
+        }
+        let handle = match self.layout.handle(&values, &row.key)? {
+            Some(handle) => handle,
+            None => {
+                let table = self.layout.table();
+                let sequence = self.ids.allocate_row_ids(table.id, 1)?;
+                RowHandle::Int(table.row_id_layout().id(txn.start_ts(), sequence) as i64)
+            }
+        };
+        let handle_entry = match self.layout.handle_entry_key(&row.key)? {
+            Some(key) => Some((key, self.layout.handle_entry_value(&handle)?)),
+            None => None,
+        };
+        Ok(CopiedRow {
+            row: self.layout.row(&values, &handle)?,
+            values,
+            handle_entry,
+        })
+    }
+
+    /// Locks the keys that one row only can have, and fails if one belongs to another row.
+    fn check_unique(
+        &self,
+        txn: &mut Transaction,
+        options: &LockOptions,
+        rows: &[CopiedRow],
+    ) -> Result<(), PageError> {
+        self.check_row_keys(txn, options, rows)?;
+        let entries = rows.iter().enumerate().flat_map(|(at, copied)| {
+            let entries = copied.row.entries.iter();
+            entries.filter(|(_, e)| e.distinct).map(move |(index, e)| (at, *index, e))
+        });
+        let entries: Vec<_> = entries.collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<Vec<u8>> = entries.iter().map(|(_, _, entry)| entry.key.clone()).collect();
+        let stored = txn.lock(&keys, options)?;
+        let mut in_page: HashMap<&[u8], usize> = HashMap::new();
+        for ((row, index, entry), stored) in entries.iter().zip(stored) {
+            let other = stored.into_value().filter(|value| *value != entry.value);
+            let earlier = in_page.insert(&entry.key, *row);
+            let first = match (earlier, other) {
+                (None, None) => continue,
+                (Some(earlier), _) => Some(rows[earlier].values.clone()),
+                (None, Some(value)) => self.row_of(txn, *index, &entry.key, &value)?,
+            };
+            let first = first.unwrap_or_else(|| rows[*row].values.clone());
+            let table = self.layout.table();
+            return Err(duplicate_entry(table, &table.indexes[*index], &first).into());
+        }
+        Ok(())
+    }
+
+    /// The same for the keys of the rows, where they are not those of the table's rows.
+    fn check_row_keys(
+        &self,
+        txn: &mut Transaction,
+        options: &LockOptions,
+        rows: &[CopiedRow],
+    ) -> Result<(), PageError> {
+        if rows.iter().all(|copied| copied.handle_entry.is_none()) {
+            return Ok(());
+        }
+        let keys: Vec<Vec<u8>> = rows.iter().map(|copied| copied.row.key.clone()).collect();
+        let stored = txn.lock(&keys, options)?;
+        let mut in_page = HashSet::new();
+        for (copied, stored) in rows.iter().zip(stored) {
+            let is_taken = match stored.into_value() {
+                Some(_) => !self.is_own(txn, copied)?,
+                None => false,
+            };
+            if is_taken || !in_page.insert(&copied.row.key) {
+                return Err(duplicate_primary(self.layout.table(), &copied.values).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a writer has made the shadow row that has this row's key for the same row.
+    fn is_own(&self, txn: &Transaction, copied: &CopiedRow) -> Result<bool, PageError> {
+        let Some((key, value)) = &copied.handle_entry else {
+            return Ok(true);
+        };
+        Ok(txn.current().get(key)?.is_some_and(|stored| *stored == **value))
+    }
+
+    /// The values of the shadow row that an entry of a unique index belongs to.
+    fn row_of(
+        &self,
+        txn: &Transaction,
+        index: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Option<Vec<Value>>, PageError> {
+        let row_key = self.layout.row_key_of_entry(index, key, value)?;
+        match txn.current().get(&row_key)? {
+            Some(row) => Ok(Some(self.layout.values(&row_key, &row)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl PageWork for RowCopier<'_> {
+    fn page(
+        &mut self,
+        txn: &mut Transaction,
+        options: &LockOptions,
+        page: &[LockedRow],
+        rows_before: u64,
+    ) -> Result<(), PageError> {
+        self.next_id_after = self.next_id;
+        // Those of a page that was not committed.
+        self.layout.take_warnings();
+        let rows = (rows_before + 1..).zip(page);
+        let rows = rows
+            .map(|(number, row)| self.convert(txn, row, number))
+            .collect::<Result<Vec<_>>>()?;
+        self.page_warnings = self.layout.take_warnings().0;
+        self.check_unique(txn, options, &rows)?;
+        for CopiedRow { row, handle_entry, .. } in rows {
+            if let Some((key, value)) = handle_entry {
+                txn.put(key, value)?;
+            }
+            let guard = txn.put_guard(row.key, row.value)?;
+            for (_, entry) in row.entries {
+                match entry.distinct {
+                    true => txn.put(entry.key, entry.value)?,
+                    false => txn.put_guarded(guard, entry.key, entry.value)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.next_id = self.next_id_after;
+        let room = WARNINGS_MAX.saturating_sub(self.warnings.len());
+        self.warnings.extend(self.page_warnings.drain(..).take(room));
+    }
+}
+
+impl NextId {
+    /// Gives a row an id if it has none.
+    fn give(&mut self, values: &mut [Value], table: &Table, row_number: u64) -> Result<()> {
+        let column = &table.columns[self.column];
+        let Some(value) = values.get_mut(self.column) else {
+            return Ok(());
+        };
+        let is_zero = matches!(value, Value::Int(0) | Value::UInt(0)) || *value == Value::Double(0.0);
+        if value.is_null() || is_zero && !self.keeps_zero {
+            let context = functions::EvalContext::default();
+            let (id, ty) = (Value::UInt(self.next), SqlType::BIGINT_UNSIGNED);
+            *value = functions::assign::value(id, &ty, &column.ty, &column.name, row_number, &context)?;
+        }
+        self.next = self.next.max(crate::rows::as_id(value).saturating_add(1));
+        Ok(())
+    }
+}
