@@ -1,10 +1,11 @@
 //! ALTER TABLE, and with it CREATE and DROP INDEX.
 
 use schema::definition::{AlterChange, AlterWay, TableName};
-use types::{Result, Warning};
+use types::Result;
 
 use crate::changer::{Jobs, SchemaChanger};
 use crate::context::Statement;
+use crate::execute::Executed;
 
 pub(crate) fn alter_table(
     changer: &SchemaChanger,
@@ -12,7 +13,7 @@ pub(crate) fn alter_table(
     changes: &[AlterChange],
     way: AlterWay,
     statement: &Statement,
-) -> Result<Vec<Warning>> {
+) -> Result<Executed> {
     let altered = match &changer.jobs {
         Jobs::Local(jobs) => jobs.alter(name, changes, way, statement)?,
         Jobs::Shared(jobs) => jobs.alter(name, changes, way, statement)?,
@@ -20,5 +21,8 @@ pub(crate) fn alter_table(
     if let Some(next) = altered.auto_random_base {
         changer.cluster().ids().raise_to(&altered.table, next - 1)?;
     }
-    Ok(altered.warnings)
+    Ok(Executed {
+        warnings: altered.warnings,
+        rows: altered.rows,
+    })
 }

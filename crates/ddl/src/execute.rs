@@ -15,26 +15,43 @@ use crate::drop_table::{drop_tables, truncate_table};
 use crate::rename::rename_tables;
 use crate::view::{create_view, drop_views};
 
+/// What a definition statement reports.
+#[derive(Debug, Default)]
+pub struct Executed {
+    pub warnings: Vec<Warning>,
+    /// How many rows ALTER TABLE has copied, where MySQL reports that.
+    pub rows: u64,
+}
+
+impl From<Vec<Warning>> for Executed {
+    fn from(warnings: Vec<Warning>) -> Self {
+        Self { warnings, rows: 0 }
+    }
+}
+
 impl SchemaChanger {
     /// Carries out a definition statement. The session has committed its transaction and released its
     /// metadata locks.
     ///
     /// # Errors
     /// MySQL's; 1235 for what is not supported; 1205 when a transaction uses a table for too long.
-    pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Vec<Warning>> {
+    pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Executed> {
         let statement = Statement {
             ctx,
             about: About::of(ddl, ctx.now_us),
         };
         // The statement's names refer to the newest definitions.
         self.cluster().follow()?;
-        let warnings = self.dispatch(ddl, &statement)?;
+        let executed = match ddl {
+            Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, &statement)?,
+            other => self.dispatch(other, &statement)?.into(),
+        };
         if !self.cluster().is_shared() {
             // What has been dropped is destroyed when its statement ends, unless a snapshot still reads it.
             self.collect_garbage();
         }
         self.wait_for_all_nodes(&ctx.limit());
-        Ok(warnings)
+        Ok(executed)
     }
 
     fn dispatch(&self, ddl: &Ddl, statement: &Statement) -> Result<Vec<Warning>> {
@@ -59,7 +76,9 @@ impl SchemaChanger {
             Ddl::DropTable { names, if_exists } => drop_tables(self, names, *if_exists, statement),
             Ddl::TruncateTable { name } => truncate_table(self, name, statement),
             Ddl::RenameTable { renames } => rename_tables(self, renames, statement),
-            Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
+            Ddl::AlterTable { name, changes, way } => {
+                Ok(alter_table(self, name, changes, *way, statement)?.warnings)
+            }
             Ddl::CreateView {
                 name,
                 verb,

@@ -79,6 +79,7 @@ mod way;
 
 pub use changer::SchemaChanger;
 pub use context::DdlContext;
+pub use execute::Executed;
 pub use history::DdlJob;
 
 #[cfg(any(test, feature = "test-support"))]

@@ -1,7 +1,7 @@
 //! Definition statements, which `ddl` carries out.
 
 use accounts::Account;
-use ddl::DdlContext;
+use ddl::{DdlContext, Executed};
 use schema::definition::{AlterChange, Ddl};
 use schema::view::Definer;
 use types::{Result, Warning};
@@ -22,10 +22,10 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();
-    let warnings = match ddl {
+    let Executed { warnings, rows } = match ddl {
         // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
         Ddl::AlterTable { changes, .. } if changes.is_empty() && session.table_locks.is_locked() => {
-            Vec::new()
+            Executed::default()
         }
         _ => lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context))?,
     };
@@ -47,8 +47,9 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
                     .iter()
                     .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
         {
+            done.affected = rows;
             done.info = format!(
-                "Records: 0  Duplicates: 0  Warnings: {}",
+                "Records: {rows}  Duplicates: 0  Warnings: {}",
                 session.diagnostics.count
             )
             .into();
