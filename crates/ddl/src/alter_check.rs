@@ -7,7 +7,7 @@ use schema::sharded_id;
 use types::Result;
 
 use crate::alter_plan::{Altered, alter};
-use crate::context::DdlContext;
+use crate::context::{DdlContext, check_primary_key};
 use crate::foreign_key;
 use crate::new_name::check_free;
 
@@ -20,6 +20,7 @@ pub(crate) fn altered(
     ctx: &DdlContext,
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
+    check_primary_key(&altered.table, ctx)?;
     schema
         .require_database(&base.database)?
         .check_constraint_names(&altered.table)?;

@@ -91,6 +91,7 @@ fn add_checks(changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
             name,
             expression: expression.clone(),
             enforced: *enforced,
+            validating: false,
         });
     }
     Ok(())

@@ -10,7 +10,7 @@ use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position, Tabl
 use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
-use schema::model::{Column, Default, ForeignKey, Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Column, Default, ForeignKey, Index, IndexPart, SchemaState, Table};
 use schema::shadow::Conversion;
 use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning, errno};
@@ -138,6 +138,11 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             AlterChange::ShardRowIdBits(bits) => {
                 altered.table.shard_row_id_bits = sharded_id::limited_shard_bits(*bits)
             }
+            AlterChange::Options(options) => {
+                for (name, value) in options {
+                    altered.table.options.set(name, value);
+                }
+            }
             AlterChange::RenameTable { to } => altered.rename = Some(to.clone()),
             _ => {}
         }
@@ -147,8 +152,28 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     let before = check_table(base).unwrap_or_default();
     warnings.retain(|w| !before.contains(w));
     altered.warnings = warnings;
+    altered.warnings.extend(notes(base, changes));
     altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
+}
+
+/// What MySQL says of actions that do nothing.
+fn notes(table: &Table, changes: &[AlterChange]) -> Vec<Warning> {
+    let note = |change: &AlterChange| match change {
+        AlterChange::Keys => Some(Warning::note(
+            1031,
+            format!("Table storage engine for '{}' doesn't have this option", table.name),
+        )),
+        AlterChange::OrderBy => Some(Warning::warning(
+            errno::ER_UNKNOWN_ERROR,
+            format!(
+                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+                table.name
+            ),
+        )),
+        _ => None,
+    };
+    changes.iter().filter_map(note).collect()
 }
 
 /// `AUTO_RANDOM_BASE = next`.

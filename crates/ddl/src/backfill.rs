@@ -77,6 +77,7 @@ pub(crate) fn backfill(
         return Ok(Backfilled::default());
     };
     match &made.conversion {
+        None if made.new_indexes.is_empty() => Ok(Backfilled::default()),
         None => {
             let rows = pages.all(&mut IndexFiller::new(table, &made.new_indexes)?)?;
             let warnings = Vec::new();

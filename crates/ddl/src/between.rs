@@ -1,23 +1,30 @@
 //! Definitions that are published while an ALTER TABLE runs.
 
-use schema::model::{Index, IndexPart, SchemaState, Table};
+use schema::expression::Check;
+use schema::model::{ForeignKey, Index, IndexPart, SchemaState, Table};
 use schema::shadow::ShadowTable;
+use types::{Error, Result};
 
 use crate::alter_plan::Altered;
+use crate::change::Change;
+use crate::foreign_key;
 use crate::job::TableChange;
 
-/// Whether there is something to build, and it can be built while other statements use the table.
+/// Whether there is something to build or to check, and that can be done while other statements use the table.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
-    if altered.only_if_empty.is_some() || !altered.new_keys.is_empty() {
+    if altered.only_if_empty.is_some() || altered.closed {
         return false;
     }
     if let Some(rewrite) = altered.rewrite {
-        return !rewrite.closed;
+        return !rewrite.closed && altered.new_keys.is_empty();
     }
-    let state = Some(SchemaState::WriteOnly);
-    !sees_rows(altered)
-        && !altered.new_indexes.is_empty()
-        && with_new_indexes(base, &altered.table, &altered.new_indexes, state).is_some()
+    let checks_rows = !altered.new_checks.is_empty() || !altered.new_keys.is_empty();
+    if !checks_rows && altered.new_indexes.is_empty() {
+        return false;
+    }
+    let made = TableChange::of(base, altered, true);
+    let between = in_state(base, &made, Some(SchemaState::Public));
+    between.is_some_and(|table| planner::expressions(&table).is_ok())
 }
 
 /// Whether it depends on the table's rows if the change is possible.
@@ -39,9 +46,13 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
 }
 
 /// The table as it is, with what a job makes in a state, or without it; `None` if that needs a new column.
+/// Public: the new indexes are complete, and the new foreign keys, which use them, are obeyed.
 pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let Some(conversion) = &made.conversion else {
-        return with_new_indexes(table, &made.target, &made.new_indexes, state);
+        let mut between = with_new_indexes(table, &made.target, &made.new_indexes, state)?;
+        validate_checks(&mut between, made, state)?;
+        validate_keys(&mut between, made, state)?;
+        return Some(between);
     };
     let shadow = state.map(|state| ShadowTable {
         state,
@@ -52,6 +63,61 @@ pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaSt
         shadow: shadow.map(Box::new),
         ..table.clone()
     })
+}
+
+/// Stores the table of a job with what the job makes in a state.
+pub(crate) fn put_in_state(change: &mut Change<'_>, made: &TableChange, state: SchemaState) -> Result<()> {
+    let table = change.schema.table_by_id(made.table).cloned();
+    let table = table.ok_or_else(|| Error::internal("the table of a job does not exist"))?;
+    let between = in_state(&table, made, Some(state))
+        .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
+    if state == SchemaState::Public {
+        foreign_key::touch_parents(change, &between, &made.new_keys)?;
+    }
+    change.put_table(between)
+}
+
+/// Has writers obey new CHECK constraints. `None` if the statement changes columns, too: it reads rows as they
+/// are afterwards.
+fn validate_checks(table: &mut Table, made: &TableChange, state: Option<SchemaState>) -> Option<()> {
+    table.checks.retain(|check| !(check.validating && check.enforced));
+    table.checks.iter_mut().for_each(|check| check.validating = false);
+    if made.new_checks.is_empty() || state < Some(SchemaState::WriteOnly) {
+        return Some(());
+    }
+    if table.columns != made.target.columns {
+        return None;
+    }
+    for name in &made.new_checks {
+        let check = &made.target.checks[made.target.check_named(name)?];
+        match table.check_named(name) {
+            Some(at) => table.checks[at].validating = true,
+            None => table.checks.push(Check {
+                validating: true,
+                ..check.clone()
+            }),
+        }
+    }
+    table.sort_checks();
+    Some(())
+}
+
+/// The same for new foreign keys, once their indexes are complete.
+fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaState>) -> Option<()> {
+    table.foreign_keys.retain(|key| !key.validating);
+    if made.new_keys.is_empty() || state < Some(SchemaState::Public) {
+        return Some(());
+    }
+    if table.columns != made.target.columns {
+        return None;
+    }
+    let new = made.target.foreign_keys.iter().filter(|key| made.new_keys.contains(&key.name));
+    table.foreign_keys.extend(new.map(|key| ForeignKey {
+        validating: true,
+        ..key.clone()
+    }));
+    schema::sort_keys(table);
+    Some(())
 }
 
 /// The table as it is, with its new indexes in a state, or without them; `None` if one needs a new column.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cluster::wait::WaitLimit;
 use functions::TimeZone;
 use schema::definition::TableName;
-use schema::model::{Schema, Table};
+use schema::model::{Handle, Schema, Table};
 use types::{Collation, Error, Result, SqlMode, errno};
 
 use crate::about::About;
@@ -27,6 +27,8 @@ pub struct DdlContext {
     /// `'user'@'host'`, for error messages.
     pub user: String,
     pub foreign_key_checks: bool,
+    /// `sql_require_primary_key`
+    pub require_primary_key: bool,
 }
 
 impl DdlContext {
@@ -36,6 +38,21 @@ impl DdlContext {
             interrupt: &self.interrupt,
         }
     }
+}
+
+/// # Errors
+/// 3750 for a table without a primary key, where `sql_require_primary_key` is set.
+pub(crate) fn check_primary_key(table: &Table, ctx: &DdlContext) -> Result<()> {
+    if !ctx.require_primary_key || table.handle != Handle::Hidden {
+        return Ok(());
+    }
+    Err(Error::new(
+        3750,
+        "Unable to create or change a table without a primary key, when the system variable \
+         'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this \
+         message. Note that tables without a primary key can cause performance problems in row-based replication, \
+         so please consult your DBA before changing this setting.",
+    ))
 }
 
 /// A definition statement that runs.

@@ -3,14 +3,14 @@
 //! Writers of the table keep the shadow table up to date by that time ([`schema::shadow`]). A page holds the
 //! locks of its rows, so nothing but the page writes their shadow rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use cluster::ids::IdAllocator;
 use kv::{LockOptions, Reader, Transaction};
 use schema::duplicate::{duplicate_entry, duplicate_primary};
 use schema::layout::{RowHandle, ShadowLayout, ShadowRow};
 use schema::model::Table;
-use schema::shadow::{Conversion, ShadowHandles};
+use schema::shadow::Conversion;
 use types::{Result, SqlType, Value, Warning};
 
 use crate::backfill::{LockedRow, PageError, PageWork};
@@ -21,7 +21,6 @@ const WARNINGS_MAX: usize = 65_535;
 pub(crate) struct RowCopier<'a> {
     layout: ShadowLayout,
     ids: &'a IdAllocator,
-    new_handles: bool,
     /// Set if rows get ids in their order.
     next_id: Option<NextId>,
     /// The same after the current page.
@@ -64,7 +63,6 @@ impl<'a> RowCopier<'a> {
         Ok(Self {
             layout: ShadowLayout::new(base, target, conversion)?,
             ids,
-            new_handles: conversion.handles == ShadowHandles::New,
             next_id,
             next_id_after: next_id,
             warnings: Vec::new(),
@@ -118,18 +116,13 @@ impl<'a> RowCopier<'a> {
         }
         let keys: Vec<Vec<u8>> = entries.iter().map(|(_, _, entry)| entry.key.clone()).collect();
         let stored = txn.lock(&keys, options)?;
-        let mut in_page: HashMap<&[u8], usize> = HashMap::new();
+        let mut in_page = HashSet::new();
         for ((row, index, entry), stored) in entries.iter().zip(stored) {
-            let other = stored.into_value().filter(|value| *value != entry.value);
-            let earlier = in_page.insert(&entry.key, *row);
-            let first = match (earlier, other) {
-                (None, None) => continue,
-                (Some(earlier), _) => Some(rows[earlier].values.clone()),
-                (None, Some(value)) => self.row_of(txn, *index, &entry.key, &value)?,
-            };
-            let first = first.unwrap_or_else(|| rows[*row].values.clone());
-            let table = self.layout.table();
-            return Err(duplicate_entry(table, &table.indexes[*index], &first).into());
+            let is_other = stored.into_value().is_some_and(|value| *value != *entry.value);
+            if is_other || !in_page.insert(&entry.key) {
+                let table = self.layout.table();
+                return Err(duplicate_entry(table, &table.indexes[*index], &rows[*row].values).into());
+            }
         }
         Ok(())
     }
@@ -165,21 +158,6 @@ impl<'a> RowCopier<'a> {
             return Ok(true);
         };
         Ok(txn.current().get(key)?.is_some_and(|stored| *stored == **value))
-    }
-
-    /// The values of the shadow row that an entry of a unique index belongs to.
-    fn row_of(
-        &self,
-        txn: &Transaction,
-        index: usize,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Option<Vec<Value>>, PageError> {
-        let row_key = self.layout.row_key_of_entry(index, key, value)?;
-        match txn.current().get(&row_key)? {
-            Some(row) => Ok(Some(self.layout.values(&row_key, &row)?)),
-            None => Ok(None),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use types::{Result, Warning, errno};
 
 use crate::change::{Change, Outcome};
 use crate::changer::SchemaChanger;
-use crate::context::{Statement, check_not_system, table_exists};
+use crate::context::{Statement, check_not_system, check_primary_key, table_exists};
 use crate::{foreign_key, split};
 
 pub(crate) fn create_table(
@@ -66,6 +66,7 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        check_primary_key(&table, statement)?;
         change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
         table.readable_from_ts = change.ts;

@@ -7,6 +7,7 @@ use schema::shadow::ShadowHandles;
 use types::Result;
 
 use crate::alter_plan::Altered;
+use crate::between::in_state;
 use crate::change::{Change, Outcome, ranges};
 use crate::foreign_key;
 use crate::job::{Job, Progress, TableChange, check_not_cancelled, no_such_job};
@@ -56,11 +57,11 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
     {
         let is_new = |index: &Index| made.new_indexes.contains(&index.id);
         let is_published = before.indexes.iter().any(is_new);
-        if is_published || before.shadow.is_some() {
-            let mut table = Table::clone(&before);
-            table.shadow = None;
-            table.indexes.retain(|index| !is_new(index));
-            schema::indexes::normalize(&mut table)?;
+        let mut table = in_state(&before, made, None).unwrap_or_else(|| Table::clone(&before));
+        schema::indexes::normalize(&mut table)?;
+        if table != *before {
+            // The parents of keys that are not obeyed any more.
+            foreign_key::touch_parents(change, &before, &made.new_keys)?;
             change.put_table(table)?;
         }
         if is_published || !made.online {

@@ -62,7 +62,10 @@ impl PageWork for IndexFiller<'_> {
             match entry.distinct {
                 true => txn.put(entry.key, entry.value)?,
                 // The row's lock guards it: no other row can have this key.
-                false => txn.put_guarded(txn.guard(&page[row].key)?, entry.key, entry.value)?,
+                false => {
+                    let guard = txn.guard(&page[row].key)?;
+                    txn.put_guarded(guard, entry.key, entry.value)?;
+                }
             }
         }
         Ok(())

@@ -106,6 +106,16 @@ pub(crate) fn touch_relatives(change: &mut Change<'_>, ids: &[i64]) -> Result<()
     Ok(())
 }
 
+/// Gives the parents of some keys of a table a new revision: their plans must obey the keys from now on, or no
+/// longer.
+pub(crate) fn touch_parents(change: &mut Change<'_>, child: &Table, keys: &[String]) -> Result<()> {
+    let keys = child.foreign_keys.iter().filter(|key| keys.contains(&key.name));
+    let parents = keys.filter_map(|key| id_of(&change.schema, &key.parent));
+    let mut parents = sorted(parents);
+    parents.retain(|id| *id != child.id);
+    touch_relatives(change, &parents)
+}
+
 /// Whether tables may be dropped together.
 ///
 /// # Errors

@@ -68,6 +68,11 @@ pub(crate) struct TableChange {
     /// Set if the rows are rewritten: `target` then has the id of the shadow table.
     #[serde(default)]
     pub conversion: Option<Conversion>,
+    /// The names of constraints that writers obey while existing rows are checked.
+    #[serde(default)]
+    pub new_checks: Vec<String>,
+    #[serde(default)]
+    pub new_keys: Vec<String>,
 }
 
 /// How far a job's backfill has come.
@@ -88,6 +93,12 @@ impl Progress {
 }
 
 impl TableChange {
+    /// Whether existing rows are checked while writers obey new constraints. Rows that are rewritten are
+    /// checked then.
+    pub(crate) fn validates(&self) -> bool {
+        self.conversion.is_none() && !(self.new_checks.is_empty() && self.new_keys.is_empty())
+    }
+
     pub(crate) fn of(base: &Table, altered: &Altered, online: bool) -> Self {
         Self {
             table: base.id,
@@ -98,6 +109,8 @@ impl TableChange {
             online,
             state: None,
             conversion: altered.conversion.clone(),
+            new_checks: altered.new_checks.clone(),
+            new_keys: altered.new_keys.iter().map(|key| key.name.clone()).collect(),
         }
     }
 }

@@ -13,7 +13,7 @@ use types::{Result, Warning, errno};
 use crate::about::About;
 use crate::change::{Change, Outcome, ranges};
 use crate::changer::SchemaChanger;
-use crate::context::{DdlContext, Statement, check_not_system, table_exists};
+use crate::context::{DdlContext, Statement, check_not_system, check_primary_key, table_exists};
 
 impl SchemaChanger {
     /// The table with an id of its own, not visible yet. `None`: there is a table of this name, which IF NOT EXISTS
@@ -39,6 +39,7 @@ impl SchemaChanger {
                 return Err(exists);
             }
             let (mut table, warnings) = new_table(name, definition, ctx.now_us)?;
+            check_primary_key(&table, &statement)?;
             table.id = change.meta.next_id()?;
             Ok(Outcome::Stored((Some(table), warnings)))
         })

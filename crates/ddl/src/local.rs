@@ -18,7 +18,7 @@ use types::{Error, Result};
 use crate::alter_check::altered;
 use crate::alter_plan::{Altered, alter};
 use crate::backfill::{Backfilled, backfill};
-use crate::between::{in_state, reserve_ids};
+use crate::between::{in_state, put_in_state, reserve_ids};
 use crate::change::{Change, Outcome};
 use crate::context::{DdlContext, Statement, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
@@ -175,21 +175,40 @@ impl LocalJobs {
             let _exclusive = locks.exclusive(&statement.limit())?;
             self.start(base, base.clone(), altered, statement, state)?
         };
-        let cluster = &self.publisher.cluster;
-        let done = self.table_of(&job).and_then(|between| {
-            let made = backfill(cluster, &between, &job, &statement.interrupt)?;
-            self.finish(&job, &locks, &statement.limit())?;
-            Ok(made)
-        });
+        let done = self.online_steps(&job, &locks, &statement.limit(), &statement.interrupt);
         if done.is_err() {
             self.undo_or_leave(job, locks, statement);
             return done;
         }
         // Other statements may be allocating ids now, so the counter can only be raised.
         if let Some(next) = altered.auto_increment {
+            let cluster = &self.publisher.cluster;
             cluster.ids().raise_to(&altered.table, next - 1)?;
         }
         done
+    }
+
+    /// All steps behind the first of a job beside which other statements use the table.
+    fn online_steps(
+        &self,
+        job: &Job,
+        locks: &ChangeLocks,
+        limit: &WaitLimit,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Backfilled> {
+        let cluster = &self.publisher.cluster;
+        let done = backfill(cluster, &*self.table_of(job)?, job, interrupt)?;
+        if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
+            if !made.new_keys.is_empty() {
+                let _exclusive = locks.exclusive(limit)?;
+                self.publisher.publish(limit, Requires::AllNodes, None, |change| {
+                    put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
+                })?;
+            }
+            rows::validate(cluster, &*self.table_of(job)?, made, interrupt)?;
+        }
+        self.finish(job, locks, limit)?;
+        Ok(done)
     }
 
     /// The table that a job changes, as statements use it now.
@@ -288,20 +307,14 @@ impl LocalJobs {
             timeout: RESUME_WAIT,
             interrupt,
         };
-        let cluster = &self.publisher.cluster;
-        if let (false, Some(change)) = (pending.undo, &pending.job.change) {
-            let schema = cluster.schema();
-            let finished = match schema.table_by_id(change.table) {
-                Some(table) => backfill(cluster, table, &pending.job, interrupt)
-                    .and_then(|_| self.finish(&pending.job, &pending.locks, &limit)),
-                None => Ok(()),
-            };
-            match finished {
+        let exists = self.table_of(&pending.job).is_ok();
+        if !pending.undo && exists {
+            match self.online_steps(&pending.job, &pending.locks, &limit, interrupt) {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = pending.job.id, "a resumed schema change failed and is undone");
                     pending.undo = true;
                 }
-                other => return other,
+                other => return other.map(drop),
             }
         }
         self.undo(&pending.job, &pending.locks, &limit)

@@ -4,16 +4,17 @@ use std::ops::ControlFlow;
 
 use cluster::Cluster;
 use functions::{EvalContext, TimeZone};
-use kv::{Reader, Snapshot};
+use kv::{Interrupt, Reader, Snapshot};
 use schema::bound::{BoundCheck, add_columns};
 use schema::layout::{IndexLayout, TableLayout};
 use schema::model::{Handle, SchemaState, Table};
-use types::{Error, Result, Value, errno};
+use types::{Error, Result, Value};
 
 use crate::alter_plan::Altered;
 use crate::change::ranges;
 use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
+use crate::job::TableChange;
 
 /// Makes the checks that an ALTER TABLE asks for.
 pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
@@ -27,7 +28,7 @@ pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &
         return Ok(());
     }
     if !altered.new_checks.is_empty() {
-        check_constraints(&snapshot, altered)?;
+        check_constraints(&snapshot, &altered.table, &altered.new_checks, &ctx.interrupt)?;
     }
     check_keys(&snapshot, cluster, &altered.table, altered, ctx)
 }
@@ -41,6 +42,23 @@ pub(crate) fn inspect_rewritten(
 ) -> Result<()> {
     let snapshot = cluster.store().snapshot_now()?;
     check_keys(&snapshot, cluster, target, altered, ctx)
+}
+
+/// Whether all rows obey the constraints that writers obey already, because of a job.
+pub(crate) fn validate(
+    cluster: &Cluster,
+    table: &Table,
+    made: &TableChange,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let snapshot = cluster.store().snapshot_now()?;
+    if !made.new_checks.is_empty() {
+        check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
+    }
+    for key in table.foreign_keys.iter().filter(|key| made.new_keys.contains(&key.name)) {
+        check_foreign_key(&snapshot, &cluster.schema(), table, key, interrupt)?;
+    }
+    Ok(())
 }
 
 /// The new foreign keys.
@@ -88,13 +106,17 @@ pub(crate) fn next_id(
     ))
 }
 
-/// Whether all rows satisfy the new CHECK constraints. Rows are read as the new definition has them.
-fn check_constraints(snapshot: &Snapshot, altered: &Altered) -> Result<()> {
-    let table = &altered.table;
+/// Whether all rows satisfy some CHECK constraints. Rows are read as this definition has them.
+fn check_constraints(
+    snapshot: &Snapshot,
+    table: &Table,
+    names: &[String],
+    interrupt: &Interrupt,
+) -> Result<()> {
     let Some(expressions) = planner::expressions(table)? else {
         return Ok(());
     };
-    let is_new = |check: &&BoundCheck| altered.new_checks.contains(&check.name);
+    let is_new = |check: &&BoundCheck| names.contains(&check.name);
     let checks: Vec<&BoundCheck> = expressions.checks.iter().filter(is_new).collect();
     let mut columns = Vec::new();
     checks
@@ -109,6 +131,7 @@ fn check_constraints(snapshot: &Snapshot, altered: &Altered) -> Result<()> {
         Ok(())
     };
     scan_rows(snapshot, table, |key, value| {
+        interrupt.check()?;
         check_row(&layout.decode_row_values(key, value, TimeZone::UTC)?)
     })
 }
@@ -150,7 +173,7 @@ pub(crate) fn as_id(value: &Value) -> u64 {
         Value::Int(v) => u64::try_from(*v).unwrap_or(0),
         Value::UInt(v) => *v,
         // Saturates, as InnoDB does.
-        Value::Double(v) => *v as u64,
+        Value::Double(v) => v.round() as u64,
         _ => 0,
     }
 }

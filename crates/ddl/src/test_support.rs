@@ -46,6 +46,7 @@ pub fn context() -> DdlContext {
         server_collation: Collation::DEFAULT,
         user: "'root'@'localhost'".to_owned(),
         foreign_key_checks: true,
+        require_primary_key: false,
     }
 }
 
@@ -55,7 +56,7 @@ pub fn create_database(db: &SchemaChanger, name: &str) -> Result<Vec<Warning>> {
         if_not_exists: false,
         collation: None,
     };
-    db.execute(&ddl, &context())
+    Ok(db.execute(&ddl, &context())?.warnings)
 }
 
 pub fn create(db: &SchemaChanger, table: &str, definition: TableDefinition) -> Result<Vec<Warning>> {
@@ -64,7 +65,7 @@ pub fn create(db: &SchemaChanger, table: &str, definition: TableDefinition) -> R
         definition,
         if_not_exists: false,
     };
-    db.execute(&ddl, &context())
+    Ok(db.execute(&ddl, &context())?.warnings)
 }
 
 pub fn alter(db: &SchemaChanger, table: &str, changes: Vec<AlterChange>) -> Result<Vec<Warning>> {
@@ -82,7 +83,7 @@ pub fn alter_with(
         changes,
         way: std::default::Default::default(),
     };
-    db.execute(&ddl, ctx)
+    Ok(db.execute(&ddl, ctx)?.warnings)
 }
 
 pub fn table(db: &SchemaChanger, table: &str) -> Arc<Table> {

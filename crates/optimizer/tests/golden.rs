@@ -326,6 +326,8 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         checks: definition.checks,
         bound: Default::default(),
         foreign_keys: Vec::new(),
+        shadow: None,
+        options: definition.options,
         physical: None,
     }
 }

@@ -86,6 +86,7 @@ impl Program {
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
             foreign_key_checks: true,
+            require_primary_key: false,
         };
         planner::bind(&parsed[0], &env).unwrap()
     }
@@ -103,6 +104,7 @@ impl Program {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
+            require_primary_key: false,
         };
         self.changer.execute(&ddl, &context).unwrap();
     }

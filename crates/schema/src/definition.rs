@@ -2,6 +2,7 @@
 
 use types::Collation;
 
+use crate::create_options::CreateOptions;
 use crate::expression::{Check, StoredExpression};
 use crate::model::{Column, Default, Handle, Index, ReferenceAction, Table};
 use crate::view::View;
@@ -123,6 +124,7 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// Their indexes are among the others.
     pub foreign_keys: Vec<NewForeignKey>,
+    pub options: CreateOptions,
 }
 
 /// `[CONSTRAINT name] FOREIGN KEY ...`
@@ -214,6 +216,14 @@ pub enum AlterChange {
         name: String,
     },
     DropPrimaryKey,
+    /// `DISABLE KEYS`, `ENABLE KEYS`: nothing, with a note.
+    Keys,
+    /// Names and values for [`CreateOptions::set`].
+    Options(Vec<(String, String)>),
+    /// FORCE, `ENGINE = InnoDB`: there is nothing to rebuild.
+    Rebuild,
+    /// `ORDER BY`, in which rows are by their primary key.
+    OrderBy,
     AlterCheck {
         name: String,
         enforced: bool,

@@ -18,6 +18,10 @@ pub struct StoredExpression {
     pub collation: Collation,
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_default_mode(mode: &SqlMode) -> bool {
     *mode == SqlMode::default()
 }
@@ -36,6 +40,9 @@ pub struct Check {
     pub name: String,
     pub expression: StoredExpression,
     pub enforced: bool,
+    /// Writers obey it already, and existing rows are being checked. Statements see it afterwards.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub validating: bool,
 }
 
 /// Reads a default's expression. In older catalogs it is the precision of `(now(fsp))`.
@@ -86,6 +93,12 @@ impl Table {
     /// Puts CHECK constraints into MySQL's order, in which they are shown and evaluated.
     pub fn sort_checks(&mut self) {
         self.checks.sort_by_key(|check| check.name.to_lowercase());
+    }
+
+    /// The CHECK constraints that statements see.
+    pub fn public_checks(&self) -> impl Iterator<Item = &Check> {
+        let is_new = |check: &&Check| check.validating && check.enforced;
+        self.checks.iter().filter(move |check| !is_new(check))
     }
 
     pub fn check_named(&self, name: &str) -> Option<usize> {

@@ -212,6 +212,7 @@ fn new_key(table: &Table, name: String, definition: &NewForeignKey) -> Result<Fo
         parent_columns: definition.parent_columns.clone(),
         on_delete: definition.on_delete,
         on_update: definition.on_update,
+        validating: false,
     };
     check_child(table, &key)?;
     Ok(key)

@@ -8,6 +8,7 @@
 //!   text of error 1062.
 //! - `physical`: under which ids the rows of a table lie.
 //! - [`view`]: what a view is besides its name and columns.
+//! - [`create_options`]: options that are only shown.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
@@ -19,6 +20,7 @@
 //! [`model`].
 
 pub mod bound;
+pub mod create_options;
 pub mod default_value;
 pub mod definition;
 pub mod duplicate;
@@ -29,8 +31,8 @@ pub mod layout;
 pub mod limits;
 pub mod model;
 mod new_table;
-pub mod shadow;
 mod physical;
+pub mod shadow;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
 use crate::bound::BoundCell;
+use crate::create_options::CreateOptions;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::shadow::ShadowTable;
 use crate::sharded_id::{AutoRandom, IdLayout};
@@ -89,6 +90,8 @@ pub struct Table {
     /// An ALTER TABLE rewrites the rows: writers maintain the new ones, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Box<ShadowTable>>,
+    #[serde(default, skip_serializing_if = "CreateOptions::is_empty")]
+    pub options: CreateOptions,
     /// The id under which rows and index entries are stored, where it is not the table's own. See
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +135,7 @@ impl Table {
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
             shadow: None,
+            options: CreateOptions::default(),
             physical: None,
         }
     }
@@ -271,7 +275,12 @@ pub struct IndexPart {
 impl Index {
     /// Whether queries may read it.
     pub fn is_readable(&self) -> bool {
-        self.state == SchemaState::Public && !self.invisible
+        self.is_readable_with(false)
+    }
+
+    /// The same where queries may read invisible ones, too.
+    pub fn is_readable_with(&self, invisible: bool) -> bool {
+        self.state == SchemaState::Public && (invisible || !self.invisible)
     }
 }
 
@@ -304,6 +313,9 @@ pub struct ForeignKey {
     pub parent_columns: Vec<String>,
     pub on_delete: ReferenceAction,
     pub on_update: ReferenceAction,
+    /// Writers obey it already, and existing rows are being checked. Statements see it afterwards.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub validating: bool,
 }
 
 /// What happens to the rows of the child.
@@ -526,6 +538,11 @@ impl Table {
     /// How hidden row ids are composed.
     pub fn row_id_layout(&self) -> IdLayout {
         IdLayout::of_row_ids(self.shard_row_id_bits)
+    }
+
+    /// The foreign keys that statements see.
+    pub fn public_foreign_keys(&self) -> impl Iterator<Item = &ForeignKey> {
+        self.foreign_keys.iter().filter(|key| !key.validating)
     }
 
     /// Indexes that are complete.

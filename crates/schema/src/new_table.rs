@@ -53,6 +53,7 @@ pub fn new_table(
         bound: BoundCell::default(),
         foreign_keys: Vec::new(),
         shadow: None,
+        options: definition.options.clone(),
         physical: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {

@@ -28,7 +28,7 @@ use kv::Interrupt;
 use schema::definition::{AlterChange, AlterWay, TableName};
 use schema::model::{Schema, SchemaState, Table};
 use step::{StepOptions, freeze, publish_state};
-use types::Result;
+use types::{Error, Result};
 
 use crate::alter_check::altered;
 use crate::alter_plan::Altered;
@@ -157,18 +157,33 @@ impl SharedJobs {
         // step fails, such a job stays write-only: in an earlier state, writers would not maintain the
         // entries that are already written.
         let before = state.unwrap_or(SchemaState::DeleteOnly);
-        publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
-        let schema = publisher.cluster.read_schema()?;
-        let table = job.tables().first().and_then(|id| schema.table_by_id(*id));
-        let made = match table {
-            Some(table) => backfill(&publisher.cluster, table, job, interrupt)?,
-            None => Backfilled::default(),
-        };
+        if before < SchemaState::Public {
+            publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
+        }
+        let cluster = &publisher.cluster;
+        let done = backfill(cluster, &*self.table_of(job)?, job, interrupt)?;
+        if job.change.as_ref().is_some_and(|made| !made.new_keys.is_empty()) {
+            let before = before.max(SchemaState::WriteOnly);
+            publish_state(publisher, job, options, SchemaState::Public, Some(before))?;
+        }
+        if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
+            rows::validate(cluster, &*self.table_of(job)?, made, interrupt)?;
+        }
         freeze(publisher, job, options, |_| Ok(()))?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_target(change, job)
         })?;
-        Ok(made)
+        Ok(done)
+    }
+
+    /// The table that a job changes, as the store has it.
+    fn table_of(&self, job: &Job) -> Result<Arc<Table>> {
+        let schema = self.publisher.cluster.read_schema()?;
+        let id = job.change.as_ref().map(|made| made.table);
+        let table = id.and_then(|id| schema.table_by_id(id));
+        table
+            .cloned()
+            .ok_or_else(|| Error::internal("the table of a job does not exist"))
     }
 
     /// No other statement uses the table meanwhile.

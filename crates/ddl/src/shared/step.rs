@@ -9,7 +9,7 @@ use kv::Interrupt;
 use schema::model::{SchemaState, Table};
 use types::{Error, Result};
 
-use crate::between::in_state;
+use crate::between::put_in_state;
 use crate::change::{Change, Outcome};
 use crate::end::own;
 use crate::job::{Job, RESUME_WAIT, check_not_cancelled, no_such_job};
@@ -156,13 +156,10 @@ fn table_of(change: &Change<'_>, job: &Job) -> Result<Table> {
 
 /// Stores the table of a job with what it makes in a state.
 fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Result<()> {
-    let table = table_of(change, job)?;
     let made = job
         .change
         .as_mut()
         .ok_or_else(|| Error::internal("a job without a table"))?;
     made.state = Some(state);
-    let table = in_state(&table, made, made.state)
-        .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
-    change.put_table(table)
+    put_in_state(change, made, state)
 }

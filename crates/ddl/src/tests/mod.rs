@@ -29,7 +29,7 @@ fn error(code: u16, message: &str) -> (u16, String) {
 }
 
 fn execute(db: &SchemaChanger, ddl: Ddl) -> Result<Vec<Warning>> {
-    db.execute(&ddl, &context())
+    Ok(db.execute(&ddl, &context())?.warnings)
 }
 
 fn drop_tables(db: &SchemaChanger, names: &[&str], if_exists: bool) -> Result<Vec<Warning>> {

@@ -118,7 +118,7 @@ impl<'p> AutoIncrement<'p> {
         let id = match value {
             Value::UInt(id) => *id,
             Value::Int(id) => u64::try_from(*id).unwrap_or(0),
-            Value::Double(id) if *id > 0.0 => *id as u64,
+            Value::Double(id) if *id > 0.0 => id.round() as u64,
             Value::Decimal(id) => id.to_u64().unwrap_or(0),
             _ => 0,
         };
@@ -144,7 +144,7 @@ pub(super) fn number_of(value: &Value) -> u64 {
     match value {
         Value::UInt(id) => *id,
         Value::Int(id) => *id as u64,
-        Value::Double(id) => *id as u64,
+        Value::Double(id) => id.round() as u64,
         _ => 0,
     }
 }

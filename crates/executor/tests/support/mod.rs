@@ -341,6 +341,7 @@ impl Conn<'_> {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
+            require_primary_key: false,
         }
     }
 

@@ -7,7 +7,7 @@ use types::{Error, Result, errno};
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
 use super::{Chosen, Request, order, sarg, tuple};
-use syntax::ast::{IndexHint, IndexHintKind};
+use syntax::ast::IndexHintKind;
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
 pub fn choose(request: &Request<'_>) -> Result<Chosen> {
@@ -16,11 +16,11 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
         sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
         tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
     };
-    let allowed = Allowed::of(table, request.hints)?;
+    let allowed = Allowed::of(request)?;
     let mut best: Option<(f64, Chosen)> = None;
     let mut paths = Vec::new();
     let mut possible_keys = Vec::new();
-    for candidate in candidates(table) {
+    for candidate in candidates(table, request.invisible) {
         let path = candidate.path(&conditions);
         if path.useful {
             possible_keys.push(index_name(table, candidate.index));
@@ -70,7 +70,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
 }
 
 /// The primary key (or the rows as they lie), then the indexes that may be read.
-fn candidates(table: &Table) -> Vec<Candidate<'_>> {
+fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
     let mut candidates = vec![Candidate {
         index: None,
         parts: table.primary_parts(),
@@ -78,7 +78,7 @@ fn candidates(table: &Table) -> Vec<Candidate<'_>> {
         table,
     }];
     for (position, index) in table.indexes.iter().enumerate() {
-        if index.is_readable() && !is_primary(table, position) {
+        if index.is_readable_with(invisible) && !is_primary(table, position) {
             candidates.push(Candidate {
                 index: Some(position),
                 parts: index.parts.clone(),
@@ -165,16 +165,16 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(table: &Table, hints: &[IndexHint]) -> Result<Self> {
+    fn of(request: &Request<'_>) -> Result<Self> {
         let mut allowed = Self {
             only: None,
             ignored: Vec::new(),
             forced: false,
         };
-        for hint in hints {
+        for hint in request.hints {
             let mut named = Vec::with_capacity(hint.indexes.len());
             for name in &hint.indexes {
-                named.push(find_index(table, name)?);
+                named.push(find_index(request.table, name, request.invisible)?);
             }
             if !hint.for_rows {
                 continue;
@@ -199,14 +199,14 @@ impl Allowed {
     }
 }
 
-fn find_index(table: &Table, name: &str) -> Result<Option<usize>> {
+fn find_index(table: &Table, name: &str, invisible: bool) -> Result<Option<usize>> {
     if name.eq_ignore_ascii_case("PRIMARY") && !matches!(table.handle, Handle::Hidden) {
         return Ok(None);
     }
     let found = table
         .indexes
         .iter()
-        .position(|index| index.is_readable() && index.name.eq_ignore_ascii_case(name));
+        .position(|index| index.is_readable_with(invisible) && index.name.eq_ignore_ascii_case(name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

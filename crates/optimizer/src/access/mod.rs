@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
+    /// `use_invisible_indexes` of `optimizer_switch`
+    pub invisible: bool,
     pub estimate: TableEstimate<'a>,
 }
 

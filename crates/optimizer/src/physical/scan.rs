@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
                 false => RowLimit::All,
             },
             hints: &get.hints,
+            invisible: self.env.switches.use_invisible_indexes,
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
     }

@@ -1,9 +1,9 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
 use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
-use schema::model::Table;
+use schema::model::{Column, Handle, Table};
 use schema::sharded_id;
-use types::{Collation, Error, Result, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
@@ -12,7 +12,7 @@ use super::definition::{inline_indexes, is_whole};
 use super::foreign_key::index_of;
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
-    DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
+    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
 };
 
 impl Binder<'_> {
@@ -33,12 +33,14 @@ impl Binder<'_> {
 
     fn new_collation(&self, items: &[AlterItem]) -> Result<Option<Collation>> {
         for item in items {
-            if let AlterItem::Options(options) = item {
-                let collation =
-                    self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-                if collation.is_some() {
-                    return Ok(collation);
-                }
+            let (charset, collation) = match item {
+                AlterItem::Options(options) => (&options.charset, &options.collation),
+                AlterItem::ConvertTo(options) => (&options.charset, &options.collation),
+                _ => continue,
+            };
+            let collation = self.collation_of_clauses(charset.as_deref(), collation.as_deref())?;
+            if collation.is_some() {
+                return Ok(collation);
             }
         }
         Ok(None)
@@ -138,13 +140,56 @@ impl Binder<'_> {
                 });
             }
             AlterItem::Options(options) => self.alter_options(options, table, changes)?,
-            AlterItem::ConvertTo(_) => {
+            AlterItem::Keys => changes.push(AlterChange::Keys),
+            AlterItem::Force => changes.push(AlterChange::Rebuild),
+            AlterItem::OrderBy if table.handle == Handle::Hidden => {
                 return Err(Error::not_supported(
-                    "CONVERT TO CHARACTER SET",
-                    "create the table anew and INSERT ... SELECT",
+                    "ALTER TABLE ... ORDER BY of a table without a primary key",
+                    "add a primary key by which rows are in this order",
                 ));
             }
+            AlterItem::OrderBy => changes.push(AlterChange::OrderBy),
+            AlterItem::ConvertTo(options) => self.convert_to(options, table, changes)?,
         }
+        Ok(())
+    }
+
+    /// CONVERT TO CHARACTER SET: a change of all columns of text, and of the table's own collation. Without a
+    /// character set (DEFAULT), it is the database's.
+    fn convert_to(
+        &self,
+        options: &DatabaseOptions,
+        table: &Table,
+        changes: &mut Vec<AlterChange>,
+    ) -> Result<()> {
+        let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+        let collation = match written {
+            Some(collation) => collation,
+            None => self.env.schema.require_database(&table.database)?.collation,
+        };
+        let is_changed = |name: &str| {
+            changes.iter().any(|change| match change {
+                AlterChange::ModifyColumn { name: other, .. } | AlterChange::DropColumn { name: other } => {
+                    other.eq_ignore_ascii_case(name)
+                }
+                _ => false,
+            })
+        };
+        let columns = table.columns.iter().filter(|column| !column.hidden && !is_changed(&column.name));
+        let converted = columns.filter_map(|column| {
+            let ty = converted_type(&column.ty, collation)?;
+            Some(AlterChange::ModifyColumn {
+                name: column.name.clone(),
+                column: Column {
+                    ty,
+                    ..column.clone()
+                },
+                position: None,
+            })
+        });
+        let converted: Vec<AlterChange> = converted.collect();
+        changes.extend(converted);
+        changes.push(AlterChange::DefaultCollation(collation));
         Ok(())
     }
 
@@ -230,11 +275,44 @@ impl Binder<'_> {
                 "use SPLIT TABLE",
             ));
         }
+        changes.push(AlterChange::Rebuild);
+        if !options.shown.is_empty() {
+            changes.push(AlterChange::Options(options.shown.clone()));
+        }
         changes.extend(options.comment.clone().map(AlterChange::Comment));
         let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
         changes.extend(collation.map(AlterChange::DefaultCollation));
         Ok(())
     }
+}
+
+/// The type of a column after CONVERT TO; `None` if it is no text. A TEXT that may need more bytes in the new
+/// character set gets the next longer type (manual 13.1.9).
+fn converted_type(ty: &SqlType, collation: Collation) -> Option<SqlType> {
+    let is_text = ty.is_string() && !ty.is_binary() && ty.kind != TypeKind::Json;
+    if !is_text && !ty.has_members() {
+        return None;
+    }
+    let bytes = |collation: Collation| collation.charset().max_bytes_per_char();
+    let grows = bytes(collation) > bytes(ty.collation);
+    let kind = match ty.kind {
+        TypeKind::TinyText if grows => TypeKind::Text,
+        TypeKind::Text if grows => TypeKind::MediumText,
+        TypeKind::MediumText if grows => TypeKind::LongText,
+        kind => kind,
+    };
+    let length = match kind {
+        TypeKind::Text if grows => 0xFFFF,
+        TypeKind::MediumText if grows => 0xFF_FFFF,
+        TypeKind::LongText if grows => u32::MAX,
+        _ => ty.length,
+    };
+    Some(SqlType {
+        kind,
+        length,
+        collation,
+        ..*ty
+    })
 }
 
 fn position(place: &ColumnPosition) -> Position {

@@ -28,6 +28,7 @@ impl Binder<'_> {
                 name,
                 expression: self.stored_expression(&definition.condition),
                 enforced: definition.enforced,
+                validating: false,
             };
             checks.push((check, column));
         };

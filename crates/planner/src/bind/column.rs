@@ -34,6 +34,7 @@ impl Binder<'_> {
             !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
         if definition.auto_increment {
             check_auto_increment(definition, &ty)?;
+            self.warn_of_float_ids(name, &ty);
         }
         let auto_random = auto_random(definition, &ty)?;
         let generated = self.generated(definition)?;
@@ -206,6 +207,19 @@ impl Binder<'_> {
         Ok(SqlType::YEAR)
     }
 
+    fn warn_of_float_ids(&self, name: &str, ty: &SqlType) {
+        const ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT: u16 = 3856;
+        if ty.is_float() {
+            self.warn(Warning::warning(
+                ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT,
+                format!(
+                    "AUTO_INCREMENT support for FLOAT/DOUBLE columns is deprecated and will be removed in a future \
+                     release. Consider removing AUTO_INCREMENT from column '{name}'."
+                ),
+            ));
+        }
+    }
+
     fn deprecated(&self, message: &str) {
         self.warn(Warning::warning(
             ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -230,12 +244,6 @@ fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<(
         return Err(Error::new(
             errno::ER_INVALID_DEFAULT,
             format!("Invalid default value for '{}'", definition.name),
-        ));
-    }
-    if ty.is_float() {
-        return Err(Error::not_supported(
-            "AUTO_INCREMENT of FLOAT and DOUBLE columns",
-            "use BIGINT",
         ));
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
+use schema::create_options::CreateOptions;
 use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
@@ -145,6 +146,7 @@ impl Binder<'_> {
             pre_split_regions: options.pre_split_regions.unwrap_or(0),
             checks: checks.iter().map(|(check, _)| check.clone()).collect(),
             foreign_keys,
+            options: create_options(options),
         };
         check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {
@@ -376,4 +378,13 @@ fn unknown_key_column(name: &str) -> Error {
 /// A prefix as long as the column is the column.
 pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
     matches!(ty.kind, TypeKind::Char | TypeKind::VarChar) && prefix == ty.length
+}
+
+/// The options that are only shown.
+fn create_options(written: &TableOptions) -> CreateOptions {
+    let mut options = CreateOptions::default();
+    for (name, value) in &written.shown {
+        options.set(name, value);
+    }
+    options
 }

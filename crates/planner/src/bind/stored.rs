@@ -115,7 +115,7 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
     }
     for check in &table.checks {
         let condition = bind_check(table, check)?;
-        if check.enforced {
+        if check.enforced || check.validating {
             bound.checks.push(BoundCheck {
                 name: check.name.clone(),
                 condition,

@@ -9,13 +9,12 @@ use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::computed::reading_context;
 use super::defaults::{default_value, stored_default};
-use super::index::IndexLayout;
 use super::row::TableLayout;
 use super::write::{IndexEntry, RowEncoder};
 use super::zone::from_stored;
 use crate::bound::{BoundCheck, BoundExpressions};
 use crate::default_value::implicit;
-use crate::model::{Column, Default, Handle, Table};
+use crate::model::{Column, Default, Table};
 use crate::shadow::{Conversion, ShadowHandles};
 
 /// Makes the rows of a shadow table. One object serves all statements that use the same definition.
@@ -30,8 +29,6 @@ pub struct ShadowLayout {
     /// The table's expressions; the copy above has none bound.
     expressions: Option<std::sync::Arc<BoundExpressions>>,
     columns: Vec<Source>,
-    /// For each unique index with entries: what finds a row by an entry.
-    unique: Vec<Option<IndexLayout>>,
     checks: BTreeSet<String>,
     handles: ShadowHandles,
     context: Context,
@@ -103,17 +100,11 @@ impl ShadowLayout {
             table.bind_expressions(|_| Ok(BoundExpressions::clone(bound)))?;
         }
         let all = |table: &Table| (0..table.columns.len()).collect::<Vec<_>>();
-        let clustered = clustered_position(&table);
-        let unique = table.indexes.iter().enumerate().map(|(at, index)| {
-            let has_entries = index.unique && Some(at) != clustered;
-            has_entries.then(|| IndexLayout::new(&table, at, &[])).transpose()
-        });
         Ok(Self {
             source: TableLayout::new(base, &all(base))?,
             target: TableLayout::new(&table, &all(&table))?,
             encoder: RowEncoder::new(&table)?,
             columns,
-            unique: unique.collect::<Result<_>>()?,
             checks: conversion.checks.iter().cloned().collect(),
             handles: conversion.handles,
             context: Context(conversion.context()),
@@ -169,7 +160,11 @@ impl ShadowLayout {
         let label = if label.is_empty() { &column.name } else { &label };
         let value = match *from == column.ty {
             true => value,
-            false => functions::assign::value(value, from, &column.ty, label, row_number, eval)?,
+            false => {
+                warn_of_double(&value, from, &column.ty, eval)?;
+                functions::assign::value(value, from, &column.ty, label, row_number, eval)
+                    .map_err(|error| as_copied(error, from, column, row_number))?
+            }
         };
         if !value.is_null() || column.nullable {
             return Ok(value);
@@ -272,21 +267,8 @@ impl ShadowLayout {
 
     /// The entries of a stored shadow row.
     pub fn stored_entries(&self, key: &[u8], value: &[u8]) -> Result<Vec<(usize, IndexEntry)>> {
-        let row = self.values(key, value)?;
+        let row = self.target.decode_row_values(key, value, self.zone)?;
         self.entries(&row, &self.target.handle_of_row_key(key)?)
-    }
-
-    /// The values of a stored shadow row.
-    pub fn values(&self, key: &[u8], value: &[u8]) -> Result<Vec<Value>> {
-        self.target.decode_row_values(key, value, self.zone)
-    }
-
-    /// The key of the row that an entry of a unique index leads to.
-    pub fn row_key_of_entry(&self, index: usize, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
-        match self.unique.get(index) {
-            Some(Some(layout)) => Ok(self.row_key(&layout.handle(key, value)?)),
-            _ => Err(Error::internal(format!("index {index} is not unique"))),
-        }
     }
 
     /// Where the handle of the shadow row of a table's row is stored; `None` if both have the same.
@@ -315,10 +297,35 @@ impl ShadowLayout {
     }
 }
 
-/// The position of the primary key's index, if rows are stored by it.
-fn clustered_position(table: &Table) -> Option<usize> {
-    match table.handle {
-        Handle::Clustered { index } => Some(index),
-        Handle::Integer { .. } | Handle::Hidden => None,
+/// MySQL copies from VARCHAR to VARCHAR by a function of its own, with another error.
+fn as_copied(error: Error, from: &SqlType, column: &Column, row_number: u64) -> Error {
+    let ty = &column.ty;
+    let is_copy = from.kind == TypeKind::VarChar
+        && ty.kind == TypeKind::VarChar
+        && from.collation.charset() == ty.collation.charset();
+    match error.code {
+        errno::ER_DATA_TOO_LONG if is_copy => Error::new(
+            errno::WARN_DATA_TRUNCATED,
+            format!("Data truncated for column '{}' at row {row_number}", column.name),
+        ),
+        _ => error,
     }
+}
+
+/// MySQL reads a DOUBLE as an integer first, and complains of one that is none.
+fn warn_of_double(value: &Value, from: &SqlType, to: &SqlType, eval: &EvalContext) -> Result<()> {
+    let Value::Double(double) = value else {
+        return Ok(());
+    };
+    let is_read = from.kind == TypeKind::Double && to.is_integer();
+    if !is_read || double.abs() < i64::MAX as f64 {
+        return Ok(());
+    }
+    let message = format!("Truncated incorrect INTEGER value: '{}'", value.display_text(from));
+    if eval.sql_mode.strict {
+        return Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message));
+    }
+    let warning = types::Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message);
+    eval.warnings.push(warning);
+    Ok(())
 }

@@ -53,9 +53,9 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
             .map(|i| format!("  {}", index(table, i, style))),
     );
     let quoted_name = |name: &str| style.identifier(name);
-    let keys = table.foreign_keys.iter();
+    let keys = table.public_foreign_keys();
     lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
-    lines.extend(table.checks.iter().map(|c| format!("  {}", check(c, style))));
+    lines.extend(table.public_checks().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         style.identifier(&table.name),
@@ -74,6 +74,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
         text.push_str(&format!(" /*T![auto_rand_base] AUTO_RANDOM_BASE={next} */"));
     }
     text.push_str(&sharding(table));
+    text.push_str(&table.options.shown());
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
     }

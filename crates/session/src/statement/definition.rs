@@ -24,7 +24,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let shared = session.shared.clone();
     let Executed { warnings, rows } = match ddl {
         // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
-        Ddl::AlterTable { changes, .. } if changes.is_empty() && session.table_locks.is_locked() => {
+        Ddl::AlterTable { changes, .. } if is_of_keys(changes) && session.table_locks.is_locked() => {
             Executed::default()
         }
         _ => lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context))?,
@@ -42,10 +42,9 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         }
         Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
         Ddl::AlterTable { changes, .. }
-            if changes.is_empty()
-                || changes
-                    .iter()
-                    .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
+            if changes
+                .iter()
+                .any(|c| !matches!(c, AlterChange::RenameTable { .. } | AlterChange::Keys)) =>
         {
             done.affected = rows;
             done.info = format!(
@@ -59,6 +58,11 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     Ok(done)
 }
 
+/// `DISABLE KEYS` or `ENABLE KEYS` alone.
+fn is_of_keys(changes: &[AlterChange]) -> bool {
+    changes.iter().all(|change| matches!(change, AlterChange::Keys))
+}
+
 pub fn context(session: &Session) -> DdlContext {
     DdlContext {
         interrupt: session.process.interrupt.clone(),
@@ -69,6 +73,7 @@ pub fn context(session: &Session) -> DdlContext {
         server_collation: session.settings.collation_server,
         user: session.client.account.name(),
         foreign_key_checks: session.settings.foreign_key_checks,
+        require_primary_key: session.settings.require_primary_key,
     }
 }
 

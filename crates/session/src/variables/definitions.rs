@@ -445,7 +445,7 @@ const ROWS: &[Row] = &[
     ("sql_mode", Both, Kind::SqlMode, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Live),
     ("sql_notes", Both, Kind::Bool, "ON", Live),
     ("sql_quote_show_create", Both, Kind::Bool, "ON", Same),
-    ("sql_require_primary_key", Both, Kind::Bool, "OFF", Same),
+    ("sql_require_primary_key", Both, Kind::Bool, "OFF", Live),
     ("sql_safe_updates", Both, Kind::Bool, "OFF", Live),
     ("sql_select_limit", Both, Kind::Int(0, 18446744073709551615), "18446744073709551615", Live),
     ("sql_warnings", Both, Kind::Bool, "OFF", Hint),

@@ -100,6 +100,7 @@ pub fn parsed(text: &str) -> Switches {
         subquery_to_derived: is_on(text, "subquery_to_derived"),
         hash_join: is_on(text, "hash_join"),
         prefer_ordering_index: is_on(text, "prefer_ordering_index"),
+        use_invisible_indexes: is_on(text, "use_invisible_indexes"),
     }
 }
 

@@ -74,6 +74,7 @@ pub struct Settings {
     /// A hash of whatever decides a plan besides text, database and parameter types.
     pub plan_environment: u64,
     pub foreign_key_checks: bool,
+    pub require_primary_key: bool,
 }
 
 impl Settings {
@@ -96,6 +97,7 @@ impl Settings {
                 "optimizer_switch",
                 "div_precision_increment",
                 "foreign_key_checks",
+                "sql_require_primary_key",
             ];
             let mut hasher = DefaultHasher::new();
             names.map(text).hash(&mut hasher);
@@ -167,6 +169,7 @@ impl Settings {
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
             plan_environment,
             foreign_key_checks: on("foreign_key_checks"),
+            require_primary_key: on("sql_require_primary_key"),
         }
     }
 }

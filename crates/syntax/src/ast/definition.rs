@@ -217,6 +217,8 @@ pub struct TableOptions {
     pub comment: Option<String>,
     pub charset: Option<String>,
     pub collation: Option<String>,
+    /// Names, in capital letters, and values of options that mean nothing here.
+    pub shown: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -260,6 +262,12 @@ pub enum AlterItem {
         of_any_kind: bool,
     },
     Options(TableOptions),
+    /// `DISABLE KEYS`, `ENABLE KEYS`
+    Keys,
+    /// `FORCE`
+    Force,
+    /// `ORDER BY`, whose columns mean nothing where there is a primary key.
+    OrderBy,
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),
 }
@@ -269,6 +277,8 @@ pub enum AlterItem {
 pub struct AlterOptions {
     pub algorithm: AlterAlgorithm,
     pub lock: AlterLock,
+    /// WITH or WITHOUT VALIDATION, which means the same here.
+    pub validation: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{
@@ -26,6 +26,12 @@ impl Parser<'_> {
         }
         if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
+        }
+        if options.validation && !items.iter().any(is_generated) {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                "Incorrect usage of ALTER and WITH VALIDATION",
+            ));
         }
         Ok(Statement::AlterTable { name, items, options })
     }
@@ -58,16 +64,21 @@ impl Parser<'_> {
             options.algorithm = self.alter_algorithm()?;
         } else if self.eat(Kw::LOCK) {
             options.lock = self.alter_lock()?;
-        } else if self.eat(Kw::FORCE) || self.validation() {
-            // Nothing is left to be rebuilt or validated.
+        } else if self.eat(Kw::FORCE) {
+            items.push(AlterItem::Force);
+        } else if self.validation() {
+            options.validation = true;
         } else if self.is_any(&[Kw::DISABLE, Kw::ENABLE]) {
             self.advance();
             self.expect(Kw::KEYS)?;
-        } else if self.is(Kw::ORDER) {
-            return Err(Error::not_supported(
-                "ALTER TABLE ... ORDER BY",
-                "rows are ordered by the primary key",
-            ));
+            items.push(AlterItem::Keys);
+        } else if self.eat_all(&[Kw::ORDER, Kw::BY]) {
+            self.comma_separated(|parser| {
+                parser.object_name()?;
+                parser.eat_any(&[Kw::ASC, Kw::DESC]);
+                Ok(())
+            })?;
+            items.push(AlterItem::OrderBy);
         } else {
             items.push(AlterItem::Options(self.alter_table_options()?));
         }
@@ -260,6 +271,16 @@ impl Parser<'_> {
         self.eat_any(&[Kw::TO, Kw::AS]);
         self.eat_kind(Kind::Equal);
         Ok(AlterItem::RenameTable(self.object_name()?))
+    }
+}
+
+/// Whether a generated column is added or changed.
+fn is_generated(item: &AlterItem) -> bool {
+    match item {
+        AlterItem::AddColumn(definition, _) | AlterItem::ModifyColumn { definition, .. } => {
+            definition.generated.is_some()
+        }
+        _ => false,
     }
 }
 

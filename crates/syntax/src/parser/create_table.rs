@@ -525,6 +525,7 @@ impl Parser<'_> {
                 return Ok(AlterOptions {
                     algorithm: algorithm.unwrap_or_default(),
                     lock: lock.unwrap_or_default(),
+                    ..AlterOptions::default()
                 });
             }
         }

@@ -7,7 +7,7 @@ use crate::ast::TableOptions;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Options that are read and mean nothing here: `NAME [=] value`.
+/// Options that mean nothing here: `NAME [=] value`. Some of them are shown.
 const IGNORED: &[Kw] = &[
     Kw::ROW_FORMAT,
     Kw::KEY_BLOCK_SIZE,
@@ -24,6 +24,7 @@ const IGNORED: &[Kw] = &[
     Kw::INSERT_METHOD,
     Kw::TABLE_CHECKSUM,
     Kw::AUTOEXTEND_SIZE,
+    Kw::PASSWORD,
 ];
 
 /// Options that would change where data is, or how.
@@ -33,7 +34,6 @@ const REFUSED: &[Kw] = &[
     Kw::TABLESPACE,
     Kw::SECONDARY_ENGINE,
     Kw::ENGINE_ATTRIBUTE,
-    Kw::PASSWORD,
 ];
 
 impl Parser<'_> {
@@ -79,15 +79,20 @@ impl Parser<'_> {
             self.eat(Kw::DEFAULT);
             self.charset_option(options)?;
         } else if self.is_any(IGNORED) {
+            let name = self.word().to_uppercase();
             self.advance();
             self.eat_kind(Kind::Equal);
-            if !matches!(
-                self.kind(),
-                Kind::Word | Kind::Integer | Kind::Text | Kind::QuotedWord
-            ) {
-                return self.fail();
-            }
-            self.advance();
+            let value = match self.kind() {
+                Kind::Integer => self.unsigned()?.to_string(),
+                Kind::Text => self.text_literal()?,
+                Kind::Word | Kind::QuotedWord => {
+                    let word = self.word().to_owned();
+                    self.advance();
+                    word
+                }
+                _ => return self.fail(),
+            };
+            options.shown.push((name, value));
         } else if self.is_any(&[Kw::DATA, Kw::INDEX]) && self.peek_is(Kw::DIRECTORY) {
             return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
         } else if self.eat(Kw::ENCRYPTION) {

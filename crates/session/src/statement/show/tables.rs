@@ -106,7 +106,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         text(&table.name),
         text("InnoDB"),
         Value::Int(10),
-        text("Dynamic"),
+        text(table.options.row_format()),
         Value::UInt(session.row_estimate(table.id)),
         Value::UInt(0),
         Value::UInt(0),
@@ -119,7 +119,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(""),
+        text(&table.options.listed()),
         text(&table.comment),
     ])
 }

@@ -33,7 +33,7 @@ CHECK_CLAUSE longtext bin NOT
             tables.sort_by(|a, b| a.name.cmp(&b.name));
             let checks = tables
                 .into_iter()
-                .flat_map(|table| table.checks.iter().map(move |c| (table, c)));
+                .flat_map(|table| table.public_checks().map(move |c| (table, c)));
             rows.extend(checks.map(|(table, check)| {
                 vec![
                     text(CATALOG),

@@ -26,7 +26,7 @@ TYPE bigint_unsigned - NOT 0
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for table in ctx.tables(NO_COLUMN, NO_COLUMN)? {
-            for key in &table.foreign_keys {
+            for key in table.public_foreign_keys() {
                 rows.push(vec![
                     text(id(table, key)),
                     text(format!("{}/{}", table.database, table.name)),

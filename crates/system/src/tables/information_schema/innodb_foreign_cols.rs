@@ -25,7 +25,7 @@ POS int_unsigned - NOT
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for table in ctx.tables(NO_COLUMN, NO_COLUMN)? {
-            for key in &table.foreign_keys {
+            for key in table.public_foreign_keys() {
                 let columns = key.columns.iter().filter_map(|&at| table.columns.get(at));
                 for (position, (own, parent)) in (1..).zip(columns.zip(&key.parent_columns)) {
                     rows.push(vec![

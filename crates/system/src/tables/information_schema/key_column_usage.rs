@@ -51,7 +51,7 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
             })
         })?;
         for table in ctx.tables(4, 5)? {
-            for key in &table.foreign_keys {
+            for key in table.public_foreign_keys() {
                 let columns = key.columns.iter().filter_map(|&at| table.columns.get(at));
                 for (sequence, (own, parent)) in (1..).zip(columns.zip(&key.parent_columns)) {
                     rows.push(vec![

@@ -31,7 +31,7 @@ REFERENCED_TABLE_NAME varchar(64) bin NOT
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for table in ctx.tables(1, 9)? {
-            for key in &table.foreign_keys {
+            for key in table.public_foreign_keys() {
                 let parent = ctx.schema.table(&key.parent.database, &key.parent.name);
                 let unique = parent.and_then(|parent| parent.unique_index_named(&key.parent_columns));
                 rows.push(vec![

@@ -41,7 +41,7 @@ ENFORCED varchar(3) bin NOT ""
             })
         })?;
         for table in ctx.tables(3, 4)? {
-            rows.extend(table.checks.iter().map(|check| {
+            rows.extend(table.public_checks().map(|check| {
                 vec![
                     text(CATALOG),
                     text(&table.database),
@@ -52,7 +52,7 @@ ENFORCED varchar(3) bin NOT ""
                     text(if check.enforced { "YES" } else { "NO" }),
                 ]
             }));
-            rows.extend(table.foreign_keys.iter().map(|key| {
+            rows.extend(table.public_foreign_keys().map(|key| {
                 vec![
                     text(CATALOG),
                     text(&table.database),

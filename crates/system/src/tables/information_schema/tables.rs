@@ -112,7 +112,7 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         text("BASE TABLE"),
         text("InnoDB"),
         signed(10),
-        text("Dynamic"),
+        text(table.options.row_format()),
     ];
     row.extend(sizes::of(ctx, table, row.len()));
     row.extend([
@@ -122,7 +122,7 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(""),
+        text(&table.options.listed()),
         text(&table.comment),
     ]);
     Ok(row)
