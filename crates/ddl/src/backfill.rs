@@ -4,16 +4,18 @@
 //! so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`].
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cluster::Cluster;
 use cluster::lease::lease_is_over;
 use cluster::meta::{Meta, keys};
-use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, Store, Transaction};
+use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Reader, Store, Transaction};
 use schema::model::Table;
 use types::{Result, Warning};
 
 use crate::change::ranges;
+use crate::context::Watch;
 use crate::copy_rows::RowCopier;
 use crate::fill_indexes::IndexFiller;
 use crate::job::{Job, Progress, check_not_cancelled};
@@ -64,14 +66,14 @@ pub(crate) fn backfill(
     cluster: &Cluster,
     table: &Table,
     job: &Job,
-    interrupt: &Arc<Interrupt>,
+    watch: Watch<'_>,
 ) -> Result<Backfilled> {
     planner::expressions(table)?;
     let pages = Pages {
         store: cluster.store(),
         table,
         job,
-        interrupt,
+        watch,
     };
     let Some(made) = &job.change else {
         return Ok(Backfilled::default());
@@ -97,7 +99,7 @@ struct Pages<'a> {
     store: &'a Store,
     table: &'a Table,
     job: &'a Job,
-    interrupt: &'a Arc<Interrupt>,
+    watch: Watch<'a>,
 }
 
 impl Pages<'_> {
@@ -121,7 +123,10 @@ impl Pages<'_> {
         }
         let mut rows = PAGE_ROWS;
         loop {
-            self.interrupt.check()?;
+            self.watch.interrupt.check()?;
+            if let Some(shown) = self.watch.progress {
+                shown.store(progress.rows, Ordering::Relaxed);
+            }
             match self.page(progress, &range, rows, work) {
                 Ok(true) => {
                     range.start = after(&progress.done);
@@ -154,7 +159,7 @@ impl Pages<'_> {
         let options = LockOptions {
             mode: LockMode::Exclusive,
             wait: LockWait::Timeout(LOCK_WAIT),
-            interrupt: Arc::clone(self.interrupt),
+            interrupt: Arc::clone(self.watch.interrupt),
         };
         let mut txn = Meta::begin(self.store)?;
         match Job::lock(&mut Meta::new(&mut txn), self.job.id)? {

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use cluster::wait::WaitLimit;
@@ -27,11 +28,20 @@ pub struct DdlContext {
     /// `'user'@'host'`, for error messages.
     pub user: String,
     pub foreign_key_checks: bool,
+    /// Set to the number of rows that a long change has processed.
+    pub progress: Arc<AtomicU64>,
     /// `sql_require_primary_key`
     pub require_primary_key: bool,
 }
 
 impl DdlContext {
+    pub(crate) fn watch(&self) -> Watch<'_> {
+        Watch {
+            interrupt: &self.interrupt,
+            progress: Some(&self.progress),
+        }
+    }
+
     pub(crate) fn limit(&self) -> WaitLimit<'_> {
         WaitLimit {
             timeout: self.lock_wait,
@@ -53,6 +63,13 @@ pub(crate) fn check_primary_key(table: &Table, ctx: &DdlContext) -> Result<()> {
          message. Note that tables without a primary key can cause performance problems in row-based replication, \
          so please consult your DBA before changing this setting.",
     ))
+}
+
+/// What a backfill looks at, and where it reports to.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch<'a> {
+    pub interrupt: &'a Arc<kv::Interrupt>,
+    pub progress: Option<&'a AtomicU64>,
 }
 
 /// A definition statement that runs.

@@ -20,7 +20,7 @@ use crate::alter_plan::{Altered, alter};
 use crate::backfill::{Backfilled, backfill};
 use crate::between::{in_state, put_in_state, reserve_ids};
 use crate::change::{Change, Outcome};
-use crate::context::{DdlContext, Statement, changeable_table};
+use crate::context::{DdlContext, Statement, Watch, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
 use crate::publish::{Publisher, Requires};
@@ -175,7 +175,7 @@ impl LocalJobs {
             let _exclusive = locks.exclusive(&statement.limit())?;
             self.start(base, base.clone(), altered, statement, state)?
         };
-        let done = self.online_steps(&job, &locks, &statement.limit(), &statement.interrupt);
+        let done = self.online_steps(&job, &locks, &statement.limit(), statement.watch());
         if done.is_err() {
             self.undo_or_leave(job, locks, statement);
             return done;
@@ -194,10 +194,10 @@ impl LocalJobs {
         job: &Job,
         locks: &ChangeLocks,
         limit: &WaitLimit,
-        interrupt: &Arc<Interrupt>,
+        watch: Watch<'_>,
     ) -> Result<Backfilled> {
         let cluster = &self.publisher.cluster;
-        let done = backfill(cluster, &*self.table_of(job)?, job, interrupt)?;
+        let done = backfill(cluster, &*self.table_of(job)?, job, watch)?;
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
             if !made.new_keys.is_empty() {
                 let _exclusive = locks.exclusive(limit)?;
@@ -205,7 +205,7 @@ impl LocalJobs {
                     put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
                 })?;
             }
-            rows::validate(cluster, &*self.table_of(job)?, made, interrupt)?;
+            rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
         }
         self.finish(job, locks, limit)?;
         Ok(done)
@@ -309,7 +309,7 @@ impl LocalJobs {
         };
         let exists = self.table_of(&pending.job).is_ok();
         if !pending.undo && exists {
-            match self.online_steps(&pending.job, &pending.locks, &limit, interrupt) {
+            match self.online_steps(&pending.job, &pending.locks, &limit, unseen(interrupt)) {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = pending.job.id, "a resumed schema change failed and is undone");
                     pending.undo = true;
@@ -335,10 +335,18 @@ pub(crate) fn exclusive_steps(
     };
     let target = job.change.as_ref().map(|made| &made.target);
     let Some(rewritten) = target.filter(|_| altered.rewrite.is_some()) else {
-        let made = backfill(cluster, &altered.table, job, &statement.interrupt)?;
+        let made = backfill(cluster, &altered.table, job, statement.watch())?;
         return Ok((made, rows::next_id(cluster, base, altered, None)?));
     };
-    let made = backfill(cluster, base, job, &statement.interrupt)?;
+    let made = backfill(cluster, base, job, statement.watch())?;
     rows::inspect_rewritten(cluster, rewritten, altered, statement)?;
     Ok((made, rows::next_id(cluster, base, altered, Some(rewritten))?))
+}
+
+/// A job that is resumed reports to no statement.
+pub(crate) fn unseen(interrupt: &Arc<Interrupt>) -> Watch<'_> {
+    Watch {
+        interrupt,
+        progress: None,
+    }
 }

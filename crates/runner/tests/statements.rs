@@ -86,7 +86,6 @@ impl Program {
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
             foreign_key_checks: true,
-            require_primary_key: false,
         };
         planner::bind(&parsed[0], &env).unwrap()
     }
@@ -105,6 +104,7 @@ impl Program {
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
             require_primary_key: false,
+            progress: std::default::Default::default(),
         };
         self.changer.execute(&ddl, &context).unwrap();
     }

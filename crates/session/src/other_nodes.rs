@@ -142,7 +142,7 @@ impl Shared {
                 database: activity.database.as_deref().map(str::to_owned),
                 command: activity.command.to_owned(),
                 time_s: i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX),
-                state: Some(activity.state.to_owned()),
+                state: Some(process.state()),
                 info: activity.statement.map(beginning),
             });
         }

@@ -15,6 +15,8 @@ pub struct Process {
     pub interrupt: Arc<kv::Interrupt>,
     killed: AtomicBool,
     activity: Mutex<Activity>,
+    /// Rows that a running ALTER TABLE has processed; 0 at other times.
+    progress: Arc<AtomicU64>,
     /// Closes the client's socket, so that a blocked read or write ends. Set by the server.
     on_kill: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
@@ -36,6 +38,19 @@ pub struct Activity {
 impl Process {
     pub fn activity(&self) -> Activity {
         self.activity.lock().clone()
+    }
+
+    /// What the connection does, for SHOW PROCESSLIST.
+    pub fn state(&self) -> String {
+        match self.progress.load(Ordering::Relaxed) {
+            0 => self.activity.lock().state.to_owned(),
+            rows => format!("altering table: {rows} rows"),
+        }
+    }
+
+    /// Where a definition statement reports its progress. It is set to 0 when the statement ends.
+    pub(crate) fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.progress)
     }
 
     pub fn user(&self) -> String {
@@ -161,6 +176,7 @@ impl ProcessList {
             interrupt: kv::Interrupt::new(),
             killed: AtomicBool::new(false),
             activity: Mutex::new(activity),
+            progress: Arc::default(),
             on_kill: Mutex::new(None),
         });
         let mut processes = self.processes.write();

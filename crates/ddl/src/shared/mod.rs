@@ -35,7 +35,7 @@ use crate::alter_plan::Altered;
 use crate::backfill::{Backfilled, backfill};
 use crate::between::reserve_ids;
 use crate::change::{Change, Outcome};
-use crate::context::{Statement, changeable_table};
+use crate::context::{Statement, Watch, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::publish::{Publisher, Requires};
@@ -129,7 +129,7 @@ impl SharedJobs {
                 if !online {
                     return self.alter_frozen(job, &options, &base, &altered, statement);
                 }
-                let made = self.build_online(job, &options, &statement.interrupt)?;
+                let made = self.build_online(job, &options, statement.watch())?;
                 // Other statements may be allocating ids now, so the counter can only be raised.
                 if let Some(next) = altered.auto_increment {
                     cluster.ids().raise_to(&altered.table, next - 1)?;
@@ -146,7 +146,7 @@ impl SharedJobs {
         &self,
         job: &mut Job,
         options: &StepOptions,
-        interrupt: &Arc<Interrupt>,
+        watch: Watch<'_>,
     ) -> Result<Backfilled> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
@@ -161,13 +161,13 @@ impl SharedJobs {
             publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
         }
         let cluster = &publisher.cluster;
-        let done = backfill(cluster, &*self.table_of(job)?, job, interrupt)?;
+        let done = backfill(cluster, &*self.table_of(job)?, job, watch)?;
         if job.change.as_ref().is_some_and(|made| !made.new_keys.is_empty()) {
             let before = before.max(SchemaState::WriteOnly);
             publish_state(publisher, job, options, SchemaState::Public, Some(before))?;
         }
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
-            rows::validate(cluster, &*self.table_of(job)?, made, interrupt)?;
+            rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
         }
         freeze(publisher, job, options, |_| Ok(()))?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {

@@ -12,6 +12,7 @@ use super::in_work::LocalState;
 use super::step::{StepOptions, freeze};
 use crate::end::end_undone;
 use crate::job::{Job, RESUME_WAIT, is_final};
+use crate::local::unseen;
 use crate::publish::Requires;
 
 impl SharedJobs {
@@ -74,7 +75,7 @@ impl SharedJobs {
             interrupt,
         };
         if !failed && job.can_go_on() {
-            match self.build_online(&mut job, &StepOptions::statement(&limit), interrupt) {
+            match self.build_online(&mut job, &StepOptions::statement(&limit), unseen(interrupt)) {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = job.id, "a resumed schema change failed and is undone");
                 }

@@ -83,6 +83,6 @@ pub(crate) fn take_over(db: &SchemaChanger, job: &Job) -> Job {
 pub(crate) fn finish(db: &SchemaChanger, mut job: Job) -> Result<()> {
     let ctx = context();
     let limit = ctx.limit();
-    jobs(db).build_online(&mut job, &StepOptions::statement(&limit), &ctx.interrupt)?;
+    jobs(db).build_online(&mut job, &StepOptions::statement(&limit), ctx.watch())?;
     Ok(())
 }

@@ -342,6 +342,7 @@ impl Conn<'_> {
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
             require_primary_key: false,
+            progress: std::default::Default::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Definition statements, which `ddl` carries out.
 
+use std::sync::atomic::Ordering;
+
 use accounts::Account;
 use ddl::{DdlContext, Executed};
 use schema::definition::{AlterChange, Ddl};
@@ -27,7 +29,11 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         Ddl::AlterTable { changes, .. } if is_of_keys(changes) && session.table_locks.is_locked() => {
             Executed::default()
         }
-        _ => lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context))?,
+        _ => {
+            let executed = lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context));
+            context.progress.store(0, Ordering::Relaxed);
+            executed?
+        }
     };
     let count = warnings.len() as u64;
     let limits = session.settings.warnings;
@@ -73,6 +79,7 @@ pub fn context(session: &Session) -> DdlContext {
         server_collation: session.settings.collation_server,
         user: session.client.account.name(),
         foreign_key_checks: session.settings.foreign_key_checks,
+        progress: session.process.progress(),
         require_primary_key: session.settings.require_primary_key,
     }
 }

@@ -1,9 +1,12 @@
 //! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is
 //! there in part, and indexes agree with rows.
 //!
+//! Beside the writers, every other round changes the tables ([`alter`]).
+//!
 //! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and records what was
 //! acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
 
+mod alter;
 mod disk;
 mod model;
 mod room;
@@ -136,12 +139,17 @@ fn one_round(server: &mut Server, models: &mut [Model], round: u64, moment: &Mom
                 scope.spawn(move || writer::write(address, model, round, killed, acknowledged))
             })
             .collect();
+        let changer = round.is_multiple_of(2).then(|| {
+            let (address, killed) = (&address, &killed);
+            scope.spawn(move || alter::change(address, round, killed))
+        });
         moment.wait(&acknowledged, || writers.iter().all(|w| w.is_finished()));
         // Errors from here on are caused by the kill.
         killed.store(true, Ordering::SeqCst);
         server.kill();
         writers
             .into_iter()
+            .chain(changer)
             .try_for_each(|writer| writer.join().map_err(|_| "a writer panicked".to_string())?)
     })?;
     let acknowledged = acknowledged.into_inner();

@@ -16,7 +16,7 @@ pub const ITEMS: u32 = 3;
 /// How one transaction ended.
 enum End {
     Acknowledged,
-    /// Refused with a deadlock or lock wait time-out, so certainly not done.
+    /// Refused with a deadlock, a lock wait time-out or a new definition, so certainly not done.
     Refused,
     /// The connection broke: the outcome is unknown.
     Gone,
@@ -64,7 +64,8 @@ fn transaction(conn: &mut Conn, run: impl FnOnce(&mut Conn) -> mysql::Result<()>
         .and_then(|()| conn.query_drop("COMMIT"));
     match result {
         Ok(()) => Ok(End::Acknowledged),
-        Err(mysql::Error::MySqlError(e)) if matches!(e.code, 1205 | 1213) => {
+        // 1412: the table has been rewritten since the transaction began.
+        Err(mysql::Error::MySqlError(e)) if matches!(e.code, 1205 | 1213 | 1412) => {
             conn.query_drop("ROLLBACK").map_err(text)?;
             Ok(End::Refused)
         }

@@ -1,0 +1,47 @@
+//! ALTER TABLE beside the writers, again and again: changes that rewrite all rows, build indexes or check rows,
+//! each of which a later one takes back.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+
+use super::{DATABASE, text};
+use crate::server::Address;
+
+/// Each leaves every value as the writers and the model read it.
+const CHANGES: [&str; 10] = [
+    "ALTER TABLE accounts MODIFY balance INT NOT NULL",
+    "ALTER TABLE accounts MODIFY balance DECIMAL(20) NOT NULL",
+    "ALTER TABLE accounts MODIFY balance BIGINT NOT NULL",
+    "ALTER TABLE items DROP PRIMARY KEY, ADD PRIMARY KEY (n, name)",
+    "ALTER TABLE items DROP PRIMARY KEY, ADD PRIMARY KEY (name, n)",
+    "ALTER TABLE orders MODIFY note VARCHAR(200) COLLATE utf8mb4_bin NOT NULL, MODIFY version SMALLINT NOT NULL",
+    "ALTER TABLE orders MODIFY note VARCHAR(200) COLLATE utf8mb4_0900_ai_ci NOT NULL, MODIFY version INT NOT NULL",
+    "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_bin NOT NULL, ADD CONSTRAINT positive CHECK (amount > -1000000)",
+    "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_0900_ai_ci NOT NULL, DROP CHECK positive",
+    "ALTER TABLE transfers ADD UNIQUE KEY again (name), DROP KEY name, RENAME KEY again TO name",
+];
+
+/// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and names
+/// that an earlier change has given or taken away already.
+const EXPECTED: [u16; 7] = [1053, 1205, 1213, 1061, 3821, 3822, 8501];
+
+/// Changes tables until the server dies, which must not happen before `killed`.
+pub fn change(address: &Address, seed: u64, killed: &AtomicBool) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let mut conn = match address.connect_to(DATABASE) {
+        Ok(conn) => conn,
+        Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
+        Err(e) => return Err(text(e)),
+    };
+    loop {
+        let change = CHANGES[random.below(CHANGES.len() as u64) as usize];
+        match conn.query_drop(change) {
+            Ok(()) => {}
+            Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
+            Err(mysql::Error::MySqlError(e)) if EXPECTED.contains(&e.code) => {}
+            Err(e) => return Err(format!("{change}: {e}")),
+        }
+    }
+}
