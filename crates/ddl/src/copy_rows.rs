@@ -83,7 +83,7 @@ impl<'a> RowCopier<'a> {
             Some(handle) => handle,
             None => {
                 let table = self.layout.table();
-                let sequence = self.ids.allocate_row_ids(table.id, 1)?;
+                let sequence = self.ids.allocate_row_ids(table, 1)?;
                 RowHandle::Int(table.row_id_layout().id(txn.start_ts(), sequence) as i64)
             }
         };

@@ -157,6 +157,7 @@ impl Runner {
             .collect();
         let env = BindEnv {
             schema: self.schema.clone(),
+            temporary: &schema::temporary::NO_TEMPORARY_TABLES,
             database: self.database.as_deref(),
             params: &params,
             params_known: !self.guess,
@@ -328,6 +329,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         foreign_keys: Vec::new(),
         shadow: None,
         options: definition.options,
+        temporary: None,
         physical: None,
     }
 }

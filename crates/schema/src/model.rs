@@ -12,6 +12,7 @@ use crate::create_options::CreateOptions;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::shadow::ShadowTable;
 use crate::sharded_id::{AutoRandom, IdLayout};
+use crate::temporary::TemporaryIds;
 use crate::view::View;
 
 /// Every database at one schema version.
@@ -92,6 +93,9 @@ pub struct Table {
     pub shadow: Option<Box<ShadowTable>>,
     #[serde(default, skip_serializing_if = "CreateOptions::is_empty")]
     pub options: CreateOptions,
+    /// It is a temporary table, which is never stored.
+    #[serde(skip)]
+    pub temporary: Option<Arc<TemporaryIds>>,
     /// The id under which rows and index entries are stored, where it is not the table's own. See
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +140,7 @@ impl Table {
             foreign_keys: Vec::new(),
             shadow: None,
             options: CreateOptions::default(),
+            temporary: None,
             physical: None,
         }
     }
@@ -478,6 +483,11 @@ impl Table {
     /// `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
+    }
+
+    /// Whether it is a table of one session only.
+    pub fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
     }
 
     /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.

@@ -54,6 +54,7 @@ pub fn new_table(
         foreign_keys: Vec::new(),
         shadow: None,
         options: definition.options.clone(),
+        temporary: None,
         physical: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {
@@ -85,6 +86,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         database: name.database.clone(),
         created_us,
         auto_increment_start: 1,
+        temporary: None,
         physical: None,
         ..Table::clone(source)
     };
