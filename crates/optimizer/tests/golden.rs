@@ -327,6 +327,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         bound: Default::default(),
         foreign_keys: Vec::new(),
         physical: None,
+        partitioning: None,
     }
 }
 

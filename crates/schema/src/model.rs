@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 
 use crate::bound::BoundCell;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
+use crate::partition::Partitioning;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::view::View;
 
@@ -89,6 +90,8 @@ pub struct Table {
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Box<Partitioning>>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -128,6 +131,7 @@ impl Table {
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
             physical: None,
+            partitioning: None,
         }
     }
 }

@@ -90,6 +90,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         bound: Default::default(),
         foreign_keys: Vec::new(),
         physical: None,
+        partitioning: None,
     }
 }
 

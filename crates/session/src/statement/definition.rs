@@ -132,6 +132,11 @@ pub fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
             check(&from.database)?;
             check(&to.database)
         }),
+        Ddl::AlterPartitions { name, .. } => check(&name.database),
+        Ddl::ExchangePartition { name, other, .. } => {
+            check(&name.database)?;
+            check(&other.database)
+        }
         Ddl::AlterTable { name, changes, .. } => {
             check(&name.database)?;
             changes.iter().try_for_each(|change| match change {
