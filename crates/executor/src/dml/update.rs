@@ -9,6 +9,7 @@ use std::sync::Arc;
 use kv::Transaction;
 use planner::RowCheck;
 use planner::plan::{Access, Assignment, Target, UpdatePlan};
+use schema::layout::RowHandle;
 use schema::model::Table;
 use types::{Result, Value};
 
@@ -295,6 +296,17 @@ impl Update<'_> {
         }
     }
 
+    /// A hidden id is that of one row in its partition only, since EXCHANGE PARTITION brings rows of other tables:
+    /// a row that moves gets a new one.
+    fn moved_image(&self, after: Image, before: &Image, row: &Row, maker: &ImageMaker<'_>) -> Result<Image> {
+        if !maker.hides_handles() || after.key == before.key {
+            return Ok(after);
+        }
+        let sequence = self.ctx.cluster.ids().allocate_row_ids(self.table.id, 1)?;
+        let id = self.table.row_id_layout().id(sequence, sequence) as i64;
+        maker.image(row, Some(&RowHandle::Int(id)), &self.touched.indexes)
+    }
+
     /// `None` after the warning of UPDATE IGNORE that no partition takes the row.
     fn change_or_warn(
         &self,
@@ -326,7 +338,7 @@ impl Update<'_> {
         let indexes = &self.touched.indexes;
         let before = maker.image_beside(key, old, Some(&handle), indexes)?;
         let after = match self.touched.partitions {
-            true => maker.image(&row, new_handle, indexes)?,
+            true => self.moved_image(maker.image(&row, new_handle, indexes)?, &before, &row, maker)?,
             false => maker.image_beside(key, &row, new_handle, indexes)?,
         };
         Ok(Change {

@@ -111,10 +111,8 @@ impl<'p> Rows<'p> {
         let layout = TableLayout::new(table, &all)?;
         let row = layout.decode_row_values(key, value, self.zone)?;
         let handle = layout.handle_of_row_key(key)?;
-        let mut entry = RowEncoder::new(table)?.index_entry(*index, &row, &handle, self.zone)?;
-        if table.partitioning.is_some() {
-            codec::key::set_table_id(&mut entry.key, codec::key::table_id(key)?);
-        }
+        let encoder = RowEncoder::new(table)?;
+        let entry = encoder.index_entry_of(*index, &row, (key, &handle), self.zone)?;
         Ok(contain(ranges, &entry.key))
     }
 }
