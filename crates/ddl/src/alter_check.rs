@@ -20,7 +20,6 @@ pub(crate) fn altered(
     changes: &[AlterChange],
     ctx: &DdlContext,
 ) -> Result<Altered> {
-    partition::check_columns_stay(base, changes)?;
     let altered = alter(base, changes, ctx)?;
     planner::check_partitions(&altered.table)?;
     partition::check_columns_keep_types(base, &altered.table)?;

@@ -225,7 +225,7 @@ impl LocalJobs {
     pub(crate) fn copy_to_places(
         &self,
         name: &TableName,
-        plan: &dyn Fn(&Table) -> Result<Table>,
+        plan: &dyn Fn(&Table) -> Result<(Table, bool)>,
         statement: &Statement,
     ) -> Result<()> {
         let (publisher, limit) = (&self.publisher, statement.limit());
@@ -238,7 +238,8 @@ impl LocalJobs {
             if base.id != id {
                 continue;
             }
-            let target = with_places(publisher, plan(&base)?, statement)?;
+            let (target, drops_misplaced) = plan(&base)?;
+            let target = with_places(publisher, target, statement)?;
             let exclusive = locks.exclusive(&limit)?;
             let job = publisher.publish(&limit, Requires::AllNodes, None, |change| {
                 let job = Job {
@@ -248,7 +249,7 @@ impl LocalJobs {
                 job.put(&mut change.meta)?;
                 Ok(Outcome::Stored(job))
             })?;
-            let done = copy_and_publish(publisher, &base, &target, &job, statement);
+            let done = copy_and_publish(publisher, &base, (&target, drops_misplaced), &job, statement);
             drop(exclusive);
             if done.is_err() {
                 self.undo_or_leave(job, locks, statement);

@@ -11,7 +11,7 @@ use functions::{EvalContext, TimeZone};
 use kv::{Durability, Interrupt, KeyRange, Reader, Store};
 use schema::layout::{RowEncoder, RowHandle, TableLayout};
 use schema::model::{Handle, Table};
-use schema::partition::function::PartitionFunction;
+use schema::partition::function::{PartitionFunction, is_no_partition};
 use types::Result;
 
 use crate::job::{Job, check_not_cancelled};
@@ -28,6 +28,8 @@ struct Copier<'a> {
     indexes: Vec<usize>,
     /// `None`: all rows go to one place.
     function: Option<Arc<PartitionFunction>>,
+    /// A row that no partition takes is left out.
+    drops_misplaced: bool,
     /// Rows get new hidden ids: those of two places may be the same.
     renumbers: bool,
     context: EvalContext,
@@ -41,7 +43,7 @@ struct Copier<'a> {
 pub(super) fn copy(
     cluster: &Cluster,
     base: &Table,
-    target: &Table,
+    (target, drops_misplaced): (&Table, bool),
     job: &Job,
     interrupt: &Arc<Interrupt>,
 ) -> Result<u64> {
@@ -57,6 +59,7 @@ pub(super) fn copy(
         indexes: encoder.entry_indexes().collect(),
         encoder,
         function: target.partition_function()?.cloned(),
+        drops_misplaced,
         renumbers: target.handle == Handle::Hidden,
         context: EvalContext::default(),
     };
@@ -107,7 +110,10 @@ impl Copier<'_> {
                 None => self.layout.handle_of_row_key(key)?,
             };
             let place = match &self.function {
-                Some(function) => function.place(&row, &self.context)?,
+                Some(function) => match function.place(&row, &self.context) {
+                    Err(error) if self.drops_misplaced && is_no_partition(&error) => continue,
+                    place => place?,
+                },
                 None => self.target.physical_id(),
             };
             let at = |mut key: Vec<u8>| {

@@ -36,7 +36,10 @@ pub(crate) fn alter_partitions(
     let base = changeable_table(&changer.cluster().schema(), name, statement)?;
     let planned = repartitioned(&base, change)?;
     if planned.copies {
-        let plan = |base: &Table| repartitioned(base, change).map(|planned| planned.table);
+        let plan = |base: &Table| {
+            let planned = repartitioned(base, change)?;
+            Ok((planned.table, planned.drops_misplaced))
+        };
         match &changer.jobs {
             Jobs::Local(jobs) => jobs.copy_to_places(name, &plan, statement)?,
             Jobs::Shared(jobs) => jobs.copy_to_places(name, &plan, statement)?,
@@ -91,11 +94,12 @@ pub(crate) fn copying_job(base: &Table, target: &Table, statement: &Statement) -
     }
 }
 
-/// Copies the rows and publishes the new definition. The caller excludes other statements from the table.
+/// Copies the rows and publishes the new definition. `target`: that definition, and whether rows that no partition
+/// takes are left out. The caller excludes other statements from the table.
 pub(crate) fn copy_and_publish(
     publisher: &Publisher,
     base: &Table,
-    target: &Table,
+    target: (&Table, bool),
     job: &Job,
     statement: &Statement,
 ) -> Result<()> {

@@ -12,6 +12,9 @@ pub(crate) struct Repartitioned {
     pub table: Table,
     /// Rows of places that the table loses are copied to the new ones; otherwise they are lost with them.
     pub copies: bool,
+    /// Such rows are lost if no partition takes them: REORGANIZE PARTITION drops them with their value, as in MySQL.
+    /// Otherwise they are an error.
+    pub drops_misplaced: bool,
 }
 
 /// # Errors
@@ -60,7 +63,11 @@ pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Re
         }
     };
     planner::check_partitions(&table)?;
-    Ok(Repartitioned { table, copies })
+    Ok(Repartitioned {
+        table,
+        copies,
+        drops_misplaced: matches!(change, PartitionChange::Reorganize { .. }),
+    })
 }
 
 fn partitioning_of(table: &mut Table) -> Result<&mut Partitioning> {

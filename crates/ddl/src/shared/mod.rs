@@ -193,13 +193,14 @@ impl SharedJobs {
     pub(crate) fn copy_to_places(
         &self,
         name: &TableName,
-        plan: &dyn Fn(&Table) -> Result<Table>,
+        plan: &dyn Fn(&Table) -> Result<(Table, bool)>,
         statement: &Statement,
     ) -> Result<()> {
         let (publisher, limit) = (&self.publisher, statement.limit());
         loop {
             let base = changeable_table(&publisher.cluster.schema(), name, statement)?;
-            let target = with_places(publisher, plan(&base)?, statement)?;
+            let (target, drops_misplaced) = plan(&base)?;
+            let target = with_places(publisher, target, statement)?;
             let claimed = self.claim(&limit, &|schema| {
                 let now = changeable_table(schema, name, statement)?;
                 Ok((now == base).then(|| copying_job(&base, &target, statement)))
@@ -208,7 +209,7 @@ impl SharedJobs {
             let options = StepOptions::statement(&limit);
             return self.work_on(job, |job| {
                 freeze(publisher, job, &options, |_| Ok(()))?;
-                copy_and_publish(publisher, &base, &target, job, statement)
+                copy_and_publish(publisher, &base, (&target, drops_misplaced), job, statement)
             });
         }
     }

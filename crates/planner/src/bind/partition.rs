@@ -199,7 +199,7 @@ impl Binder<'_> {
             }
             (PartitionValues::None, Method::Hash | Method::Key) => Ok(Vec::new()),
             (PartitionValues::None, method) => Err(Error::new(
-                1479,
+                errno::ER_PARSE_ERROR,
                 format!(
                     "Syntax error: {} PARTITIONING requires definition of VALUES {} for each partition",
                     method.name(),

@@ -453,7 +453,7 @@ impl TableNames<'_> {
     fn refers_to_variable(&self) -> Error {
         let name = self.owner_name();
         match self.owner {
-            Owner::Partition => not_constant(),
+            Owner::Partition => random_in_partition(),
             Owner::Default(_) | Owner::Generated(_) | Owner::Index(_) => Error::new(
                 3772,
                 format!("Default value expression of column '{name}' cannot refer user or system variables."),
@@ -474,7 +474,7 @@ impl TableNames<'_> {
             Owner::Partition
                 if function.is_some_and(|name| CHANGING.contains(&name) || name == "sysdate") =>
             {
-                return not_constant();
+                return random_in_partition();
             }
             Owner::Partition => return not_allowed(),
             Owner::Default(_) => (
@@ -555,6 +555,12 @@ fn refers_to_other(check: &str) -> Error {
         3813,
         format!("Column check constraint '{check}' references other column."),
     )
+}
+
+/// MySQL's parser finds what is not the same for all rows and sessions.
+fn random_in_partition() -> Error {
+    let Error { message, .. } = not_constant();
+    Error::new(errno::ER_PARSE_ERROR, message)
 }
 
 /// Error 3812.

@@ -131,11 +131,11 @@ impl Level {
                     .map_err(|_| no_partition_for_columns())
             }
             LevelKind::Hash { expr, linear } => {
-                let value = number(expr, row, eval)?.unwrap_or(0);
+                // As MySQL computes it: NULL is the least number, and an unsigned number a signed one.
+                let value = number(expr, row, eval)?.map_or(i64::MIN, |value| value as i64);
                 Ok(match linear {
-                    // The low 64 bits, as MySQL's unsigned mask takes them.
                     true => linear_part(value as u64, self.count),
-                    false => (value % self.count as i128).unsigned_abs() as usize,
+                    false => (value % self.count as i64).unsigned_abs() as usize,
                 })
             }
             LevelKind::Key { types, linear } => {

@@ -3,7 +3,7 @@
 
 use functions::TimeZone;
 use types::temporal::{DateTime, Time};
-use types::{Collation, Result, SqlType, TypeKind, Value};
+use types::{Charset, Collation, Result, SqlType, TypeKind, Value};
 
 /// The hash of some columns of a row.
 pub fn hash(columns: &[usize], types: &[SqlType], row: &[Value], zone: TimeZone) -> Result<u32> {
@@ -31,7 +31,10 @@ impl State {
                 let bytes = value.as_u64().unwrap_or(0).to_le_bytes();
                 self.bytes(&bytes[..ty.fixed_bytes().clamp(1, 8) as usize]);
             }
-            (_, Some(text)) => self.text(text, ty.collation),
+            (_, Some(text)) => self.text(text, ty),
+            _ if ty.is_datetime() || ty.kind == TypeKind::Time => {
+                self.bytes(&stored_bytes(value, ty, zone)?);
+            }
             _ => self.numeric(&stored_bytes(value, ty, zone)?),
         }
         Ok(())
@@ -43,12 +46,12 @@ impl State {
         self.second = self.second.wrapping_add(3);
     }
 
-    /// As binary strings are hashed.
+    /// As binary strings and times are hashed.
     fn bytes(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.mix(u64::from(byte)));
     }
 
-    /// As numbers and times are: their bytes taken for text of latin1_swedish_ci, without trailing spaces.
+    /// As numbers are: their bytes taken for text of latin1_swedish_ci, without trailing spaces.
     fn numeric(&mut self, bytes: &[u8]) {
         let end = bytes
             .iter()
@@ -58,38 +61,46 @@ impl State {
         weights.for_each(|weight| self.mix(weight));
     }
 
-    fn text(&mut self, text: &[u8], collation: Collation) {
-        let trimmed = || {
-            let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |at| at + 1);
-            &text[..end]
-        };
+    fn text(&mut self, text: &[u8], ty: &SqlType) {
+        let collation = ty.collation;
+        let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |at| at + 1);
+        let trimmed = &text[..end];
+        let mut weights = Vec::new();
         match collation {
-            Collation::Binary | Collation::Utf8mb40900Bin => self.bytes(text),
-            Collation::Utf8mb4Bin | Collation::Utf8mb3Bin | Collation::AsciiBin => self.bytes(trimmed()),
+            Collation::Binary => self.bytes(text),
+            // A CHAR is hashed with the spaces that fill its bytes, which this collation does not ignore.
             Collation::Utf8mb40900AiCi => {
-                // FNV-1a over the weights.
-                let mut key = Vec::new();
-                collation.sort_key(text, &mut key);
+                let bytes = ty.length as usize * collation.charset().max_bytes_per_char() as usize;
+                let mut text = text.to_vec();
+                if ty.kind == TypeKind::Char {
+                    text.resize(bytes.max(text.len()), b' ');
+                }
+                collation.weight_string(&text, &mut weights);
+                // FNV-1a.
                 self.first ^= 14_695_981_039_346_656_037;
-                for weight in key.chunks(2) {
+                for weight in weights.chunks(2) {
                     let weight = weight
                         .iter()
                         .fold(0u64, |number, &byte| number << 8 | u64::from(byte));
                     self.first = (self.first ^ weight).wrapping_mul(1_099_511_628_211);
                 }
             }
-            Collation::Latin1SwedishCi | Collation::Latin1Bin | Collation::AsciiGeneralCi => {
-                let mut key = Vec::new();
-                collation.sort_key(trimmed(), &mut key);
-                self.bytes(&key);
-            }
-            _ => {
-                // Each weight of two bytes, the low one first.
-                let mut key = Vec::new();
-                collation.sort_key(trimmed(), &mut key);
-                for weight in key.chunks(2) {
+            _ if collation.is_bytewise() => match collation.charset() {
+                Charset::Latin1 => {
+                    collation.weight_string(trimmed, &mut weights);
+                    self.bytes(&weights);
+                }
+                _ => self.bytes(trimmed),
+            },
+            Collation::Utf8mb4GeneralCi | Collation::Utf8mb3GeneralCi => {
+                collation.weight_string(trimmed, &mut weights);
+                for weight in weights.chunks(2) {
                     weight.iter().rev().for_each(|&byte| self.mix(u64::from(byte)));
                 }
+            }
+            _ => {
+                collation.weight_string(trimmed, &mut weights);
+                self.bytes(&weights);
             }
         }
     }

@@ -75,9 +75,10 @@ TABLESPACE_NAME varchar(268) bin NULL
                     Some(_) if within.1 < leaf.partition.width() && within.0 > 0 => (within.0, within.1 + 1),
                     _ => (within.0 + 1, 1),
                 };
-                let options = leaf
-                    .subpartition
-                    .map_or(&leaf.partition.options, |sub| &sub.options);
+                let options = match leaf.subpartition {
+                    Some(sub) if partitioning.subpartitions_listed => &sub.options,
+                    _ => &leaf.partition.options,
+                };
                 let nodegroup = options.nodegroup.map_or("default".to_owned(), |n| n.to_string());
                 // The sizes of its place.
                 let place = Table {
