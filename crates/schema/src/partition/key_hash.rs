@@ -32,7 +32,7 @@ impl State {
                 self.bytes(&bytes[..ty.fixed_bytes().clamp(1, 8) as usize]);
             }
             (_, Some(text)) => self.text(text, ty),
-            _ if ty.is_datetime() || ty.kind == TypeKind::Time => {
+            _ if matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time) => {
                 self.bytes(&stored_bytes(value, ty, zone)?);
             }
             _ => self.numeric(&stored_bytes(value, ty, zone)?),
@@ -51,7 +51,7 @@ impl State {
         bytes.iter().for_each(|&byte| self.mix(u64::from(byte)));
     }
 
-    /// As numbers are: their bytes taken for text of latin1_swedish_ci, without trailing spaces.
+    /// As numbers and dates are: their bytes taken for text of latin1_swedish_ci, without trailing spaces.
     fn numeric(&mut self, bytes: &[u8]) {
         let end = bytes
             .iter()
