@@ -99,7 +99,7 @@ impl Copier<'_> {
             let first = self
                 .cluster
                 .ids()
-                .allocate_row_ids(self.target.id, page.len() as u64)?;
+                .allocate_row_ids(self.target, page.len() as u64)?;
             let (layout, start_ts) = (self.target.row_id_layout(), txn.start_ts());
             hidden = Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64));
         }

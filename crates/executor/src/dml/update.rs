@@ -302,7 +302,7 @@ impl Update<'_> {
         if !maker.hides_handles() || after.key == before.key {
             return Ok(after);
         }
-        let sequence = self.ctx.cluster.ids().allocate_row_ids(self.table.id, 1)?;
+        let sequence = self.ctx.cluster.ids().allocate_row_ids(self.table, 1)?;
         let id = self.table.row_id_layout().id(sequence, sequence) as i64;
         maker.image(row, Some(&RowHandle::Int(id)), &self.touched.indexes)
     }

@@ -69,6 +69,7 @@ impl Binder<'_> {
                 name,
                 source,
                 if_not_exists,
+                ..
             } => Ddl::CreateTableLike {
                 name: self.table_name(name)?,
                 source: self.table_name(source)?,
@@ -76,7 +77,7 @@ impl Binder<'_> {
             },
             Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
             Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
-            Statement::DropTable { names, if_exists } => Ddl::DropTable {
+            Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
             },
