@@ -4,12 +4,13 @@ use cluster::Cluster;
 use schema::definition::AlterChange;
 use schema::model::{Schema, Table};
 use schema::sharded_id;
-use types::Result;
+use types::{Error, Result};
 
 use crate::alter_plan::{Altered, alter};
 use crate::context::{DdlContext, check_primary_key};
 use crate::foreign_key;
 use crate::new_name::check_free;
+use crate::partition;
 
 /// The result of an ALTER TABLE, if the change is possible.
 pub(crate) fn altered(
@@ -21,6 +22,14 @@ pub(crate) fn altered(
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
     check_primary_key(&altered.table, ctx)?;
+    if altered.rewrite.is_some() && base.partitioning.is_some() {
+        return Err(Error::not_supported(
+            "a change that rewrites the rows of a partitioned table",
+            "remove its partitions first, or create a new table and INSERT ... SELECT",
+        ));
+    }
+    planner::check_partitions(&altered.table)?;
+    partition::check_columns_keep_types(base, &altered.table)?;
     schema
         .require_database(&base.database)?
         .check_constraint_names(&altered.table)?;

@@ -69,6 +69,7 @@ mod local;
 mod modify;
 mod new_name;
 mod primary_key;
+mod partition;
 mod publish;
 mod rename;
 mod rewrite;

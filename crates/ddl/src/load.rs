@@ -40,7 +40,9 @@ impl SchemaChanger {
             }
             let (mut table, warnings) = new_table(name, definition, ctx.now_us)?;
             check_primary_key(&table, &statement)?;
+            planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
+            table.place_anew(|| change.meta.next_id())?;
             Ok(Outcome::Stored((Some(table), warnings)))
         })
     }

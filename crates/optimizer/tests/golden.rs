@@ -331,6 +331,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         options: definition.options,
         temporary: None,
         physical: None,
+        partitioning: None,
     }
 }
 

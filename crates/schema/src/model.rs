@@ -11,6 +11,7 @@ use crate::bound::BoundCell;
 use crate::create_options::CreateOptions;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::shadow::ShadowTable;
+use crate::partition::Partitioning;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::temporary::TemporaryIds;
 use crate::view::View;
@@ -100,6 +101,8 @@ pub struct Table {
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Box<Partitioning>>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -142,6 +145,7 @@ impl Table {
             options: CreateOptions::default(),
             temporary: None,
             physical: None,
+            partitioning: None,
         }
     }
 }

@@ -112,6 +112,7 @@ pub fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: std::default::Default::default(),
+        partitioning: None,
     }
 }
 

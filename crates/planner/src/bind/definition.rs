@@ -6,6 +6,7 @@ use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
+use super::alter_partitions::maintained;
 use super::check::check_expressions;
 use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
@@ -75,6 +76,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
+            Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
             Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
             Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
                 names: self.table_names(names)?,
@@ -148,6 +150,10 @@ impl Binder<'_> {
             checks: checks.iter().map(|(check, _)| check.clone()).collect(),
             foreign_keys,
             options: create_options(options),
+            partitioning: match &create.partitioning {
+                Some(written) => Some(Box::new(self.partitioning(written)?)),
+                None => None,
+            },
         };
         check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {

@@ -93,6 +93,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         options: Default::default(),
         temporary: None,
         physical: None,
+        partitioning: None,
     }
 }
 

@@ -119,7 +119,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(&table.options.listed()),
+        text(&table.listed_options()),
         text(&table.comment),
     ])
 }
