@@ -48,6 +48,7 @@ const DIVES_MAX: usize = 8;
 const UNKNOWN_RANGE: f64 = 0.1;
 
 /// One table of a statement.
+#[derive(Clone)]
 pub struct TableEstimate<'a> {
     table: &'a Table,
     pub rows: u64,

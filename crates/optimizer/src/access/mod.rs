@@ -5,6 +5,7 @@
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns.
+//! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -19,6 +20,7 @@ mod order;
 mod paths;
 pub mod sarg;
 mod tuple;
+mod union;
 
 use functions::Expr;
 use schema::model::Table;
