@@ -44,6 +44,8 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
+    /// Several indexes may be read.
+    pub unions: bool,
     pub estimate: TableEstimate<'a>,
 }
 

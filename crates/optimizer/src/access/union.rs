@@ -17,7 +17,8 @@ const PARTS_MAX: usize = 8;
 /// The cheapest union, if one is cheaper than `cost`.
 pub fn of(request: &Request<'_>, cost: f64) -> Result<Option<Chosen>> {
     // An index that gives the wanted order ends early.
-    if !request.order.is_empty() && request.limit != RowLimit::All {
+    let ends_early = !request.order.is_empty() && request.limit != RowLimit::All;
+    if !request.unions || ends_early {
         return Ok(None);
     }
     let mut best: Option<(f64, Chosen)> = None;
