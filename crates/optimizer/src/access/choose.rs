@@ -6,7 +6,7 @@ use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
-use super::{Chosen, Request, order, sarg, tuple, union};
+use super::{Chosen, Request, order, partitions, sarg, tuple, union};
 use syntax::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
@@ -70,6 +70,7 @@ pub(super) fn choose_one(request: &Request<'_>) -> Result<(f64, Chosen)> {
     }
     let (cost, mut chosen) = best.unwrap_or_else(|| (f64::INFINITY, full(request)));
     chosen.possible_keys = possible_keys;
+    chosen.partitions = partitions::of(request, chosen.ordered);
     Ok((cost, chosen))
 }
 
@@ -84,6 +85,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
         wide: true,
         points: false,
         possible_keys: Vec::new(),
+        partitions: partitions::of(request, false),
     }
 }
 
@@ -155,6 +157,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
         rows,
         expected,
         possible_keys: Vec::new(),
+        partitions: None,
     };
     Some((cost, chosen))
 }

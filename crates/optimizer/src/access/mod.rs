@@ -17,6 +17,7 @@ mod fold;
 mod generated;
 mod like;
 mod order;
+mod partitions;
 mod paths;
 pub mod sarg;
 mod tuple;
@@ -25,7 +26,7 @@ mod union;
 use functions::Expr;
 use schema::model::Table;
 
-use planner::plan::Access;
+use planner::plan::{Access, ScanPartitions};
 use syntax::ast::IndexHint;
 
 use crate::estimates::TableEstimate;
@@ -46,6 +47,8 @@ pub struct Request<'a> {
     pub hints: &'a [IndexHint],
     /// Several indexes may be read.
     pub unions: bool,
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub named_partitions: Option<&'a [usize]>,
     pub estimate: TableEstimate<'a>,
 }
 
@@ -76,6 +79,8 @@ pub struct Chosen {
     pub points: bool,
     /// Names of the indexes that were candidates.
     pub possible_keys: Vec<String>,
+    /// `None`: the table has no partitions.
+    pub partitions: Option<Box<ScanPartitions>>,
 }
 
 /// Whether an expression has the same value for every row.

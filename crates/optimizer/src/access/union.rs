@@ -8,7 +8,7 @@ use planner::plan::Access;
 use types::Result;
 
 use super::choose::choose_one;
-use super::{Chosen, Request, RowLimit};
+use super::{Chosen, Request, RowLimit, partitions};
 use crate::expr::into_conjuncts;
 
 /// An OR of more parts is read by one index, or not by any.
@@ -60,6 +60,7 @@ fn of_parts(
         wide: false,
         points: false,
         possible_keys: Vec::new(),
+        partitions: partitions::of(request, false),
     };
     let (mut total, mut accesses) = (0.0, Vec::with_capacity(parts.len()));
     for part in parts {

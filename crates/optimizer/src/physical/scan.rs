@@ -104,6 +104,7 @@ impl<'a> Builder<'a> {
             },
             hints: &get.hints,
             unions: self.env.switches.index_union,
+            named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
     }
@@ -159,6 +160,7 @@ impl<'a> Builder<'a> {
             locking: get.locking,
             expected,
             read: None,
+            partitions: chosen.partitions,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

@@ -40,6 +40,7 @@ impl Builder<'_> {
             },
             hints: &get.hints,
             unions: self.env.switches.index_union,
+            named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         };
         let mut chosen = access::choose(&request)?;
@@ -67,6 +68,7 @@ impl Builder<'_> {
                 locking: None,
                 expected,
                 read: None,
+                partitions: chosen.partitions,
             },
             order_by,
             limit,

@@ -44,6 +44,7 @@ impl Binder<'_> {
         }
         let insert = LogicalInsert {
             table: Arc::new(table),
+            partitions: None,
             columns,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {
@@ -57,6 +58,7 @@ impl Binder<'_> {
         Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
             insert: self.bound_statement(LogicalStatement::Insert(insert))?,
             ddl,
+            temporary: create.temporary,
             schema_version: self.env.schema.version,
         })))
     }
