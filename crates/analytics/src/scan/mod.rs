@@ -1,6 +1,7 @@
 //! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
 mod checks;
+mod join_check;
 mod rows;
 
 use std::fmt;
@@ -27,6 +28,7 @@ use types::SqlType;
 use crate::Source;
 use crate::columns::schema_of;
 use crate::error::carry;
+use crate::join_filter::ScanFilter;
 use crate::limits::partitions;
 use crate::operators::Plan;
 
@@ -46,13 +48,14 @@ const WIDE_ROWS: usize = 2;
 const POSITION_ROW_BITS: u32 = 40;
 
 /// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batch_bytes`: the bytes of rows that a batch should have.
+/// `batch_bytes`: the bytes of rows that a batch should have. `joins`: what joins know of its rows.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
     source: &Source,
     batch_bytes: usize,
     eval: &Arc<EvalContext>,
+    joins: Vec<ScanFilter>,
 ) -> Result<Plan> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
@@ -68,6 +71,7 @@ pub fn scan(
             .filter
             .as_ref()
             .map(|filter| functions::hoist(filter, eval).into_owned()),
+        joins,
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,
@@ -90,6 +94,7 @@ struct Shared {
     scan: TableScan,
     /// The scan's filter with its constants computed.
     filter: Option<Expr>,
+    joins: Vec<ScanFilter>,
     snapshot: kv::Snapshot,
     eval: Arc<EvalContext>,
     pieces: Vec<KeyRange>,
@@ -119,6 +124,7 @@ impl PartitionStream for Partition {
             rows: Rows::new(
                 &shared.scan,
                 shared.filter.as_ref(),
+                &shared.joins,
                 shared.positions,
                 shared.batch_bytes,
                 &shared.eval,
@@ -190,6 +196,7 @@ impl Batches {
         let mut resume = None;
         let mut failure = None;
         let rows = self.rows.as_mut().map_err(|error| error.clone())?;
+        rows.begin();
         let first_position = (piece.index as u64) << POSITION_ROW_BITS;
         let enough = piece.rows_read + ROWS_A_TURN;
         let before = piece.rows_read;
