@@ -26,8 +26,11 @@ impl Tables {
     }
 
     pub fn drop(self, connection: &mut Connection) -> Result<()> {
-        self.names()
-            .try_for_each(|table| connection.query(&format!("DROP TABLE IF EXISTS {table}")).map(drop))
+        self.names().try_for_each(|table| {
+            connection
+                .query(&format!("DROP TABLE IF EXISTS {table}"))
+                .map(drop)
+        })
     }
 
     /// Has the server look at the tables, as a user would after loading. A server without the statement has

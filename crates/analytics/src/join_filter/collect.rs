@@ -92,11 +92,7 @@ impl ExecutionPlan for CollectKeys {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Plan>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Plan> {
+    fn replace_children(self: Arc<Self>, mut children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
         let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
         Ok(Arc::new(Self::new(input, Arc::clone(&self.columns))))
     }

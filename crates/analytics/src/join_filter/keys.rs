@@ -86,7 +86,9 @@ impl KeySet {
         match self.bloom_shift {
             None => {
                 let bit = key.abs_diff(self.low) as usize;
-                self.words.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+                self.words
+                    .get(bit / 64)
+                    .is_some_and(|word| word >> (bit % 64) & 1 == 1)
             }
             Some(shift) => {
                 let hash = hash(key);
@@ -131,11 +133,15 @@ mod tests {
 
     #[test]
     fn sparse_keys_are_never_missed() {
-        let keys: Vec<i64> = (0..10_000).map(|n: i64| n.wrapping_mul(0x1234_5678_9abc_def1)).collect();
+        let keys: Vec<i64> = (0..10_000)
+            .map(|n: i64| n.wrapping_mul(0x1234_5678_9abc_def1))
+            .collect();
         let set = KeySet::of(&keys);
         assert!(set.bloom_shift.is_some());
         assert!(keys.iter().all(|&key| set.may_contain(key)));
-        let others = (0..10_000).filter(|n: &i64| set.may_contain(n * 7_919 + 1)).count();
+        let others = (0..10_000)
+            .filter(|n: &i64| set.may_contain(n * 7_919 + 1))
+            .count();
         assert!(others < 500, "{others}");
     }
 

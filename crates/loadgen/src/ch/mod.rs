@@ -51,7 +51,11 @@ pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
 }];
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("analysts", "1", "connections that send queries; the others are terminals"),
+    OptionSpec::new(
+        "analysts",
+        "1",
+        "connections that send queries; the others are terminals",
+    ),
     tpcc::OPTIONS[0],
     tpcc::OPTIONS[1],
 ];
@@ -167,7 +171,9 @@ impl Worker for Analyst {
     }
 
     fn run(&mut self, operation: usize) -> Result<()> {
-        let query = operation.checked_sub(self.first).and_then(|query| QUERIES.get(query));
+        let query = operation
+            .checked_sub(self.first)
+            .and_then(|query| QUERIES.get(query));
         let Some(sql) = query else {
             return Err(Error::Unexpected(format!("no query {operation}")));
         };

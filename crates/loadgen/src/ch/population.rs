@@ -83,7 +83,10 @@ const NATIONS: [(&str, usize); 62] = [
 /// The key of the nation at a position.
 fn nation_key(position: u64) -> i64 {
     let characters = (b'0'..=b'9').chain(b'A'..=b'Z').chain(b'a'..=b'z');
-    characters.map(i64::from).nth(position as usize).unwrap_or_default()
+    characters
+        .map(i64::from)
+        .nth(position as usize)
+        .unwrap_or_default()
 }
 
 pub fn load(connection: &mut Connection, seed: u64) -> Result<()> {
@@ -91,7 +94,10 @@ pub fn load(connection: &mut Connection, seed: u64) -> Result<()> {
     let mut regions = MultiInsert::new("INSERT INTO region VALUES ");
     for (key, name) in (0..).zip(REGIONS) {
         let comment = text(random, 30, 150);
-        regions.row(connection, &[Param::Int(key), Param::Text(name), (&comment).into()])?;
+        regions.row(
+            connection,
+            &[Param::Int(key), Param::Text(name), (&comment).into()],
+        )?;
     }
     regions.flush(connection)?;
     let mut nations = MultiInsert::new("INSERT INTO nation VALUES ");

@@ -57,7 +57,11 @@ impl Known {
                 });
             }
             ("index", [name, distinct @ ..]) => {
-                let id = match table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name)) {
+                let id = match table
+                    .indexes
+                    .iter()
+                    .find(|index| index.name.eq_ignore_ascii_case(name))
+                {
                     Some(index) => index.id,
                     None => {
                         assert!(matches!(table.handle, Handle::Integer { .. }), "{name}");
@@ -78,6 +82,9 @@ impl Known {
 /// A value that is written as text.
 fn value(text: &str, ty: SqlType) -> Value {
     let text = text.replace('_', " ");
-    let literal = Expr::literal(Value::from(text.as_str()), SqlType::varchar(100, Collation::DEFAULT));
+    let literal = Expr::literal(
+        Value::from(text.as_str()),
+        SqlType::varchar(100, Collation::DEFAULT),
+    );
     functions::eval_value(&implicit_cast(literal, ty), &EvalContext::default()).unwrap()
 }

@@ -7,9 +7,7 @@ use kv::Snapshot;
 use schema::layout::{TableLayout, table_range};
 use schema::model::{SchemaState, Table};
 use schema::statistics::requested::{self, RequestedHistogram};
-use schema::statistics::{
-    ColumnValues, IndexStatistics, TableStatistics, distinct_of_runs, sort_key,
-};
+use schema::statistics::{ColumnValues, IndexStatistics, TableStatistics, distinct_of_runs, sort_key};
 use types::{Result, Value};
 
 use super::sample::{Effort, Sampled, sample};
