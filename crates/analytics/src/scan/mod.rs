@@ -1,6 +1,5 @@
 //! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
-mod checks;
 mod join_check;
 mod rows;
 
@@ -17,13 +16,15 @@ use arrow::record_batch::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use functions::order::sort_options;
 use functions::{EvalContext, Expr};
 use futures::Stream;
 use kv::{KeyRange, Reader};
 use planner::plan::TableScan;
 use rows::Rows;
-use types::SqlType;
+use types::{SqlType, TypeKind};
 
 use crate::Source;
 use crate::columns::schema_of;
@@ -85,8 +86,24 @@ pub fn scan(
     }
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();
-    let scan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
+    let order = order_of(scan, &schema);
+    let scan = StreamingTableExec::try_new(schema, partitions, None, order, false, None)?;
     Ok(Arc::new(scan))
+}
+
+/// The order of each partition's rows: it takes pieces in the order of their keys. Of the primary key, the leading
+/// parts whose values have the order of their stored form; groups by them are complete one after the other.
+fn order_of(scan: &TableScan, schema: &SchemaRef) -> Option<LexOrdering> {
+    let names = crate::columns::columns(schema);
+    let is_plain = |ty: &SqlType| ty.is_integer() || ty.kind == TypeKind::Date;
+    let parts = scan.table.primary_parts();
+    let keys = parts.iter().map_while(|part| {
+        let column = scan.columns.iter().position(|&column| column == part.column)?;
+        let definition = scan.table.columns.get(part.column)?;
+        let is_ordered = is_plain(&definition.ty) && !definition.nullable;
+        is_ordered.then(|| PhysicalSortExpr::new(names[column].clone(), sort_options(false)))
+    });
+    LexOrdering::new(keys)
 }
 
 /// The state that all partitions of one scan share.

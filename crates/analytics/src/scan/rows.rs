@@ -1,6 +1,6 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`checks`]),
+//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`row_checks`]),
 //! and so is what a join knows of a row's key ([`super::join_check`]).
 //! For the others there are two ways:
 //!
@@ -19,12 +19,12 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use codec::row::RangeCheck;
+use executor::row_checks;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
-use super::checks;
 use super::join_check::JoinCheck;
 use crate::columns::schema_of;
 use crate::join_filter::ScanFilter;
@@ -111,7 +111,7 @@ impl Rows {
     ) -> Result<Self> {
         let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
         let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
-        let checks = checks::of_filter(scan, filter);
+        let checks = row_checks::of_filter(scan, filter);
         let filter = filter
             .map(|expr| Filter::new(scan, &types, expr, eval))
             .transpose()?;
