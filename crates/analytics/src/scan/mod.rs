@@ -94,6 +94,9 @@ pub fn scan(
 /// The order of each partition's rows: it takes pieces in the order of their keys. Of the primary key, the leading
 /// parts whose values have the order of their stored form; groups by them are complete one after the other.
 fn order_of(scan: &TableScan, schema: &SchemaRef) -> Option<LexOrdering> {
+    if scan.table.row_ranges().len() > 1 {
+        return None;
+    }
     let names = crate::columns::columns(schema);
     let is_plain = |ty: &SqlType| ty.is_integer() || ty.kind == TypeKind::Date;
     let parts = scan.table.primary_parts();
