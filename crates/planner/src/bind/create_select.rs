@@ -40,6 +40,7 @@ impl Binder<'_> {
         let columns = names.iter().map(offset).collect::<Result<_>>()?;
         let insert = LogicalInsert {
             table: Arc::new(table),
+            partitions: None,
             columns,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {
@@ -53,6 +54,7 @@ impl Binder<'_> {
         Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
             insert: self.bound_statement(LogicalStatement::Insert(insert))?,
             ddl,
+            temporary: create.temporary,
             schema_version: self.env.schema.version,
         })))
     }
