@@ -63,6 +63,8 @@ pub struct Switches {
     pub prefer_ordering_index: bool,
     /// Indexes that are INVISIBLE are used.
     pub use_invisible_indexes: bool,
+    /// The parts of an OR are served by an index each.
+    pub index_union: bool,
 }
 
 impl Default for Switches {
@@ -75,6 +77,7 @@ impl Default for Switches {
             hash_join: true,
             prefer_ordering_index: true,
             use_invisible_indexes: false,
+            index_union: true,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns.
+//! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -20,6 +21,7 @@ mod partitions;
 mod paths;
 pub mod sarg;
 mod tuple;
+mod union;
 
 use functions::Expr;
 use schema::model::Table;
@@ -45,6 +47,8 @@ pub struct Request<'a> {
     pub hints: &'a [IndexHint],
     /// `use_invisible_indexes` of `optimizer_switch`
     pub invisible: bool,
+    /// Several indexes may be read.
+    pub unions: bool,
     /// Positions of the partitions that the statement names; `None`: all.
     pub named_partitions: Option<&'a [usize]>,
     pub estimate: TableEstimate<'a>,

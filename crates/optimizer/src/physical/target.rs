@@ -40,6 +40,7 @@ impl Builder<'_> {
             },
             hints: &get.hints,
             invisible: self.env.switches.use_invisible_indexes,
+            unions: self.env.switches.index_union,
             named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         };

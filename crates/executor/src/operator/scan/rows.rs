@@ -84,6 +84,11 @@ impl<'p> Rows<'p> {
         batch_of(&self.schema, columns, rows)
     }
 
+    /// The scan's filter with its constants computed.
+    pub fn constant_filter(&self) -> Option<&Expr> {
+        self.filter.as_deref()
+    }
+
     pub fn has_filter(&self) -> bool {
         self.filter.is_some()
     }
