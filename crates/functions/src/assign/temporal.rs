@@ -100,6 +100,10 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     // A DATE is rounded to seconds before its time goes: 23:59:59.5 is the next day.
     let is_date = target.to.kind == TypeKind::Date;
     let fsp = if is_date { 0 } else { target.to.decimals };
+    if at.has_zero_in_date() && rounds_up(&at, fsp, target) {
+        target.wrong_temporal(&value, Reason::OutOfRange)?;
+        return Ok(Value::UInt(0));
+    }
     let Some(rounded) = temporal::fit(&at, fsp, target.ctx) else {
         target.wrong_temporal(&value, Reason::Overflow)?;
         return Ok(Value::UInt(0));
@@ -115,6 +119,11 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(rounded.pack()))
+}
+
+/// Whether the fraction makes it a later time, which no date with zeros in it has.
+fn rounds_up(at: &DateTime, fsp: u8, target: &Target<'_>) -> bool {
+    !target.ctx.sql_mode.time_truncate_fractional && at.round(fsp) != Some(at.truncate(fsp))
 }
 
 /// Shows the text or number as it was written; of other types the value in whole seconds.
@@ -190,6 +199,10 @@ fn datetime_of_text(
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
     warn_delimiter(parsed.delimiter, text, target.ctx)?;
+    let is_rounded = parsed.round_up && !target.ctx.sql_mode.time_truncate_fractional;
+    if is_rounded && parsed.value.has_zero_in_date() {
+        return Ok(Err(Reason::OutOfRange));
+    }
     Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow))
 }
 

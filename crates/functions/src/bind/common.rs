@@ -180,7 +180,14 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
 
 fn merge_texts(a: &SqlType, b: &SqlType, collation: Collation) -> SqlType {
     use TypeKind::*;
-    let length = text_length(a).max(text_length(b));
+    // Of text that becomes binary data, bytes are counted.
+    let length = |ty: &SqlType| match collation {
+        Collation::Binary if ty.is_string() && !ty.is_binary() => {
+            text_length(ty).saturating_mul(ty.collation.charset().max_bytes_per_char())
+        }
+        _ => text_length(ty),
+    };
+    let length = length(a).max(length(b));
     let rank = |t: &SqlType| match t.kind {
         Char => 1,
         TinyText => 3,

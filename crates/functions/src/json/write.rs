@@ -51,7 +51,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     makes_json("json_array_insert", 3, MANY, resolve_pairs, array_insert)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch).nullability(Nullability::Always),
+    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch)
+        .sees_null()
+        .nullability(Nullability::Always),
     makes_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
 ];
 
@@ -250,17 +252,22 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     Ok(Some(document))
 }
 
-/// All arguments merged from the left.
-fn merge(call: &Call<'_>, args: &[Datum<'_>], two: fn(Json, Json) -> Json) -> Result<Option<Json>> {
-    let mut result = document(call, args, 0)?;
-    for i in 1..args.len() {
-        result = two(result, document(call, args, i)?);
-    }
-    Ok(Some(result))
-}
-
+/// All arguments merged from the left. A NULL is forgotten once a document comes that is no object, and so
+/// replaces what is before it.
 fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    merge(call, args, patch)
+    let mut merged = None;
+    for (position, arg) in args.iter().enumerate() {
+        if arg.is_null() {
+            merged = None;
+            continue;
+        }
+        merged = match (merged, document(call, args, position)?) {
+            (None, Json::Object(_)) if position > 0 => None,
+            (None, change) => Some(change),
+            (Some(target), change) => Some(patch(target, change)),
+        };
+    }
+    Ok(merged)
 }
 
 /// RFC 7396.
@@ -284,8 +291,13 @@ fn patch(target: Json, change: Json) -> Json {
     Json::object(members)
 }
 
+/// All arguments merged from the left.
 fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    merge(call, args, preserve)
+    let mut merged = document(call, args, 0)?;
+    for position in 1..args.len() {
+        merged = preserve(merged, document(call, args, position)?);
+    }
+    Ok(Some(merged))
 }
 
 fn preserve(a: Json, b: Json) -> Json {

@@ -25,9 +25,13 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("bit_count", 1, 1, resolve_count, count),
 ];
 
-/// Whether an argument is binary data other than a hexadecimal literal, which is a number here.
+/// Whether an argument is binary data other than a hexadecimal or bit literal, which is a number here.
 pub(crate) fn is_binary(expr: &Expr) -> bool {
-    expr.ty().is_binary() && !matches!(expr, Expr::Literal { .. })
+    expr.ty().is_binary() && !is_hex(expr)
+}
+
+fn is_hex(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { ty, .. } if ty.is_binary() && ty.unsigned)
 }
 
 /// What a value of another type than an integer is converted to.
@@ -50,7 +54,9 @@ fn unsigned(binding: &mut Binding<'_>, index: usize) {
 }
 
 fn resolve_pair(binding: &mut Binding<'_>) -> Result<SqlType> {
-    if binding.args.iter().all(is_binary) {
+    // Beside binary data a hexadecimal literal is binary data, too.
+    let all = binding.args.iter().all(|arg| is_binary(arg) || is_hex(arg));
+    if all && binding.args.iter().any(is_binary) {
         let length = binding.ty(0).length.max(binding.ty(1).length);
         return Ok(SqlType::varchar(length, Collation::Binary));
     }

@@ -36,7 +36,10 @@ impl Binder<'_> {
             // One row needs no order.
             if !block.keys.is_empty() {
                 for (position, key) in block.order_by.iter().enumerate() {
-                    check(&key.expr, &determined, block, "ORDER BY clause", position)?;
+                    // Parts may be items by their aliases, which have been checked.
+                    let is_item = |part: &Expr| block.items.iter().any(|item| item.expr == *part);
+                    let place = "ORDER BY clause";
+                    check_parts(&key.expr, &is_item, &determined, block, (place, position))?;
                 }
             }
         }
@@ -98,11 +101,22 @@ fn check(
     place: &str,
     position: usize,
 ) -> Result<()> {
+    check_parts(expr, &|_| false, determined, select, (place, position))
+}
+
+/// `is_settled`: parts of the expression that are known to have one value in a group.
+fn check_parts(
+    expr: &Expr,
+    is_settled: &dyn Fn(&Expr) -> bool,
+    determined: &HashSet<ColumnId>,
+    select: &BoundBlock,
+    (place, position): (&str, usize),
+) -> Result<()> {
     if select.keys.contains(expr) {
         return Ok(());
     }
     let is_free = |column: ColumnId| !determined.contains(&column);
-    let Some(column) = first_column(expr, select, &is_free) else {
+    let Some(column) = first_column(expr, select, is_settled, &is_free) else {
         return Ok(());
     };
     let (number, column) = (position + 1, qualified(&select.scope, column));
@@ -151,7 +165,7 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
                 .iter()
                 .any(|item| item.column.is_some() && item.column == column)
         };
-        if let Some(column) = first_column(&key.expr, select, &is_hidden) {
+        if let Some(column) = first_column(&key.expr, select, &shown, &is_hidden) {
             return Err(Error::new(
                 errno::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(
@@ -174,19 +188,27 @@ fn qualified(scope: &Scope, column: ColumnId) -> String {
 }
 
 /// The first column of the block's relations in an expression, its subqueries and windows included, for which
-/// `wanted` holds.
-fn first_column(expr: &Expr, select: &BoundBlock, wanted: &dyn Fn(ColumnId) -> bool) -> Option<ColumnId> {
+/// `wanted` holds; not in parts that are `settled`.
+fn first_column(
+    expr: &Expr,
+    select: &BoundBlock,
+    settled: &dyn Fn(&Expr) -> bool,
+    wanted: &dyn Fn(ColumnId) -> bool,
+) -> Option<ColumnId> {
     let mut found = None;
-    expr.walk(&mut |e| {
-        let Expr::Column { index, .. } = e else {
-            return;
-        };
-        let id = ColumnId(*index);
-        let is_wanted = |id: &ColumnId| select.scope.owns(*id) && wanted(*id);
-        found = found.or_else(|| match is_wanted(&id) {
-            true => Some(id),
-            false => select.above.outer_columns_of(id).into_iter().find(is_wanted),
-        });
+    expr.walk_parts(&mut |e| {
+        if settled(e) {
+            return false;
+        }
+        if let Expr::Column { index, .. } = e {
+            let id = ColumnId(*index);
+            let is_wanted = |id: &ColumnId| select.scope.owns(*id) && wanted(*id);
+            found = found.or_else(|| match is_wanted(&id) {
+                true => Some(id),
+                false => select.above.outer_columns_of(id).into_iter().find(is_wanted),
+            });
+        }
+        true
     });
     found
 }

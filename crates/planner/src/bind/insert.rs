@@ -17,7 +17,7 @@ use super::subquery::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
-    Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
+    ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
 use crate::object_access::PrivilegeSet;
@@ -139,20 +139,24 @@ impl Binder<'_> {
     ) -> Result<LogicalInsertSource> {
         let mut operands = Vec::with_capacity(rows.len());
         for (row, subqueries) in rows.into_iter().zip(subqueries) {
+            let names_row = |ids: BTreeSet<ColumnId>| ids.into_iter().any(|id| table.position(id).is_some());
+            let of_row = || {
+                Error::not_supported(
+                    "columns of the row itself beside subqueries in VALUES",
+                    "use INSERT ... SELECT",
+                )
+            };
+            if names_row(subqueries.outer_columns()) {
+                return Err(of_row());
+            }
             let mut exprs = Vec::with_capacity(row.len());
             for (value, &column) in row.into_iter().zip(columns) {
                 let value = match value {
                     Some(value) => value,
                     None => self.default_value(table, column)?,
                 };
-                if columns_of(&value)
-                    .into_iter()
-                    .any(|id| table.position(id).is_some())
-                {
-                    return Err(Error::not_supported(
-                        "columns of the row itself beside subqueries in VALUES",
-                        "use INSERT ... SELECT",
-                    ));
+                if names_row(columns_of(&value)) {
+                    return Err(of_row());
                 }
                 exprs.push(value);
             }

@@ -265,12 +265,20 @@ pub fn as_number(written: &ast::Expr, bound: Expr) -> Expr {
         return bound;
     };
     if bytes.len() > NUMBER_BYTES {
-        return bound;
+        return functions::bind::implicit_cast(bound, SqlType::BIGINT_UNSIGNED);
     }
     let number = bytes
         .iter()
         .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
     Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+}
+
+/// The same where the number is stored in a column: one that is too long is the largest that fits.
+pub fn as_stored_number(written: &ast::Expr, bound: Expr) -> Expr {
+    match written {
+        ast::Expr::Bytes(bytes) if bytes.len() > NUMBER_BYTES => bound,
+        written => as_number(written, bound),
+    }
 }
 
 /// Whether the type makes a hexadecimal literal beside it a number.

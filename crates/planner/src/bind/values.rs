@@ -141,6 +141,7 @@ impl Binder<'_> {
                 outer: place.outer,
                 in_aggregate: false,
             },
+            of_groups: None,
         };
         let mut keys = self.order_by(block, items, &Context::of(&names), &names)?;
         keys.retain(|key| !super::select::is_constant(&key.expr));
