@@ -148,7 +148,7 @@ impl<'a> Change<'a> {
         self.meta.delete(keys::row_id(table.id))?;
         self.meta.delete(keys::table_statistics(table.id))?;
         self.dropped.push(table.id);
-        self.discard(vec![KeyRange::prefix(codec::key::table_prefix(table.id))])
+        self.discard(ranges(table.data_ranges()))
     }
 
     /// Sets the next AUTO_INCREMENT value of a table.
@@ -200,4 +200,9 @@ impl<'a> Change<'a> {
             .ok_or_else(|| unknown_database(name))?;
         Ok(Arc::make_mut(database))
     }
+}
+
+/// Ranges of a table's data as the store takes them.
+pub(crate) fn ranges(ranges: Vec<std::ops::Range<Vec<u8>>>) -> Vec<KeyRange> {
+    ranges.into_iter().map(KeyRange::from).collect()
 }

@@ -6,16 +6,15 @@
 //! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
 //! page. Foreign keys are checked apart: rows may have lost their parents while `foreign_key_checks` was 0.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use functions::TimeZone;
 use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
-use schema::layout::{
-    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
-};
+use schema::layout::{IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout};
 use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
+use crate::change::ranges;
 use crate::foreign_key_rows::find_orphan;
 
 const PAGE_ROWS: usize = 256;
@@ -95,8 +94,8 @@ pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt
 
 impl Checker<'_> {
     fn check_memory(&self) -> Result<()> {
-        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index).into());
-        for range in std::iter::once(table_range(self.table).into()).chain(indexes) {
+        let indexes = (0..self.table.indexes.len()).flat_map(|index| self.table.index_ranges(index));
+        for range in ranges(self.table.row_ranges().into_iter().chain(indexes).collect()) {
             let found = self.store.verify_cached(&range, Some(self.interrupt))?;
             let Some(first) = found.first() else { continue };
             let more = match found.len() {
@@ -117,7 +116,10 @@ impl Checker<'_> {
             entries: 0,
         };
         for &index in &self.indexes {
-            let entries = self.count(&index_range(self.table, index).into())?;
+            let mut entries = 0;
+            for range in ranges(self.table.index_ranges(index)) {
+                entries += self.count(&range)?;
+            }
             if entries != report.rows {
                 self.find_extra(index)?;
                 return Err(self.inconsistent(
@@ -133,7 +135,7 @@ impl Checker<'_> {
 
     fn check_rows(&self) -> Result<u64> {
         let mut rows = 0;
-        self.pages(&table_range(self.table).into(), |page| {
+        self.pages(self.table.row_ranges(), |page| {
             let decoded = page
                 .iter()
                 .map(|(key, value)| self.read(key, value))
@@ -186,20 +188,17 @@ impl Checker<'_> {
     /// Fails with an entry that belongs to no row.
     fn find_extra(&self, index: usize) -> Result<()> {
         let layout = IndexLayout::new(self.table, index, &[])?;
-        self.pages(&index_range(self.table, index).into(), |page| {
-            let mut handles = Vec::with_capacity(page.len());
+        self.pages(self.table.index_ranges(index), |page| {
+            let mut row_keys = Vec::with_capacity(page.len());
             for (key, value) in page {
-                let handle = layout.handle(key, value).map_err(|e| {
+                let row = layout.row_key(key, value).map_err(|e| {
                     let found = format!("an index entry cannot be read ({}), key {}", e.message, hex(key));
                     self.inconsistent(index, "unknown", &found)
                 })?;
-                handles.push(handle);
+                row_keys.push(row);
             }
-            let row_keys: Vec<Vec<u8>> = handles.iter().map(|h| row_key(self.table, h)).collect();
             let rows = self.snapshot.batch_get(&row_keys)?;
-            for (((key, _), handle), (row_key, row)) in
-                page.iter().zip(&handles).zip(row_keys.iter().zip(rows))
-            {
+            for ((key, _), (row_key, row)) in page.iter().zip(row_keys.iter().zip(rows)) {
                 let entry: Option<IndexEntry> = match row {
                     None => None,
                     Some(value) => {
@@ -208,7 +207,8 @@ impl Checker<'_> {
                     }
                 };
                 if entry.is_none_or(|e| e.key != *key) {
-                    return Err(self.inconsistent(index, &show(handle), "the index entry has no row"));
+                    let handle = self.layout.handle_of_row_key(row_key)?;
+                    return Err(self.inconsistent(index, &show(&handle), "the index entry has no row"));
                 }
             }
             Ok(())
@@ -228,23 +228,25 @@ impl Checker<'_> {
         Ok(count)
     }
 
-    /// Calls `each` with all pairs of a range, a page at a time.
+    /// Calls `each` with all pairs of some ranges, a page at a time.
     fn pages(
         &self,
-        range: &KeyRange,
+        all: Vec<Range<Vec<u8>>>,
         mut each: impl FnMut(&[(Vec<u8>, Vec<u8>)]) -> Result<()>,
     ) -> Result<()> {
-        let mut range = range.clone();
-        loop {
-            self.interrupt.check()?;
-            let page = self.snapshot.scan_page(&range, PAGE_ROWS, false)?;
-            let Some((last, _)) = page.last() else {
-                return Ok(());
-            };
-            range.start.clone_from(last);
-            range.start.push(0);
-            each(&page)?;
+        for mut range in ranges(all) {
+            loop {
+                self.interrupt.check()?;
+                let page = self.snapshot.scan_page(&range, PAGE_ROWS, false)?;
+                let Some((last, _)) = page.last() else {
+                    break;
+                };
+                range.start.clone_from(last);
+                range.start.push(0);
+                each(&page)?;
+            }
         }
+        Ok(())
     }
 
     fn name(&self) -> String {

@@ -89,6 +89,7 @@ pub(crate) fn truncate_table(
         let new = Table {
             id: change.meta.next_id()?,
             auto_increment_start: 1,
+            physical: None,
             readable_from_ts: change.ts,
             ..Table::clone(&old)
         };

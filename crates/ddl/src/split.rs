@@ -41,14 +41,17 @@ pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -
 
 /// The keys at which the regions of a new table with PRE_SPLIT_REGIONS begin.
 fn first_keys(table: &Table) -> Result<Vec<Vec<u8>>> {
-    let mut keys = vec![table_prefix(table.id)];
+    let mut keys = vec![table_prefix(table.physical_id())];
     let clustered = match table.handle {
         Handle::Clustered { index } => Some(index),
         Handle::Integer { .. } | Handle::Hidden => None,
     };
     for (at, index) in table.indexes.iter().enumerate() {
         if Some(at) != clustered {
-            keys.extend([index_prefix(table.id, index.id), row_prefix(table.id)]);
+            keys.extend([
+                index_prefix(table.physical_id(), index.id),
+                row_prefix(table.physical_id()),
+            ]);
         }
     }
     let Some(layout) = table.auto_random_layout() else {
@@ -183,9 +186,9 @@ impl<'t> Splitting<'t> {
         let id_of = |index: usize| self.table.indexes.get(index).map_or(0, |index| index.id);
         match self.index {
             None if others == 0 => Vec::new(),
-            None => vec![row_prefix(self.table.id)],
+            None => vec![row_prefix(self.table.physical_id())],
             Some(index) => {
-                let start = index_prefix(self.table.id, id_of(index));
+                let start = index_prefix(self.table.physical_id(), id_of(index));
                 let has_next = self.table.indexes.iter().any(|other| other.id > id_of(index));
                 let end = has_next.then(|| codec::prefix_next(&start));
                 std::iter::once(start).chain(end).collect()
@@ -201,7 +204,7 @@ impl<'t> Splitting<'t> {
 pub fn keys_of(table: &Table, index: Option<&str>) -> Result<KeyRange> {
     Ok(match index {
         Some(name) => index_range(table, index_position(table, name)?).into(),
-        None => KeyRange::prefix(table_prefix(table.id)),
+        None => KeyRange::prefix(table_prefix(table.physical_id())),
     })
 }
 

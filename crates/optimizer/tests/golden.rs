@@ -326,6 +326,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         checks: definition.checks,
         bound: Default::default(),
         foreign_keys: Vec::new(),
+        physical: None,
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - `physical`: under which ids the rows of a table lie.
 //! - [`view`]: what a view is besides its name and columns.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
@@ -27,6 +28,7 @@ pub mod layout;
 pub mod limits;
 pub mod model;
 mod new_table;
+mod physical;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;

@@ -85,6 +85,10 @@ pub struct Table {
     /// Those in which this table refers to another, in the order of their names.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
+    /// The id under which rows and index entries are stored, where it is not the table's own. See
+    /// [`Table::physical_id`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical: Option<i64>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -123,6 +127,7 @@ impl Table {
             checks: Vec::new(),
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
+            physical: None,
         }
     }
 }

@@ -52,6 +52,7 @@ pub fn new_table(
         checks: definition.checks.clone(),
         bound: BoundCell::default(),
         foreign_keys: Vec::new(),
+        physical: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
@@ -82,6 +83,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         database: name.database.clone(),
         created_us,
         auto_increment_start: 1,
+        physical: None,
         ..Table::clone(source)
     };
     // MySQL's manual, 13.1.20.3: foreign keys are not copied.

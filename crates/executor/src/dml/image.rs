@@ -130,7 +130,7 @@ impl<'p> ImageMaker<'p> {
         let Some(Some(layout)) = self.codec.unique.get(index) else {
             return Err(Error::internal(format!("index {index} is not unique")));
         };
-        Ok(self.codec.encoder.row_key(&layout.handle(key, value)?))
+        layout.row_key(key, value)
     }
 
     pub fn is_public(&self, index: usize) -> bool {

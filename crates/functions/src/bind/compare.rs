@@ -51,18 +51,13 @@ pub(crate) fn pair(
         return Ok((a, b));
     }
     if kind == ComparisonKind::Operator {
-        // A constant is converted to the column's type.
-        let as_time = |expr: Expr, column: &Expr| match column {
-            Expr::Column { ty, .. }
-                if ty.kind == TypeKind::Time && expr.ty().is_datetime() && expr.is_constant() =>
-            {
-                implicit_cast(expr, *ty)
-            }
-            _ => expr,
-        };
-        let (a2, b2) = (as_time(a.clone(), &b), as_time(b.clone(), &a));
-        if a2.ty().kind == TypeKind::Time && b2.ty().kind == TypeKind::Time {
-            return Ok((a2, b2));
+        if is_time_column(&a) && is_datetime_constant(&b) {
+            let ty = SqlType::time(tb.decimals);
+            return Ok((a, implicit_cast(b, ty)));
+        }
+        if is_time_column(&b) && is_datetime_constant(&a) {
+            let ty = SqlType::time(ta.decimals);
+            return Ok((implicit_cast(a, ty), b));
         }
     }
     if ta.is_datetime() || tb.is_datetime() {
@@ -86,6 +81,15 @@ pub(crate) fn pair(
     }
     let years = kind != ComparisonKind::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
+}
+
+/// A constant beside a column gets the column's type: of a point in time, a TIME is the time of day.
+fn is_time_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column { ty, .. } if ty.kind == TypeKind::Time)
+}
+
+fn is_datetime_constant(expr: &Expr) -> bool {
+    expr.is_constant() && expr.ty().is_datetime()
 }
 
 /// FLOAT(M,D) and DOUBLE(M,D) are compared with a number of fixed scale at the larger of the two scales. So a

@@ -65,10 +65,10 @@ fn timediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             _ => Ok(Value::Null),
         };
     }
-    let Some(a) = moment_of_digits(call, args, 0)? else {
+    let Some(a) = moment_at(call, args, 0)? else {
         return Ok(Value::Null);
     };
-    let Some(b) = moment_of_digits(call, args, 1)? else {
+    let Some(b) = moment_at(call, args, 1)? else {
         return Ok(Value::Null);
     };
     match (a, b) {
@@ -126,26 +126,13 @@ fn resolve_addtime(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// As [`moment_at`]; a number with enough digits is a point in time.
-fn moment_of_digits(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Option<Moment>> {
-    let datum = args.get(index).copied().unwrap_or(Datum::Null);
-    if call.arg_type(index).is_numeric()
-        && let Some((whole, nano)) = temporal::split_number(&datum)
-        && temporal::has_date(whole)
-        && let Some(at) = temporal::number_to_datetime(whole, nano, DateRules::CALENDAR)
-    {
-        return Ok(Some(Moment::DateTime(at)));
-    }
-    moment_at(call, args, index)
-}
-
 /// Adds a TIME to a TIME or to a point in time. If the second argument is a function that returns a point in
 /// time, its time of day is added.
 fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
-    let Some(first) = moment_of_digits(call, args, 0)? else {
+    let Some(first) = moment_at(call, args, 0)? else {
         return Ok(Value::Null);
     };
-    let by = match moment_of_digits(call, args, 1)? {
+    let by = match moment_at(call, args, 1)? {
         Some(Moment::Time(by)) => by * sign,
         Some(Moment::DateTime(at)) if call.arg_type(1).is_datetime() && !stays_dated(call.args.get(1)) => {
             at.time_of_day_us() * sign

@@ -37,8 +37,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
         }
     }
     let any = |set: &str| specifiers.iter().any(|s| set.contains(*s));
-    // A day alone beside a time is one of the time: '02 10' is 58 hours.
-    let (date, time, fraction) = (any("MVUXYWabcjmvuxyw"), any("HISThikrls p"), any("f"));
+    let (date, time, fraction) = (any("MVUXYWabcjmvuxyw"), any("HISThiklrs"), any("f"));
     let fsp = if fraction { 6 } else { 0 };
     Ok(match (date, time || fraction) {
         (true, true) => SqlType::datetime(fsp),
@@ -182,29 +181,23 @@ impl<'a> Reader<'a> {
         self.number(max).and_then(|(v, _)| u8::try_from(v).ok())
     }
 
-    /// A word that is a name in a list, or the beginning of only one; its position from 1. `short`: of names
-    /// only the first three letters count.
+    /// A name in a list (of their first three letters, if `short`), or the beginning of one only; its position
+    /// from 1.
     fn name(&mut self, names: &[&str], short: bool) -> Option<u8> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
-        let word = self.rest().get(..letters).filter(|word| !word.is_empty())?;
-        let shown = |name: &&str| -> usize {
-            match short {
-                true => name.len().min(3),
-                false => name.len(),
-            }
+        let word = self.rest().get(..letters)?;
+        let begins = |name: &str| {
+            let name = if short { name.get(..3).unwrap_or(name) } else { name };
+            let begin = name.as_bytes().get(..letters);
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word))
         };
-        let begins = |name: &&str| {
-            word.len() <= shown(name) && name.as_bytes()[..word.len()].eq_ignore_ascii_case(word)
-        };
-        let mut found = { names.iter().enumerate() }.filter(|(_, name)| begins(name));
-        let whole = found.clone().find(|(_, name)| shown(name) == word.len());
-        let (position, _) = match (whole, found.next(), found.next()) {
-            (Some(whole), ..) => whole,
-            (None, Some(only), None) => only,
-            _ => return None,
-        };
+        let mut all = names.iter().enumerate().filter(|(_, name)| begins(name));
+        let (found, _) = all.next().filter(|_| letters > 0)?;
+        if all.next().is_some() {
+            return None;
+        }
         self.at += letters;
-        Some(position as u8 + 1)
+        Some(found as u8 + 1)
     }
 
     fn part(&mut self, specifier: u8) -> Option<()> {

@@ -276,18 +276,19 @@ fn is_contained(target: &Json, candidate: &Json) -> bool {
         (Json::Object(_), Json::Object(members)) => members
             .iter()
             .all(|(key, value)| target.get(key).is_some_and(|found| is_contained(found, value))),
-        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|wanted| has_element(items, wanted)),
-        (Json::Array(items), single) => has_element(items, single),
+        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
+        (Json::Array(items), single) => items.iter().any(|item| is_contained(item, single)),
         (a, b) => a.compare(b).is_eq(),
     }
 }
 
-/// Whether one of the items contains a value. An array is contained in arrays only.
-fn has_element(items: &[Json], wanted: &Json) -> bool {
+/// Whether one of an array's items contains a value of the candidate array. Only an array there contains an
+/// array.
+fn is_in_array(items: &[Json], wanted: &Json) -> bool {
     items.iter().any(|item| match (item, wanted) {
-        (Json::Array(_), _) => is_contained(item, wanted),
+        (Json::Array(_), Json::Array(_)) => is_contained(item, wanted),
         (_, Json::Array(_)) => false,
-        (item, wanted) => is_contained(item, wanted),
+        _ => is_contained(item, wanted),
     })
 }
 

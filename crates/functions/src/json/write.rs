@@ -252,22 +252,23 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     Ok(Some(document))
 }
 
-/// All arguments merged from the left. A NULL is forgotten once a document comes that is no object, and so
-/// replaces what is before it.
+/// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one that
+/// is no object takes its place.
 fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    let mut merged = None;
-    for (position, arg) in args.iter().enumerate() {
-        if arg.is_null() {
-            merged = None;
-            continue;
-        }
-        merged = match (merged, document(call, args, position)?) {
-            (None, Json::Object(_)) if position > 0 => None,
-            (None, change) => Some(change),
-            (Some(target), change) => Some(patch(target, change)),
+    let argument = |index: usize| match args.get(index) {
+        None | Some(Datum::Null) => Ok(None),
+        _ => document(call, args, index).map(Some),
+    };
+    let mut result = argument(0)?;
+    for i in 1..args.len() {
+        result = match (result, argument(i)?) {
+            (_, None) => None,
+            (Some(target), Some(change)) => Some(patch(target, change)),
+            (None, Some(Json::Object(_))) => None,
+            (None, Some(change)) => Some(change),
         };
     }
-    Ok(merged)
+    Ok(result)
 }
 
 /// RFC 7396.
@@ -291,13 +292,12 @@ fn patch(target: Json, change: Json) -> Json {
     Json::object(members)
 }
 
-/// All arguments merged from the left.
 fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    let mut merged = document(call, args, 0)?;
-    for position in 1..args.len() {
-        merged = preserve(merged, document(call, args, position)?);
+    let mut result = document(call, args, 0)?;
+    for i in 1..args.len() {
+        result = preserve(result, document(call, args, i)?);
     }
-    Ok(Some(merged))
+    Ok(Some(result))
 }
 
 fn preserve(a: Json, b: Json) -> Json {

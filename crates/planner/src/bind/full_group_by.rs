@@ -11,7 +11,7 @@ use types::{Error, Result, errno};
 
 use super::Binder;
 use super::scope::Scope;
-use super::select::BoundBlock;
+use super::select::{BoundBlock, OrderNames};
 use crate::logical::{ColumnId, Logical, columns_of, dependence};
 
 impl Binder<'_> {
@@ -35,11 +35,10 @@ impl Binder<'_> {
             check_windows(block, &determined)?;
             // One row needs no order.
             if !block.keys.is_empty() {
-                for (position, key) in block.order_by.iter().enumerate() {
-                    // Parts may be items by their aliases, which have been checked.
-                    let is_item = |part: &Expr| block.items.iter().any(|item| item.expr == *part);
-                    let place = "ORDER BY clause";
-                    check_parts(&key.expr, &is_item, &determined, block, (place, position))?;
+                for (position, (key, names)) in block.order_by.iter().zip(&block.order_names).enumerate() {
+                    let made = determined.iter().copied().chain(columns_of_items(names, block)).collect();
+                    let key = without_items(&key.expr, names, block)?;
+                    check(&key, &made, block, "ORDER BY clause", position)?;
                 }
             }
         }
@@ -101,22 +100,11 @@ fn check(
     place: &str,
     position: usize,
 ) -> Result<()> {
-    check_parts(expr, &|_| false, determined, select, (place, position))
-}
-
-/// `is_settled`: parts of the expression that are known to have one value in a group.
-fn check_parts(
-    expr: &Expr,
-    is_settled: &dyn Fn(&Expr) -> bool,
-    determined: &HashSet<ColumnId>,
-    select: &BoundBlock,
-    (place, position): (&str, usize),
-) -> Result<()> {
     if select.keys.contains(expr) {
         return Ok(());
     }
     let is_free = |column: ColumnId| !determined.contains(&column);
-    let Some(column) = first_column(expr, select, is_settled, &is_free) else {
+    let Some(column) = first_column(expr, select, &is_free) else {
         return Ok(());
     };
     let (number, column) = (position + 1, qualified(&select.scope, column));
@@ -143,11 +131,13 @@ fn check_parts(
 /// ORDER BY of a DISTINCT query must be about what it shows.
 fn check_distinct(select: &BoundBlock) -> Result<()> {
     let shown = |expr: &Expr| select.items.iter().any(|item| item.expr == *expr);
-    for (position, key) in select.order_by.iter().enumerate() {
-        if shown(&key.expr) {
+    for (position, (key, names)) in select.order_by.iter().zip(&select.order_names).enumerate() {
+        if shown(&key.expr) || names.any_value {
             continue;
         }
-        if select.refers_to_aggregate(&key.expr) {
+        let key = without_items(&key.expr, names, select)?;
+        let of_items = columns_of_items(names, select);
+        if select.refers_to_aggregate(&key) {
             return Err(Error::new(
                 crate::errno::ER_AGGREGATE_IN_ORDER_NOT_SELECT,
                 format!(
@@ -159,13 +149,14 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
         }
         let is_hidden = |column: ColumnId| {
             let of_item = |id: ColumnId| select.scope.of_id(id);
+            let is_of_item = of_items.contains(&column);
             let column = of_item(column);
-            !select
+            !is_of_item && !select
                 .items
                 .iter()
                 .any(|item| item.column.is_some() && item.column == column)
         };
-        if let Some(column) = first_column(&key.expr, select, &shown, &is_hidden) {
+        if let Some(column) = first_column(&key, select, &is_hidden) {
             return Err(Error::new(
                 errno::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(
@@ -180,6 +171,23 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
     Ok(())
 }
 
+/// A key of ORDER BY, with NULL in place of the select items that it names: they are checked as such.
+fn without_items(key: &Expr, names: &OrderNames, block: &BoundBlock) -> Result<Expr> {
+    if names.items.iter().any(|&item| block.items[item].expr == *key) {
+        return Ok(Expr::null());
+    }
+    key.of_parts(&mut |part| without_items(part, names, block))
+}
+
+/// The columns by which a subquery of a key knows the items that it names.
+fn columns_of_items(names: &OrderNames, block: &BoundBlock) -> HashSet<ColumnId> {
+    let named = names.items.iter().map(|&item| &block.items[item]);
+    named
+        .filter(|item| item.column.is_none())
+        .flat_map(|item| columns_of(&item.expr))
+        .collect()
+}
+
 fn qualified(scope: &Scope, column: ColumnId) -> String {
     match scope.of_id(column) {
         Some(column) => scope.relation(column).qualified(column.position),
@@ -188,27 +196,19 @@ fn qualified(scope: &Scope, column: ColumnId) -> String {
 }
 
 /// The first column of the block's relations in an expression, its subqueries and windows included, for which
-/// `wanted` holds; not in parts that are `settled`.
-fn first_column(
-    expr: &Expr,
-    select: &BoundBlock,
-    settled: &dyn Fn(&Expr) -> bool,
-    wanted: &dyn Fn(ColumnId) -> bool,
-) -> Option<ColumnId> {
+/// `wanted` holds.
+fn first_column(expr: &Expr, select: &BoundBlock, wanted: &dyn Fn(ColumnId) -> bool) -> Option<ColumnId> {
     let mut found = None;
-    expr.walk_parts(&mut |e| {
-        if settled(e) {
-            return false;
-        }
-        if let Expr::Column { index, .. } = e {
-            let id = ColumnId(*index);
-            let is_wanted = |id: &ColumnId| select.scope.owns(*id) && wanted(*id);
-            found = found.or_else(|| match is_wanted(&id) {
-                true => Some(id),
-                false => select.above.outer_columns_of(id).into_iter().find(is_wanted),
-            });
-        }
-        true
+    expr.walk(&mut |e| {
+        let Expr::Column { index, .. } = e else {
+            return;
+        };
+        let id = ColumnId(*index);
+        let is_wanted = |id: &ColumnId| select.scope.owns(*id) && wanted(*id);
+        found = found.or_else(|| match is_wanted(&id) {
+            true => Some(id),
+            false => select.above.outer_columns_of(id).into_iter().find(is_wanted),
+        });
     });
     found
 }

@@ -55,14 +55,6 @@ impl Subqueries {
         others.0.borrow_mut().extend(moved);
     }
 
-    /// The columns of other rows that any of them names.
-    pub fn outer_columns(&self) -> BTreeSet<ColumnId> {
-        let all = self.0.borrow();
-        all.iter()
-            .flat_map(|subquery| subquery.rel.outer_columns())
-            .collect()
-    }
-
     /// The columns of other rows that the subquery that makes a column names.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
         let all = self.0.borrow();
@@ -151,8 +143,9 @@ impl Binder<'_> {
     }
 
     pub fn exists(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
-        let shown = shown_in_exists(query);
-        let bound = self.subquery(shown.as_ref().unwrap_or(query), context)?;
+        // Nothing reads what the subquery selects, so its `*` needs no table.
+        let without_star = without_star(query);
+        let bound = self.subquery(without_star.as_ref().unwrap_or(query), context)?;
         let mark = self.new_column();
         self.apply(ApplyKind::Exists { mark }, bound.root, context);
         Ok(Expr::column(mark.0, SqlType::BOOL, false))
@@ -222,26 +215,25 @@ impl Binder<'_> {
     }
 }
 
-/// `EXISTS (SELECT *)` without a table: `*` is anything there, and an error everywhere else.
-fn shown_in_exists(query: &Query) -> Option<Query> {
-    let is_star = |item: &SelectItem| matches!(item, SelectItem::All);
-    let has_star = match &query.body {
-        QueryBody::Select(select) => select.from.is_empty() && select.items.iter().any(is_star),
-        _ => false,
+/// `SELECT *` without a table, as `SELECT NULL`.
+fn without_star(query: &Query) -> Option<Query> {
+    let QueryBody::Select(select) = &query.body else {
+        return None;
     };
-    let mut shown = has_star.then(|| query.clone())?;
-    if let QueryBody::Select(select) = &mut shown.body {
-        for item in &mut select.items {
-            if is_star(item) {
-                *item = SelectItem::Expr {
-                    expr: ast::Expr::Bool(true),
-                    name: "1".into(),
-                    aliased: false,
-                };
-            }
+    if !select.from.is_empty() || !select.items.iter().any(|item| matches!(item, SelectItem::All)) {
+        return None;
+    }
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body {
+        for item in select.items.iter_mut().filter(|item| matches!(item, SelectItem::All)) {
+            *item = SelectItem::Expr {
+                expr: ast::Expr::Null,
+                name: "NULL".to_owned(),
+                aliased: false,
+            };
         }
     }
-    Some(shown)
+    Some(query)
 }
 
 /// The comparison that is true where this one is false.

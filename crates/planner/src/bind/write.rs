@@ -320,7 +320,7 @@ impl Binder<'_> {
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
-            super::literal::as_stored_number(value, bound)
+            self.as_stored_number(value, bound)
         } else {
             bound
         };
@@ -332,13 +332,14 @@ impl Binder<'_> {
 
 /// Error 3105 where a value is given for a generated column.
 pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
-    match relation.table() {
-        Some(table) => refuse_generated_column(table, column),
-        None => Ok(()),
-    }
+    let Some(table) = relation.table() else {
+        return Ok(());
+    };
+    refuse_generated_column(table, column)
 }
 
-/// The same for a column of a table.
+/// # Errors
+/// 3105 for a generated column.
 pub fn refuse_generated_column(table: &Table, column: usize) -> Result<()> {
     let column = &table.columns[column];
     if column.generated.is_none() {

@@ -245,11 +245,6 @@ impl BinaryOp {
         matches!(self, Plus | Minus | Multiply | Divide | IntegerDivide | Modulo)
     }
 
-    pub fn is_bitwise(self) -> bool {
-        use BinaryOp::*;
-        matches!(self, BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight)
-    }
-
     pub fn is_comparison(self) -> bool {
         use BinaryOp::*;
         matches!(

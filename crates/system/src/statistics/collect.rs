@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use functions::TimeZone;
-use kv::Snapshot;
-use schema::layout::{TableLayout, table_range};
+use kv::{KeyRange, Snapshot};
+use schema::layout::TableLayout;
 use schema::model::{SchemaState, Table};
 use schema::statistics::requested::{self, RequestedHistogram};
 use schema::statistics::{
@@ -82,15 +82,19 @@ pub fn collect(
     only: Option<&[Wanted]>,
 ) -> Result<TableStatistics> {
     let mut collector = Collector::new(table, only)?;
-    let range = table_range(table).into();
-    let sampled = sample(reader, &range, expected, effort, &mut |key, value| {
+    let ranges: Vec<KeyRange> = table.row_ranges().into_iter().map(KeyRange::from).collect();
+    let sampled = sample(reader, &ranges, expected, effort, &mut |key, value| {
         collector.row(key, value)
     })?;
     let rows = if sampled.complete {
         sampled.rows
     } else {
         let row_bytes = (sampled.bytes / sampled.rows.max(1)).max(1);
-        (reader.approximate_bytes(&range)? / row_bytes).max(sampled.rows)
+        let mut bytes = 0;
+        for range in &ranges {
+            bytes += reader.approximate_bytes(range)?;
+        }
+        (bytes / row_bytes).max(sampled.rows)
     };
     Ok(collector.finish(sampled, rows))
 }

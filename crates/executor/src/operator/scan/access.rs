@@ -40,7 +40,6 @@ pub(super) enum Path {
 #[derive(Clone)]
 pub(super) struct Lookup {
     layout: IndexLayout,
-    table_id: i64,
 }
 
 /// The keys of rows, where a statement names them.
@@ -280,14 +279,12 @@ impl Lookup {
     fn new(table: &Table, index: usize) -> Result<Self> {
         Ok(Self {
             layout: IndexLayout::new(table, index, &[])?,
-            table_id: table.id,
         })
     }
 
     /// The key of the row that an entry leads to.
     fn row_key(&self, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
-        let handle = self.layout.handle(key, value)?;
-        Ok(codec::key::row_key(self.table_id, &handle))
+        self.layout.row_key(key, value)
     }
 
     /// For each key of a unique index's entry: the key of its row, if there is one.
