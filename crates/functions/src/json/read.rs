@@ -232,6 +232,17 @@ fn part(call: &Call<'_>, args: &[Datum<'_>], document: Json, index: usize) -> Re
 
 fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
+    if args.len() > 1 {
+        let path = path_at(args, 1)?;
+        if path.is_multiple() {
+            // What it leads to is an array.
+            let found = path.find(&document).len();
+            return Ok(match found {
+                0 => Value::Null,
+                found => Value::Int(found as i64),
+            });
+        }
+    }
     Ok(match part(call, args, document, 1)? {
         None => Value::Null,
         Some(Json::Array(items)) => Value::Int(items.len() as i64),
