@@ -44,6 +44,7 @@ impl Binder<'_> {
         }
         let insert = LogicalInsert {
             table: Arc::new(table),
+            partitions: None,
             columns,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {
