@@ -177,7 +177,10 @@ impl Binder<'_> {
             self.not_cacheable();
             self.warn(Warning::warning(
                 errno::ER_TRUNCATED_WRONG_VALUE,
-                format!("Truncated incorrect BINARY value: '{}'", hex_text(bytes)),
+                format!(
+                    "Truncated incorrect BINARY value: '{}'",
+                    hex_text(bytes).to_ascii_lowercase()
+                ),
             ));
         } else {
             number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
