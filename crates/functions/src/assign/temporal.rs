@@ -23,6 +23,14 @@ enum Reason {
     Overflow,
 }
 
+/// Why a point in time cannot be rounded up.
+fn not_rounded(at: &DateTime) -> Reason {
+    match at.has_zero_in_date() {
+        true => Reason::OutOfRange,
+        false => Reason::Overflow,
+    }
+}
+
 impl Target<'_> {
     fn temporal_kind(&self) -> &'static str {
         match self.to.kind {
@@ -83,7 +91,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         }
         Datum::String(text) if target.from.kind == TypeKind::Json => {
             match json::convert::datetime(text, rules) {
-                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow),
+                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)),
                 None => return no_json(target),
             }
         }
@@ -100,12 +108,8 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     // A DATE is rounded to seconds before its time goes: 23:59:59.5 is the next day.
     let is_date = target.to.kind == TypeKind::Date;
     let fsp = if is_date { 0 } else { target.to.decimals };
-    if at.has_zero_in_date() && rounds_up(&at, fsp, target) {
-        target.wrong_temporal(&value, Reason::OutOfRange)?;
-        return Ok(Value::UInt(0));
-    }
     let Some(rounded) = temporal::fit(&at, fsp, target.ctx) else {
-        target.wrong_temporal(&value, Reason::Overflow)?;
+        target.wrong_temporal(&value, not_rounded(&at))?;
         return Ok(Value::UInt(0));
     };
     if is_date {
@@ -119,11 +123,6 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(rounded.pack()))
-}
-
-/// Whether the fraction makes it a later time, which no date with zeros in it has.
-fn rounds_up(at: &DateTime, fsp: u8, target: &Target<'_>) -> bool {
-    !target.ctx.sql_mode.time_truncate_fractional && at.round(fsp) != Some(at.truncate(fsp))
 }
 
 /// Shows the text or number as it was written; of other types the value in whole seconds.
@@ -199,11 +198,7 @@ fn datetime_of_text(
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
     warn_delimiter(parsed.delimiter, text, target.ctx)?;
-    let is_rounded = parsed.round_up && !target.ctx.sql_mode.time_truncate_fractional;
-    if is_rounded && parsed.value.has_zero_in_date() {
-        return Ok(Err(Reason::OutOfRange));
-    }
-    Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow))
+    Ok(temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)))
 }
 
 pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
