@@ -10,6 +10,7 @@
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
+//! - [`privilege`]: what an account can be granted.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -27,6 +28,7 @@ pub mod layout;
 pub mod limits;
 pub mod model;
 mod new_table;
+pub mod privilege;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;

@@ -8,6 +8,7 @@ use functions::UserLocks;
 use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{ClientInfo, TlsInfo};
@@ -86,7 +87,7 @@ impl Session {
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
             user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
-            client: Client::new(client, &shared.catalog.accounts),
+            client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
             database: None,
             contexts: EvalContexts::default(),
             prepared: PreparedStatements::new(shared.prepared_count.clone()),
@@ -116,7 +117,11 @@ impl Session {
         self.process
             .set_user(&client.user, &Client::host_and_port(&client));
         self.database = None;
-        self.client = Client::new(client, &self.shared.catalog.accounts);
+        self.client = Client::new(
+            client,
+            &self.shared.catalog.accounts,
+            self.shared.activates_all_roles(),
+        );
         self.start()
     }
 
@@ -155,7 +160,7 @@ impl Session {
 
     /// `USE database`.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
-        self.client.account.check_database(name)?;
+        self.client.check_database(name)?;
         let schema = self.shared.engine.cluster.schema();
         let database = schema
             .database(name)
@@ -180,9 +185,9 @@ impl Session {
         self.process.set_database(None);
     }
 
-    /// A table that a statement names, where the account may use its database.
+    /// A table that a statement names, where the account may do anything with it.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
-        self.client.account.check_database(&name.database)?;
+        self.client.check_sees(&name.database, &name.name, "SELECT")?;
         let schema = self.shared.engine.cluster.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
@@ -191,6 +196,15 @@ impl Session {
             .table(&name.database, &name.name)
             .cloned()
             .ok_or_else(|| errors::no_such_table(name))
+    }
+
+    /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all columns.
+    pub(crate) fn check_shows(&self, name: &TableName) -> Result<()> {
+        let privileges = self.client.privileges.of_table(&name.database, &name.name);
+        match (privileges & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty() {
+            true => Err(self.client.table_denied("SHOW", &name.name)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn settings_changed(&mut self) {

@@ -21,7 +21,8 @@ use super::scope::{
 use super::subquery::Subqueries;
 use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::{ColumnIds, LockMode};
+use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait};
 
 /// How many tables a join may have (manual 8.4.6, "Limits on Number of Databases and Tables").
@@ -121,8 +122,9 @@ impl Binder<'_> {
             Some(Locking { exclusive: true, .. }) => LockMode::Write,
             _ => LockMode::Read,
         };
+        let columns = Some(ColumnIds::From(get.first));
         self.accesses
-            .add(&get.table, &get.alias, PrivilegeSet::SELECT, lock);
+            .add(&get.table, &get.alias, (PrivilegeSet::SELECT, lock), columns);
         let relation = self.relation(&get);
         Ok(From::of(Logical::Get(get), relation))
     }
@@ -171,10 +173,10 @@ impl Binder<'_> {
         )
     }
 
-    /// A table or view. Fails with 1044, 1046, 1049, 1109 or 1146.
+    /// A table or view. Fails with 1046, 1049, 1109, 1142 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
-        (self.env.check_database)(&database)?;
+        (self.env.check_table)(&database, &name.name, PrivilegeSet::SELECT)?;
         let table = self.env.schema.require_table(&database, &name.name)?;
         self.check_not_defined(table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.

@@ -20,7 +20,7 @@ use crate::logical::{
     Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
-use crate::object_access::PrivilegeSet;
+use schema::privilege::PrivilegeSet;
 use crate::plan::ResultColumn;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
@@ -58,6 +58,8 @@ impl Binder<'_> {
                 LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
+        self.accesses
+            .writes(&found, &found.name, PrivilegeSet::INSERT, &columns);
         let mode = if insert.replace {
             LogicalInsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
@@ -206,6 +208,10 @@ impl Binder<'_> {
             let column = assigned_column(table, &assignment.column)?;
             let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
             assignments.push(LogicalAssignment { column, value });
+            if let Some(table) = table.table() {
+                self.accesses
+                    .writes(table, &table.name, PrivilegeSet::UPDATE, &[column]);
+            }
         }
         Ok(assignments)
     }

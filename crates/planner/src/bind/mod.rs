@@ -23,6 +23,7 @@ mod foreign_key;
 mod from;
 mod full_group_by;
 mod functional_index;
+mod grant;
 pub(crate) mod grouping;
 mod hints;
 mod insert;
@@ -213,11 +214,12 @@ impl<'a> Binder<'a> {
     fn bound_statement(&self, plan: LogicalStatement) -> Result<Bound> {
         self.report_unknown_blocks();
         self.report_incorrect(&plan)?;
+        let accesses = self.accesses.of_statement(&plan);
         Ok(Bound::Statement {
             statement: plan,
             types: self.types.clone(),
             assigns: self.assigns,
-            accesses: self.accesses.take(),
+            accesses,
             cacheable: self.cacheable.get(),
         })
     }

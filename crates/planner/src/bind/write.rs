@@ -17,7 +17,7 @@ use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
 };
-use crate::object_access::PrivilegeSet;
+use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait, SortKey};
 use crate::row_check::RowCheck;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
@@ -80,6 +80,9 @@ impl Binder<'_> {
         let mut targets = WriteTargets::new();
         for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
             let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
+            if let Some(table) = relation.table() {
+                self.accesses.writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
+            }
             let target = targets
                 .entry(relation.id(0))
                 .or_insert_with(|| WriteTarget::of(relation));

@@ -146,6 +146,9 @@ impl Parser<'_> {
         if self.eat(Kw::USER) {
             return self.create_user();
         }
+        if self.eat(Kw::ROLE) {
+            return self.create_role();
+        }
         if let Some(view) = self.view(false)? {
             return Ok(view);
         }
@@ -187,6 +190,9 @@ impl Parser<'_> {
         }
         if self.eat(Kw::USER) {
             return self.drop_user();
+        }
+        if self.eat(Kw::ROLE) {
+            return self.drop_role();
         }
         if self.eat(Kw::PREPARE) {
             let name = self.name()?;
