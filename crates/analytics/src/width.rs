@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use kv::{KeyRange, Reader};
+use kv::Reader;
 use planner::plan::{Rel, TableScan};
 use types::Result;
 
@@ -19,15 +19,19 @@ pub fn row_bytes(root: &Rel, source: &Source) -> Result<usize> {
 
 fn sampled(scan: &TableScan, source: &Source) -> Result<usize> {
     let (mut rows, mut bytes) = (0, 0);
-    let range = KeyRange::from(schema::layout::table_range(&scan.table));
-    source.snapshot.scan(&range, false, &mut |key, value| {
-        rows += 1;
-        bytes += key.len() + value.len();
-        if rows < SAMPLED_ROWS {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
+    for range in scan.table.row_ranges() {
+        source.snapshot.scan(&range.into(), false, &mut |key, value| {
+            rows += 1;
+            bytes += key.len() + value.len();
+            if rows < SAMPLED_ROWS {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        if rows >= SAMPLED_ROWS {
+            break;
         }
-    })?;
+    }
     Ok(bytes / rows.max(1))
 }

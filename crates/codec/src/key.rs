@@ -56,6 +56,25 @@ pub fn row_prefix(table_id: i64) -> Vec<u8> {
     key
 }
 
+/// The id in a key of a table: where the row or the index entry lies.
+pub fn table_id(key: &[u8]) -> Result<i64> {
+    match key.split_first() {
+        Some((&TABLE, mut rest)) => decode_i64(&mut rest),
+        _ => Err(Error::Malformed {
+            what: "a table's key",
+        }),
+    }
+}
+
+/// Replaces the id in a key of a table.
+pub fn set_table_id(key: &mut [u8], table_id: i64) {
+    if let Some(id) = key.get_mut(1..1 + size_of::<i64>()) {
+        let mut bytes = Vec::with_capacity(size_of::<i64>());
+        encode_i64(table_id, &mut bytes);
+        id.copy_from_slice(&bytes);
+    }
+}
+
 pub fn row_key(table_id: i64, handle: &RowHandle) -> Vec<u8> {
     let mut key = row_prefix(table_id);
     handle.append_to(&mut key);

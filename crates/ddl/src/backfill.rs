@@ -14,10 +14,11 @@ use cluster::meta::{Meta, keys};
 use functions::TimeZone;
 use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, Store};
 use schema::duplicate::duplicate_entry;
-use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout, row_key, table_range};
+use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout};
 use schema::model::Table;
 use types::{Result, Value};
 
+use crate::change::ranges;
 use crate::job::{Job, Progress, check_not_cancelled};
 
 /// Rows of one transaction, if no other transaction has locked any of them.
@@ -61,31 +62,48 @@ pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<
             .filter(|&at| new_indexes.contains(&table.indexes[at].id))
             .collect(),
     };
-    let mut range = KeyRange::from(table_range(table));
     let mut progress = Progress::read(&store.latest(), job.id)?;
-    if !progress.done.is_empty() {
-        range.start = after(&progress.done);
-    }
-    let mut rows = PAGE_ROWS;
-    loop {
-        interrupt.check()?;
-        match filler.fill_page(job, &mut progress, &range, rows, interrupt) {
-            Ok(true) => {
-                range.start = after(&progress.done);
-                rows = (rows * 2).min(PAGE_ROWS);
-            }
-            Ok(false) => return Ok(()),
-            // Another transaction works on the same rows: a smaller page locks fewer of them.
-            Err(PageError::Busy) => {
-                rows = (rows / 4).max(1);
-                std::thread::sleep(PAUSE);
-            }
-            Err(PageError::Failed(error)) => return Err(error),
+    let mut ranges = ranges(table.row_ranges());
+    ranges.sort_by(|a, b| a.start.cmp(&b.start));
+    for range in ranges {
+        if range.end > progress.done {
+            filler.fill(range, &mut progress, job, interrupt)?;
         }
     }
+    Ok(())
 }
 
 impl Filler<'_> {
+    /// Processes the rest of a range of rows.
+    fn fill(
+        &self,
+        mut range: KeyRange,
+        progress: &mut Progress,
+        job: &Job,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        if progress.done >= range.start {
+            range.start = after(&progress.done);
+        }
+        let mut rows = PAGE_ROWS;
+        loop {
+            interrupt.check()?;
+            match self.fill_page(job, progress, &range, rows, interrupt) {
+                Ok(true) => {
+                    range.start = after(&progress.done);
+                    rows = (rows * 2).min(PAGE_ROWS);
+                }
+                Ok(false) => return Ok(()),
+                // Another transaction works on the same rows: a smaller page locks fewer of them.
+                Err(PageError::Busy) => {
+                    rows = (rows / 4).max(1);
+                    std::thread::sleep(PAUSE);
+                }
+                Err(PageError::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
     /// Processes the next rows of a range; false when there are no more. It locks the job first: a node that
     /// takes the job over or cancels it waits for this page, and there is no other page after it.
     fn fill_page(
@@ -152,7 +170,9 @@ impl Filler<'_> {
         let row = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
         let handle = self.layout.handle_of_row_key(key)?;
         for &index in &self.indexes {
-            let entry = self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+            let entry = self
+                .encoder
+                .index_entry_of(index, &row, (key, &handle), TimeZone::UTC)?;
             entries.push(NewEntry {
                 index,
                 row: rows.len(),
@@ -206,7 +226,7 @@ impl Filler<'_> {
         value: &[u8],
     ) -> Result<Option<Vec<Value>>, PageError> {
         let entries = IndexLayout::new(self.table, index, &[])?;
-        let row_key = row_key(self.table, &entries.handle(key, value)?);
+        let row_key = entries.row_key(key, value)?;
         match txn.current().get(&row_key)? {
             Some(row) => Ok(Some(self.layout.decode_row_values(
                 &row_key,

@@ -148,13 +148,27 @@ impl<'a> Change<'a> {
         self.meta.delete(keys::row_id(table.id))?;
         self.meta.delete(keys::table_statistics(table.id))?;
         self.dropped.push(table.id);
-        self.discard(vec![KeyRange::prefix(codec::key::table_prefix(table.id))])
+        self.discard(ranges(table.data_ranges()))
     }
 
     /// Sets the next AUTO_INCREMENT value of a table.
     pub(crate) fn set_auto_increment(&mut self, table: i64, next: u64) -> Result<()> {
         self.recounted.push(table);
         self.meta.put_counter(keys::auto_increment(table), next)
+    }
+
+    /// Hidden ids of both tables go on behind those of either.
+    pub(crate) fn raise_row_ids(&mut self, tables: [i64; 2]) -> Result<()> {
+        let mut next = 1;
+        for table in tables {
+            let stored = self.meta.lock_counter(&keys::row_id(table))?;
+            next = next.max(stored.unwrap_or(1));
+        }
+        for table in tables {
+            self.recounted.push(table);
+            self.meta.put_counter(keys::row_id(table), next)?;
+        }
+        Ok(())
     }
 
     /// Has key ranges destroyed as soon as no snapshot can read them.
@@ -200,4 +214,9 @@ impl<'a> Change<'a> {
             .ok_or_else(|| unknown_database(name))?;
         Ok(Arc::make_mut(database))
     }
+}
+
+/// Ranges of a table's data as the store takes them.
+pub(crate) fn ranges(ranges: Vec<std::ops::Range<Vec<u8>>>) -> Vec<KeyRange> {
+    ranges.into_iter().map(KeyRange::from).collect()
 }

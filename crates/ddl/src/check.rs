@@ -6,16 +6,15 @@
 //! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
 //! page. Foreign keys are checked apart: rows may have lost their parents while `foreign_key_checks` was 0.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use functions::TimeZone;
+use functions::{EvalContext, TimeZone};
 use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
-use schema::layout::{
-    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
-};
+use schema::layout::{IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout};
 use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
+use crate::change::ranges;
 use crate::foreign_key_rows::find_orphan;
 
 const PAGE_ROWS: usize = 256;
@@ -39,19 +38,38 @@ struct Checker<'a> {
     interrupt: &'a Interrupt,
 }
 
+struct DecodedRow {
+    key: Vec<u8>,
+    values: Vec<Value>,
+    handle: RowHandle,
+}
+
 /// Checks a table as it is now.
 ///
 /// # Errors
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
 /// between memory and disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
+    check_table_at(store.snapshot_now()?, store, table, interrupt)
+}
+
+/// Checks a table as a snapshot of now sees it.
+///
+/// # Errors
+/// Those of [`check_table`].
+pub fn check_table_at(
+    snapshot: Snapshot,
+    store: &Store,
+    table: &Table,
+    interrupt: &Interrupt,
+) -> Result<CheckReport> {
     planner::expressions(table)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let encoder = RowEncoder::new(table)?;
     let checker = Checker {
         store,
         table,
-        snapshot: store.snapshot_now()?,
+        snapshot,
         layout: TableLayout::new(table, &all)?,
         indexes: encoder
             .entry_indexes()
@@ -95,8 +113,8 @@ pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt
 
 impl Checker<'_> {
     fn check_memory(&self) -> Result<()> {
-        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index).into());
-        for range in std::iter::once(table_range(self.table).into()).chain(indexes) {
+        let indexes = (0..self.table.indexes.len()).flat_map(|index| self.table.index_ranges(index));
+        for range in ranges(self.table.row_ranges().into_iter().chain(indexes).collect()) {
             let found = self.store.verify_cached(&range, Some(self.interrupt))?;
             let Some(first) = found.first() else { continue };
             let more = match found.len() {
@@ -117,7 +135,10 @@ impl Checker<'_> {
             entries: 0,
         };
         for &index in &self.indexes {
-            let entries = self.count(&index_range(self.table, index).into())?;
+            let mut entries = 0;
+            for range in ranges(self.table.index_ranges(index)) {
+                entries += self.count(&range)?;
+            }
             if entries != report.rows {
                 self.find_extra(index)?;
                 return Err(self.inconsistent(
@@ -133,11 +154,12 @@ impl Checker<'_> {
 
     fn check_rows(&self) -> Result<u64> {
         let mut rows = 0;
-        self.pages(&table_range(self.table).into(), |page| {
+        self.pages(self.table.row_ranges(), |page| {
             let decoded = page
                 .iter()
                 .map(|(key, value)| self.read(key, value))
                 .collect::<Result<Vec<_>>>()?;
+            decoded.iter().try_for_each(|row| self.check_place(row))?;
             for &index in &self.indexes {
                 self.check_entries(index, &decoded)?;
             }
@@ -147,14 +169,14 @@ impl Checker<'_> {
         Ok(rows)
     }
 
-    fn check_entries(&self, index: usize, rows: &[(Vec<Value>, RowHandle)]) -> Result<()> {
+    fn check_entries(&self, index: usize, rows: &[DecodedRow]) -> Result<()> {
         let expected = rows
             .iter()
-            .map(|(row, handle)| self.encoder.index_entry(index, row, handle, TimeZone::UTC))
+            .map(|row| self.entry(index, row))
             .collect::<Result<Vec<_>>>()?;
         let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
         let stored = self.snapshot.batch_get(&keys)?;
-        for ((entry, (_, handle)), stored) in expected.iter().zip(rows).zip(stored) {
+        for ((entry, DecodedRow { handle, .. }), stored) in expected.iter().zip(rows).zip(stored) {
             match stored {
                 Some(value) if value == entry.value => {}
                 Some(value) => {
@@ -167,10 +189,39 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn read(&self, key: &[u8], value: &[u8]) -> Result<(Vec<Value>, RowHandle)> {
+    fn entry(&self, index: usize, row: &DecodedRow) -> Result<IndexEntry> {
+        let place = (row.key.as_slice(), &row.handle);
+        self.encoder
+            .index_entry_of(index, &row.values, place, TimeZone::UTC)
+    }
+
+    /// Whether a row lies in its partition.
+    fn check_place(&self, row: &DecodedRow) -> Result<()> {
+        let Some(function) = self.table.partition_function()? else {
+            return Ok(());
+        };
+        let place = function.place(&row.values, &EvalContext::default());
+        if place.ok() == codec::key::table_id(&row.key).ok() {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_ADMIN_CHECK_TABLE,
+            format!(
+                "data inconsistency in table: {}, handle: {}, the row lies in another partition than its own",
+                self.name(),
+                show(&row.handle)
+            ),
+        ))
+    }
+
+    fn read(&self, key: &[u8], value: &[u8]) -> Result<DecodedRow> {
         let row = self.layout.decode_row_values(key, value, TimeZone::UTC);
         match (row, self.layout.handle_of_row_key(key)) {
-            (Ok(row), Ok(handle)) => Ok((row, handle)),
+            (Ok(values), Ok(handle)) => Ok(DecodedRow {
+                key: key.to_vec(),
+                values,
+                handle,
+            }),
             (Err(problem), _) | (_, Err(problem)) => Err(Error::new(
                 errno::ER_ADMIN_CHECK_TABLE,
                 format!(
@@ -186,29 +237,24 @@ impl Checker<'_> {
     /// Fails with an entry that belongs to no row.
     fn find_extra(&self, index: usize) -> Result<()> {
         let layout = IndexLayout::new(self.table, index, &[])?;
-        self.pages(&index_range(self.table, index).into(), |page| {
-            let mut handles = Vec::with_capacity(page.len());
+        self.pages(self.table.index_ranges(index), |page| {
+            let mut row_keys = Vec::with_capacity(page.len());
             for (key, value) in page {
-                let handle = layout.handle(key, value).map_err(|e| {
+                let row = layout.row_key(key, value).map_err(|e| {
                     let found = format!("an index entry cannot be read ({}), key {}", e.message, hex(key));
                     self.inconsistent(index, "unknown", &found)
                 })?;
-                handles.push(handle);
+                row_keys.push(row);
             }
-            let row_keys: Vec<Vec<u8>> = handles.iter().map(|h| row_key(self.table, h)).collect();
             let rows = self.snapshot.batch_get(&row_keys)?;
-            for (((key, _), handle), (row_key, row)) in
-                page.iter().zip(&handles).zip(row_keys.iter().zip(rows))
-            {
+            for ((key, _), (row_key, row)) in page.iter().zip(row_keys.iter().zip(rows)) {
                 let entry: Option<IndexEntry> = match row {
                     None => None,
-                    Some(value) => {
-                        let (row, handle) = self.read(row_key, &value)?;
-                        Some(self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?)
-                    }
+                    Some(value) => Some(self.entry(index, &self.read(row_key, &value)?)?),
                 };
                 if entry.is_none_or(|e| e.key != *key) {
-                    return Err(self.inconsistent(index, &show(handle), "the index entry has no row"));
+                    let handle = self.layout.handle_of_row_key(row_key)?;
+                    return Err(self.inconsistent(index, &show(&handle), "the index entry has no row"));
                 }
             }
             Ok(())
@@ -228,23 +274,25 @@ impl Checker<'_> {
         Ok(count)
     }
 
-    /// Calls `each` with all pairs of a range, a page at a time.
+    /// Calls `each` with all pairs of some ranges, a page at a time.
     fn pages(
         &self,
-        range: &KeyRange,
+        all: Vec<Range<Vec<u8>>>,
         mut each: impl FnMut(&[(Vec<u8>, Vec<u8>)]) -> Result<()>,
     ) -> Result<()> {
-        let mut range = range.clone();
-        loop {
-            self.interrupt.check()?;
-            let page = self.snapshot.scan_page(&range, PAGE_ROWS, false)?;
-            let Some((last, _)) = page.last() else {
-                return Ok(());
-            };
-            range.start.clone_from(last);
-            range.start.push(0);
-            each(&page)?;
+        for mut range in ranges(all) {
+            loop {
+                self.interrupt.check()?;
+                let page = self.snapshot.scan_page(&range, PAGE_ROWS, false)?;
+                let Some((last, _)) = page.last() else {
+                    break;
+                };
+                range.start.clone_from(last);
+                range.start.push(0);
+                each(&page)?;
+            }
         }
+        Ok(())
     }
 
     fn name(&self) -> String {

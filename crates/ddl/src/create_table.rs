@@ -42,6 +42,19 @@ pub(crate) fn create_table_like(
     })
 }
 
+/// CREATE TABLE ... LIKE a temporary table.
+pub(crate) fn create_table_like_temporary(
+    changer: &SchemaChanger,
+    name: &TableName,
+    source: &Table,
+    if_not_exists: bool,
+    statement: &Statement,
+) -> Result<Vec<Warning>> {
+    create(changer, name, &[], if_not_exists, statement, &|_| {
+        Ok((table_like(name, source, statement.now_us), Vec::new()))
+    })
+}
+
 /// Makes the definition, with warnings about it.
 type MakeTable<'a> = &'a dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>;
 
@@ -66,8 +79,10 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        planner::check_partitions(&table)?;
         change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
+        table.place_anew(|| change.meta.next_id())?;
         table.readable_from_ts = change.ts;
         foreign_key::check_new(&change.schema, &table, statement)?;
         let relatives = foreign_key::relatives(&change.schema, name, keys);

@@ -6,9 +6,9 @@ use schema::model::{Index, Table};
 use types::Result;
 
 use crate::alter_plan::Altered;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Outcome, ranges};
 use crate::foreign_key;
-use crate::job::{Job, Progress, check_not_cancelled, index_ranges, no_such_job};
+use crate::job::{Job, Progress, check_not_cancelled, no_such_job};
 use crate::new_name::rename_within;
 
 /// The job as it is now, locked until the end of this transaction, for the node that works on it; `None`
@@ -50,19 +50,21 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
     };
     job.delete(&mut change.meta)?;
     if let Some(made) = &job.change
-        && let Some(table) = change.schema.table_by_id(made.table)
+        && let Some(before) = change.schema.table_by_id(made.table).cloned()
     {
         let is_new = |index: &Index| made.new_indexes.contains(&index.id);
-        let is_published = table.indexes.iter().any(is_new);
+        let is_published = before.indexes.iter().any(is_new);
         if is_published {
-            let mut table = Table::clone(table);
+            let mut table = Table::clone(&before);
             table.indexes.retain(|index| !is_new(index));
             schema::indexes::normalize(&mut table)?;
             change.put_table(table)?;
         }
         if is_published || !made.online {
-            change.discard(index_ranges(made.table, &made.new_indexes))?;
+            change.discard(ranges(before.ranges_of_indexes(&made.new_indexes)))?;
         }
+        // What has been copied to new places belongs to no table.
+        change.discard(ranges(made.target.data_ranges_beside(&before)))?;
     }
     Ok(Outcome::Done(()))
 }
@@ -113,8 +115,9 @@ pub(crate) fn put_target(
     }
     if let Some(before) = before {
         foreign_key::put_relatives(change, &before, &mut table)?;
+        change.discard(ranges(before.data_ranges_beside(&table)))?;
     }
-    change.discard(index_ranges(table.id, dropped_indexes))?;
+    change.discard(ranges(table.ranges_of_indexes(dropped_indexes)))?;
     change.database(&table.database)?.check_constraint_names(&table)?;
     change.put_table(table)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cluster::meta::record::decode;
 use cluster::meta::{Meta, keys, read_all};
-use kv::{KeyRange, Reader};
+use kv::Reader;
 use schema::definition::TableName;
 use schema::model::{SchemaState, Table};
 use serde::{Deserialize, Serialize};
@@ -165,12 +165,4 @@ pub(crate) fn is_final(code: u16) -> bool {
             | errno::ER_BAD_DB_ERROR
             | ER_CANCELLED_DDL_JOB
     )
-}
-
-/// The key ranges of index entries.
-pub(crate) fn index_ranges(table: i64, indexes: &[i64]) -> Vec<KeyRange> {
-    indexes
-        .iter()
-        .map(|&index| KeyRange::prefix(codec::key::index_prefix(table, index)))
-        .collect()
 }

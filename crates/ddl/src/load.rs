@@ -4,7 +4,6 @@
 //! definition is published. If something fails before that, the rows are discarded, and no statement has seen the
 //! table. What a crash leaves are rows under an id that no table has.
 
-use kv::KeyRange;
 use schema::definition::{TableDefinition, TableName};
 use schema::limits::check_table_name;
 use schema::model::Table;
@@ -12,7 +11,7 @@ use schema::new_table;
 use types::{Result, Warning, errno};
 
 use crate::about::About;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Outcome, ranges};
 use crate::changer::SchemaChanger;
 use crate::context::{DdlContext, Statement, check_not_system, table_exists};
 
@@ -40,7 +39,9 @@ impl SchemaChanger {
                 return Err(exists);
             }
             let (mut table, warnings) = new_table(name, definition, ctx.now_us)?;
+            planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
+            table.place_anew(|| change.meta.next_id())?;
             Ok(Outcome::Stored((Some(table), warnings)))
         })
     }
@@ -76,7 +77,7 @@ impl SchemaChanger {
     pub fn discard_table(&self, table: &Table, ctx: &DdlContext) {
         let statement = loading(&table.table_name(), ctx);
         let discarded = self.publish_for(&statement, |change| {
-            change.discard(vec![KeyRange::prefix(codec::key::table_prefix(table.id))])?;
+            change.discard(ranges(table.data_ranges()))?;
             Ok(Outcome::Stored(()))
         });
         if let Err(error) = discarded {

@@ -6,11 +6,12 @@ use cluster::Cluster;
 use functions::{EvalContext, TimeZone};
 use kv::{Reader, Snapshot};
 use schema::bound::{BoundCheck, add_columns};
-use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
+use schema::layout::{IndexLayout, TableLayout};
 use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use crate::alter_plan::Altered;
+use crate::change::ranges;
 use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::modify::{INSTEAD, RowCheck};
@@ -24,9 +25,7 @@ pub(crate) fn inspect(
 ) -> Result<Option<u64>> {
     let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
-        && !snapshot
-            .scan_page(&table_range(base).into(), 1, false)?
-            .is_empty()
+        && has_rows(&snapshot, base)?
     {
         return Err(error.clone());
     }
@@ -80,39 +79,52 @@ fn check_constraints(snapshot: &Snapshot, altered: &Altered) -> Result<()> {
         }
         Ok(())
     };
+    scan_rows(snapshot, table, |key, value| {
+        check_row(&layout.decode_row_values(key, value, TimeZone::UTC)?)
+    })
+}
+
+fn has_rows(snapshot: &Snapshot, table: &Table) -> Result<bool> {
+    for range in ranges(table.row_ranges()) {
+        if !snapshot.scan_page(&range, 1, false)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Calls `each` with the key and the value of every row, until it fails.
+fn scan_rows(
+    snapshot: &Snapshot,
+    table: &Table,
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+) -> Result<()> {
     let mut failure = None;
-    snapshot.scan(&table_range(table).into(), false, &mut |key, value| {
-        let checked = layout
-            .decode_row_values(key, value, TimeZone::UTC)
-            .and_then(|values| check_row(&values));
-        match checked {
+    for range in ranges(table.row_ranges()) {
+        snapshot.scan(&range, false, &mut |key, value| match each(key, value) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failure = Some(error);
                 ControlFlow::Break(())
             }
+        })?;
+        if let Some(error) = failure.take() {
+            return Err(error);
         }
-    })?;
-    failure.map_or(Ok(()), Err)
+    }
+    Ok(())
 }
 
 fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) -> Result<()> {
     let columns: Vec<usize> = checks.iter().map(|(column, _)| *column).collect();
     let layout = TableLayout::new(table, &columns)?;
-    let mut failure = None;
-    snapshot.scan(&table_range(table).into(), false, &mut |key, value| {
-        let checked = layout
-            .decode_row_values(key, value, TimeZone::UTC)
-            .and_then(|values| check_row(table, checks, &values));
-        match checked {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    })?;
-    failure.map_or(Ok(()), Err)
+    scan_rows(snapshot, table, |key, value| {
+        check_row(
+            table,
+            checks,
+            &layout.decode_row_values(key, value, TimeZone::UTC)?,
+        )
+    })
 }
 
 fn check_row(table: &Table, checks: &[(usize, RowCheck)], values: &[Value]) -> Result<()> {
@@ -157,10 +169,13 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
     };
     let leads = |parts: &[schema::model::IndexPart]| parts.first().is_some_and(|p| p.column == column);
     if table.handle != Handle::Hidden && leads(&table.primary_parts()) {
-        return match snapshot.scan_page(&table_range(table).into(), 1, true)?.first() {
-            Some((key, value)) => decode(key, value),
-            None => Ok(0),
-        };
+        let mut largest = 0;
+        for range in ranges(table.row_ranges()) {
+            if let Some((key, value)) = snapshot.scan_page(&range, 1, true)?.first() {
+                largest = largest.max(decode(key, value)?);
+            }
+        }
+        return Ok(largest);
     }
     let index = table
         .indexes
@@ -168,35 +183,26 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
         .position(|i| i.state == SchemaState::Public && !i.primary && leads(&i.parts));
     if let Some(index) = index {
         let entries = IndexLayout::new(table, index, &[])?;
-        let Some((key, value)) = snapshot
-            .scan_page(&index_range(table, index).into(), 1, true)?
-            .pop()
-        else {
-            return Ok(0);
-        };
-        let row = row_key(table, &entries.handle(&key, &value)?);
-        return match snapshot.get(&row)? {
-            Some(value) => decode(&row, &value),
-            None => Err(Error::internal(format!(
-                "an index entry of {}.{} has no row",
-                table.database, table.name
-            ))),
-        };
+        let mut largest = 0;
+        for range in ranges(table.index_ranges(index)) {
+            let Some((key, value)) = snapshot.scan_page(&range, 1, true)?.pop() else {
+                continue;
+            };
+            let row = entries.row_key(&key, &value)?;
+            let Some(value) = snapshot.get(&row)? else {
+                return Err(Error::internal(format!(
+                    "an index entry of {}.{} has no row",
+                    table.database, table.name
+                )));
+            };
+            largest = largest.max(decode(&row, &value)?);
+        }
+        return Ok(largest);
     }
-    let (mut largest, mut failure) = (0, None);
-    snapshot.scan(
-        &table_range(table).into(),
-        false,
-        &mut |key, value| match decode(key, value) {
-            Ok(id) => {
-                largest = largest.max(id);
-                ControlFlow::Continue(())
-            }
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        },
-    )?;
-    failure.map_or(Ok(largest), Err)
+    let mut largest = 0;
+    scan_rows(snapshot, table, |key, value| {
+        largest = largest.max(decode(key, value)?);
+        Ok(())
+    })?;
+    Ok(largest)
 }

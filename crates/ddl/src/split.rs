@@ -7,11 +7,12 @@ use codec::key::{index_prefix, row_prefix, table_prefix};
 use functions::TimeZone;
 use kv::KeyRange;
 use schema::definition::TableName;
-use schema::layout::{KeyParts, RowHandle, index_range, row_key};
+use schema::layout::{KeyParts, RowHandle, row_key};
 use schema::model::{Handle, Table};
 use types::{Error, Result, Value, Warning, errno};
 
 use crate::DdlContext;
+use crate::change::ranges;
 
 /// TiDB's number for ranges that cannot be split.
 const ER_SPLIT_REGION_RANGES: u16 = 8212;
@@ -41,14 +42,17 @@ pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -
 
 /// The keys at which the regions of a new table with PRE_SPLIT_REGIONS begin.
 fn first_keys(table: &Table) -> Result<Vec<Vec<u8>>> {
-    let mut keys = vec![table_prefix(table.id)];
+    let mut keys = vec![table_prefix(table.physical_id())];
     let clustered = match table.handle {
         Handle::Clustered { index } => Some(index),
         Handle::Integer { .. } | Handle::Hidden => None,
     };
     for (at, index) in table.indexes.iter().enumerate() {
         if Some(at) != clustered {
-            keys.extend([index_prefix(table.id, index.id), row_prefix(table.id)]);
+            keys.extend([
+                index_prefix(table.physical_id(), index.id),
+                row_prefix(table.physical_id()),
+            ]);
         }
     }
     let Some(layout) = table.auto_random_layout() else {
@@ -82,6 +86,9 @@ impl<'t> Splitting<'t> {
     /// # Errors
     /// 1176 where there is no such index.
     pub fn new(table: &'t Table, index: Option<&str>) -> Result<Self> {
+        if table.partitioning.is_some() {
+            return Err(Error::not_supported("SPLIT TABLE of a table with partitions", ""));
+        }
         let position = index.map(|name| index_position(table, name)).transpose()?;
         let parts = match (position, table.handle) {
             (Some(position), _) => Some(KeyParts::index(table, position)?),
@@ -183,9 +190,9 @@ impl<'t> Splitting<'t> {
         let id_of = |index: usize| self.table.indexes.get(index).map_or(0, |index| index.id);
         match self.index {
             None if others == 0 => Vec::new(),
-            None => vec![row_prefix(self.table.id)],
+            None => vec![row_prefix(self.table.physical_id())],
             Some(index) => {
-                let start = index_prefix(self.table.id, id_of(index));
+                let start = index_prefix(self.table.physical_id(), id_of(index));
                 let has_next = self.table.indexes.iter().any(|other| other.id > id_of(index));
                 let end = has_next.then(|| codec::prefix_next(&start));
                 std::iter::once(start).chain(end).collect()
@@ -198,11 +205,11 @@ impl<'t> Splitting<'t> {
 ///
 /// # Errors
 /// 1176 where there is no such index.
-pub fn keys_of(table: &Table, index: Option<&str>) -> Result<KeyRange> {
-    Ok(match index {
-        Some(name) => index_range(table, index_position(table, name)?).into(),
-        None => KeyRange::prefix(table_prefix(table.id)),
-    })
+pub fn keys_of(table: &Table, index: Option<&str>) -> Result<Vec<KeyRange>> {
+    Ok(ranges(match index {
+        Some(name) => table.index_ranges(index_position(table, name)?),
+        None => table.data_ranges(),
+    }))
 }
 
 fn index_position(table: &Table, name: &str) -> Result<usize> {

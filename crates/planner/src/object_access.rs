@@ -25,7 +25,7 @@ pub struct ObjectAccess {
     pub privileges: PrivilegeSet,
     /// What the statement does with columns of the table: offset and privileges.
     pub columns: Vec<(usize, PrivilegeSet)>,
-    /// `None`: the server makes the table's rows, and nothing is locked.
+    /// `None`: the server makes the table's rows, or it is a temporary table, and nothing is locked.
     pub lock: Option<LockMode>,
     /// The view whose query names the object; `None`: the statement does.
     pub through: Option<Arc<ThroughView>>,
@@ -103,6 +103,11 @@ impl NotedAccess {
     }
 }
 
+/// Whether others may use the table at the same time, or change it.
+fn is_shared(table: &Table) -> bool {
+    !table.is_virtual() && !table.is_temporary()
+}
+
 /// The entries of a statement that is being bound.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
@@ -150,7 +155,7 @@ impl Accesses {
                 alias: alias.to_owned(),
                 privileges,
                 columns: Vec::new(),
-                lock: (!table.is_virtual()).then_some(lock),
+                lock: is_shared(table).then_some(lock),
                 through,
                 is_implied: false,
             },
@@ -166,7 +171,7 @@ impl Accesses {
                 alias: table.name.clone(),
                 privileges: PrivilegeSet::NONE,
                 columns: Vec::new(),
-                lock: (!table.is_virtual()).then_some(lock),
+                lock: is_shared(table).then_some(lock),
                 through: None,
                 is_implied: true,
             },

@@ -6,11 +6,14 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`partition`]: tables whose rows lie in several places.
+//! - `physical`: under which ids the rows of a table lie.
 //! - [`view`]: what a view is besides its name and columns.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
 //! - [`privilege`]: what an account can be granted.
+//! - [`temporary`]: tables of one session.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -28,10 +31,13 @@ pub mod layout;
 pub mod limits;
 pub mod model;
 mod new_table;
+pub mod partition;
+mod physical;
 pub mod privilege;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
+pub mod temporary;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 pub mod view;

@@ -137,6 +137,10 @@ fn missing(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
         return None;
     }
     let table = &access.table;
+    // A session may do everything with its own temporary tables.
+    if table.is_temporary() {
+        return None;
+    }
     let missing = access.privileges - privileges.of_table(&table.database, &table.name);
     if missing.is_empty() {
         return None;

@@ -9,6 +9,7 @@ use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
+use schema::temporary::TemporaryTables;
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{ClientInfo, TlsInfo};
@@ -45,6 +46,7 @@ pub struct Session {
     pub(crate) contexts: EvalContexts,
     pub(crate) transaction: TransactionContext,
     pub(crate) table_locks: TableLocks,
+    pub(crate) temporary: TemporaryTables,
     pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
     pub(crate) prepared: PreparedStatements,
@@ -86,6 +88,7 @@ impl Session {
             settings,
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
+            temporary: TemporaryTables::default(),
             user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
             client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
             database: None,
@@ -145,6 +148,7 @@ impl Session {
         self.transaction.abandon();
         self.transaction.next = runner::Characteristics::default();
         self.table_locks.unlock();
+        self.reset_temporary();
         self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
         self.settings_changed();
@@ -187,6 +191,9 @@ impl Session {
 
     /// A table that a statement names, where the account may do anything with it.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
+        if let Some(table) = self.temporary.find(&name.database, &name.name) {
+            return Ok(Arc::clone(table));
+        }
         self.client.check_sees(&name.database, &name.name, "SELECT")?;
         let schema = self.shared.engine.cluster.schema();
         if schema.database(&name.database).is_none() {
@@ -198,8 +205,19 @@ impl Session {
             .ok_or_else(|| errors::no_such_table(name))
     }
 
+    /// [`Client::check_table`] of a table that may be the session's own.
+    pub(crate) fn check_table(&self, name: &TableName, wanted: PrivilegeSet) -> Result<()> {
+        match self.temporary.find(&name.database, &name.name) {
+            Some(_) => Ok(()),
+            None => self.client.check_table(name, wanted),
+        }
+    }
+
     /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all columns.
     pub(crate) fn check_shows(&self, name: &TableName) -> Result<()> {
+        if self.temporary.find(&name.database, &name.name).is_some() {
+            return Ok(());
+        }
         let privileges = self.client.privileges.of_table(&name.database, &name.name);
         match (privileges & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty() {
             true => Err(self.client.table_denied("SHOW", &name.name)),
@@ -209,6 +227,9 @@ impl Session {
 
     pub(crate) fn settings_changed(&mut self) {
         self.settings = Settings::read(&self.variables);
+        if let Some(private) = self.transaction.private() {
+            private.set_limit(self.settings.run.memory_limit_bytes);
+        }
     }
 
     /// The next OK reports, if the client asked for it, that something about the session is not as it was.

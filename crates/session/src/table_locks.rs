@@ -106,7 +106,8 @@ impl LockedTables {
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
-            Ddl::TruncateTable { name } => written(name),
+            Ddl::TruncateTable { name } | Ddl::AlterPartitions { name, .. } => written(name),
+            Ddl::ExchangePartition { name, other, .. } => written(name).and_then(|()| written(other)),
             Ddl::AlterTable { name, changes, .. } => {
                 written(name)?;
                 changes.iter().try_for_each(|change| match change {
@@ -211,7 +212,9 @@ impl TableLocks {
     /// Fails when the session has locked tables, and not this one for this use.
     pub fn check_table(&self, table: &Table, what: Use) -> Result<()> {
         match &self.0 {
-            Some(locked) if !table.is_virtual() => locked.check(&table.database, &table.name, None, what),
+            Some(locked) if !table.is_virtual() && !table.is_temporary() => {
+                locked.check(&table.database, &table.name, None, what)
+            }
             _ => Ok(()),
         }
     }

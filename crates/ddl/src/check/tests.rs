@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kv::{Durability, TxnOptions};
+use schema::layout::row_key;
 use types::Value;
 
 use super::*;

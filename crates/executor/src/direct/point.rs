@@ -41,7 +41,11 @@ impl PointSelect {
     }
 
     fn of_scan(scan: &TableScan, positions: &[usize]) -> Option<Self> {
-        if scan.filter.is_some() || scan.as_of.is_some() || scan.table.is_virtual() {
+        if scan.filter.is_some()
+            || scan.as_of.is_some()
+            || scan.table.is_virtual()
+            || scan.partitions.is_some()
+        {
             return None;
         }
         let table = &scan.table;
@@ -95,10 +99,10 @@ impl PointSelect {
         };
         let mut room = Vec::new();
         if let Some(lookup) = &self.lookup {
-            let mut handle = None;
-            let found = reader.get_with(&key, &mut |value| handle = Some(lookup.handle(&key, value)))?;
-            match (found, handle) {
-                (true, Some(handle)) => key = codec::key::row_key(self.table.id, &handle?),
+            let mut row_key = None;
+            let found = reader.get_with(&key, &mut |value| row_key = Some(lookup.row_key(&key, value)))?;
+            match (found, row_key) {
+                (true, Some(row_key)) => key = row_key?,
                 _ => return Ok(false),
             }
             if !self.columns.need_value() {

@@ -19,7 +19,10 @@ use super::scope::{
     ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
 };
 use super::subquery::Subqueries;
-use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
+use crate::errno::{
+    ER_CANT_REOPEN_TABLE, ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE,
+    ER_WRONG_COLUMN_LIST,
+};
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
 use crate::object_access::{ColumnIds, LockMode};
 use schema::privilege::PrivilegeSet;
@@ -103,9 +106,16 @@ impl Binder<'_> {
         }
         let found = self.table(&table.name)?;
         self.note_table(&table.name, &found.database, table.alias.as_ref());
+        if found.view.is_some() && !table.partitions.is_empty() {
+            return Err(Error::not_supported(
+                "PARTITION (...) of a view",
+                "name the partitions in its definition",
+            ));
+        }
         if let Some(view) = &found.view {
             return self.view(&found, view, table, place);
         }
+        self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing)?;
         if place.outer.is_some() {
             self.check_not_written(&get.table, alias)?;
@@ -145,9 +155,9 @@ impl Binder<'_> {
                 Some(implicit_cast(bound, SqlType::datetime(6)))
             }
         };
-        if as_of.is_some() && found.is_virtual() {
+        if as_of.is_some() && (found.is_virtual() || found.is_temporary()) {
             return Err(Error::not_supported(
-                "AS OF TIMESTAMP on tables of the server",
+                "AS OF TIMESTAMP on tables of the server and on temporary tables",
                 "leave it out",
             ));
         }
@@ -157,6 +167,7 @@ impl Binder<'_> {
             alias: alias.to_owned(),
             hints: [table.hints.clone(), self.index_hints(&found, alias)].concat(),
             order: self.order_places(alias),
+            partitions: found.selected_leaves(&table.partitions)?,
             table: found,
             as_of,
             locking: None,
@@ -176,14 +187,39 @@ impl Binder<'_> {
     /// A table or view. Fails with 1046, 1049, 1109, 1142 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
-        (self.env.check_table)(&database, &name.name, PrivilegeSet::SELECT)?;
-        let table = self.env.schema.require_table(&database, &name.name)?;
+        let temporary = self.env.temporary.find(&database, &name.name);
+        if temporary.is_some() && self.defined.is_some() {
+            return Err(Error::new(
+                ER_VIEW_SELECT_TMPTABLE,
+                format!("View's SELECT refers to a temporary table '{}'", name.name),
+            ));
+        }
+        let table = match temporary {
+            Some(table) => table,
+            None => {
+                (self.env.check_table)(&database, &name.name, PrivilegeSet::SELECT)?;
+                self.env.schema.require_table(&database, &name.name)?
+            }
+        };
         self.check_not_defined(table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.
         if table.view.is_none() {
             super::stored::expressions(table)?;
         }
         Ok(Arc::clone(table))
+    }
+
+    /// A statement names a table to read or write its rows. It can do so once for a temporary one: 1137.
+    pub fn open(&self, table: &Table, alias: &str) -> Result<()> {
+        if !table.is_temporary() {
+            return Ok(());
+        }
+        let mut opened = self.opened.borrow_mut();
+        if let Some((_, first)) = opened.iter().find(|(id, _)| *id == table.id) {
+            return Err(cannot_reopen(first));
+        }
+        opened.push((table.id, alias.to_owned()));
+        Ok(())
     }
 
     /// The same; 1347 for a view.
@@ -637,4 +673,9 @@ fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
     };
     let mut generated = expressions.generated.iter();
     generated.any(|generated| is_indexed(generated.column) && has_literals(&generated.value))
+}
+
+/// Error 1137. `alias`: what the statement has called the temporary table before.
+pub fn cannot_reopen(alias: &str) -> Error {
+    Error::new(ER_CANT_REOPEN_TABLE, format!("Can't reopen table: '{alias}'"))
 }

@@ -41,6 +41,7 @@ impl Binder<'_> {
             Some(view) => self.insert_through(&found, view, insert, privileges),
             None => {
                 self.refuse_virtual(&found)?;
+                self.open(&found, &found.name)?;
                 self.accesses
                     .add(&found, &found.name, (privileges, LockMode::Write), OF_INSERT);
                 let relation = self.inserted_relation(&found, &found.name);

@@ -8,6 +8,7 @@
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
+mod alter_partitions;
 mod block;
 mod check;
 mod collation;
@@ -35,6 +36,8 @@ mod members;
 mod name_lookup;
 mod output;
 mod parameter;
+mod partition;
+mod partition_function;
 mod query;
 mod query_definition;
 mod resolution;
@@ -61,6 +64,7 @@ use functions::bind::TypeEnv;
 use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
+use crate::command::Command;
 use crate::env::{BindEnv, Bound};
 use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
@@ -69,6 +73,7 @@ use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
+pub use partition_function::check_partitions;
 use result_column::result_column;
 pub use stored::{columns_of_check, expressions};
 pub use view::view_text;
@@ -137,6 +142,8 @@ pub(crate) struct Binder<'a> {
     pub accesses: Accesses,
     /// The ids of the tables that the statement writes to.
     written: RefCell<Vec<i64>>,
+    /// The ids of the temporary tables that the statement names, and what it calls them.
+    opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.
     query_depth: Cell<usize>,
     /// How many derived tables and common table expressions are around what is being bound.
@@ -169,6 +176,7 @@ impl<'a> Binder<'a> {
             in_definition: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
+            opened: RefCell::default(),
             query_depth: Cell::new(0),
             derived_depth: Cell::new(0),
             columns: Cell::new(0),
@@ -262,6 +270,7 @@ impl<'a> Binder<'a> {
             return self.create_table_select(create, select).map(Bound::Command);
         }
         match self.definition(statement)? {
+            Some(ddl) if statement.is_temporary() => Ok(Bound::Command(Command::Temporary(Box::new(ddl)))),
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),
         }

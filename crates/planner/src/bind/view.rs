@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schema::privilege::PrivilegeSet;
 use schema::model::Table;
+use schema::temporary::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
 use syntax::print::{Names, Style};
@@ -93,6 +94,8 @@ impl Binder<'_> {
         };
         let env = BindEnv {
             schema: Arc::clone(&self.env.schema),
+            // A view means permanent tables.
+            temporary: &NO_TEMPORARY_TABLES,
             params: &[],
             params_known: true,
             literal_params: false,

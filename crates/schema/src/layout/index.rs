@@ -146,6 +146,14 @@ impl IndexLayout {
         self.handle_behind(codec::key::index_parts(key)?, &IndexValue::parse(value)?)
     }
 
+    /// The key of that row, which lies under the same id as the entry.
+    pub fn row_key(&self, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+        Ok(codec::key::row_key(
+            codec::key::table_id(key)?,
+            &self.handle(key, value)?,
+        ))
+    }
+
     fn handle_behind(&self, parts: &[u8], value: &IndexValue<'_>) -> Result<RowHandle> {
         match value.handle {
             Some(handle) => self.checked(handle).map(HandleRef::to_owned),

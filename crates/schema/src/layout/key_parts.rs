@@ -57,7 +57,7 @@ pub struct ValueBound {
 impl KeyParts {
     /// The primary key; no parts for a hidden handle.
     pub fn primary(table: &Table) -> Result<Self> {
-        let start = key::row_prefix(table.id);
+        let start = key::row_prefix(table.physical_id());
         match table.handle {
             Handle::Integer { column } => Self::new(table, start, true, &[IndexPart::whole(column)]),
             Handle::Clustered { .. } => Self::new(table, start, false, clustered_parts(table)),
@@ -71,7 +71,18 @@ impl KeyParts {
             return Self::primary(table);
         }
         let index = index_at(table, position)?;
-        Self::new(table, key::index_prefix(table.id, index.id), false, &index.parts)
+        Self::new(
+            table,
+            key::index_prefix(table.physical_id(), index.id),
+            false,
+            &index.parts,
+        )
+    }
+
+    /// Columns in this order, without a prefix: for comparisons.
+    pub fn of_columns(table: &Table, columns: &[usize]) -> Result<Self> {
+        let parts: Vec<IndexPart> = columns.iter().map(|&column| IndexPart::whole(column)).collect();
+        Self::new(table, Vec::new(), false, &parts)
     }
 
     fn new(table: &Table, start: Vec<u8>, integer: bool, parts: &[IndexPart]) -> Result<Self> {

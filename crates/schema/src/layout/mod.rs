@@ -18,6 +18,7 @@ mod computed;
 mod decoder;
 mod defaults;
 mod index;
+mod integer_column;
 mod key_columns;
 mod key_parts;
 mod row;
@@ -32,26 +33,28 @@ pub use computed::reading_context;
 pub use decoder::Decoder;
 pub use defaults::default_value;
 pub use index::{IndexLayout, index_covers};
+pub use integer_column::IntegerColumn;
 pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
 pub use row::TableLayout;
 pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
 pub use zone::to_local;
+pub(crate) use zone::to_stored;
 
 use std::ops::Range;
 
 use crate::model::Table;
 
-/// All rows of a table.
+/// All rows of a table that has one physical id.
 pub fn table_range(table: &Table) -> Range<Vec<u8>> {
-    prefix_range(codec::key::row_prefix(table.id))
+    prefix_range(codec::key::row_prefix(table.physical_id()))
 }
 
-/// All entries of an index, by its position in [`Table::indexes`]. Empty if there is none at that position.
+/// All entries of an index of such a table, by its position in [`Table::indexes`]. Empty if there is none at that position.
 pub fn index_range(table: &Table, index: usize) -> Range<Vec<u8>> {
     match table.indexes.get(index) {
-        Some(index) => prefix_range(codec::key::index_prefix(table.id, index.id)),
+        Some(index) => prefix_range(codec::key::index_prefix(table.physical_id(), index.id)),
         None => vec![0]..vec![0],
     }
 }
@@ -64,5 +67,5 @@ fn prefix_range(prefix: Vec<u8>) -> Range<Vec<u8>> {
 
 /// The key of a table's row.
 pub fn row_key(table: &Table, handle: &RowHandle) -> Vec<u8> {
-    codec::key::row_key(table.id, handle)
+    codec::key::row_key(table.physical_id(), handle)
 }

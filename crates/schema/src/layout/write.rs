@@ -24,7 +24,7 @@ pub struct IndexEntry {
 /// Encodes the rows of a table. One object serves a whole statement.
 #[derive(Debug, Clone)]
 pub struct RowEncoder {
-    table_id: i64,
+    physical_id: i64,
     column_count: usize,
     /// In ascending order of column ids.
     stored: Vec<StoredColumn>,
@@ -128,7 +128,7 @@ impl RowEncoder {
         };
         let indexes = (0..table.indexes.len()).map(|i| IndexEncoder::new(table, i));
         Ok(Self {
-            table_id: table.id,
+            physical_id: table.physical_id(),
             column_count: table.columns.len(),
             stored,
             handle,
@@ -157,7 +157,7 @@ impl RowEncoder {
     }
 
     pub fn row_key(&self, handle: &RowHandle) -> Vec<u8> {
-        key::row_key(self.table_id, handle)
+        key::row_key(self.physical_id, handle)
     }
 
     /// The stored value of a row.
@@ -230,6 +230,19 @@ impl RowEncoder {
         }
     }
 
+    /// The same for a row that is stored under `row_key`, whatever partition that is in.
+    pub fn index_entry_of(
+        &self,
+        position: usize,
+        row: &[Value],
+        (row_key, handle): (&[u8], &RowHandle),
+        zone: TimeZone,
+    ) -> Result<IndexEntry> {
+        let mut entry = self.index_entry(position, row, handle, zone)?;
+        key::set_table_id(&mut entry.key, key::table_id(row_key)?);
+        Ok(entry)
+    }
+
     fn check(&self, row: &[Value]) -> Result<()> {
         if row.len() == self.column_count {
             return Ok(());
@@ -261,7 +274,7 @@ impl IndexEncoder {
             Ok((offset, column.id, column.ty, cut))
         });
         Ok(Self {
-            prefix: key::index_prefix(table.id, index.id),
+            prefix: key::index_prefix(table.physical_id(), index.id),
             unique: index.unique || index.primary,
             clustered: matches!(table.handle, Handle::Clustered { index } if index == position),
             parts: key_parts(table, &index.parts)?,

@@ -6,14 +6,16 @@ use functions::Strictness;
 use optimizer::Planned;
 use planner::command::CreateTableSelect;
 use planner::logical::LogicalStatement;
+use planner::plan::Plan;
 use planner::{Bound, CachedPlan};
 use runner::Evaluation;
 use schema::definition::Ddl;
 use schema::model::Table;
-use schema::privilege::PrivilegeSet;
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, Warning};
 
 use super::definition::{check_privileges, context};
+use super::temporary;
 use crate::compiled::Compiled;
 use crate::execute::schema_has_changed;
 use crate::reply::Done;
@@ -29,6 +31,12 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     else {
         return Err(Error::internal("CREATE TABLE that is none"));
     };
+    if command.temporary {
+        session
+            .client
+            .check_on_database(&name.database, Privilege::CreateTemporaryTables)?;
+        return run_temporary(session, command);
+    }
     check_privileges(&session.client, &command.ddl)?;
     session.client.check_table(name, PrivilegeSet::INSERT)?;
     session.table_locks.check_ddl(&command.ddl)?;
@@ -56,6 +64,18 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
             Err(error)
         }
     }
+}
+
+/// CREATE TEMPORARY TABLE ... SELECT.
+fn run_temporary(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
+    let Some(table) = temporary::create(session, &command.ddl)? else {
+        return Ok(Done::default());
+    };
+    let loaded = load(session, command, &table);
+    if loaded.is_err() {
+        session.remove_temporary(&table);
+    }
+    loaded
 }
 
 fn note(session: &mut Session, warnings: Vec<Warning>) {
@@ -87,6 +107,11 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
     let Compiled::Plan(plan) = compiled else {
         return Err(Error::internal("a plan that is none"));
     };
+    write(session, &plan.plan, strict)
+}
+
+/// Runs a write that a definition is made of.
+pub fn write(session: &mut Session, plan: &Plan, strict: bool) -> Result<Done> {
     let eval = session.command_context(if strict {
         Strictness::Error
     } else {
@@ -98,7 +123,7 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
         context: &eval,
         tables: &ServerTables { view: parts.view },
     };
-    let result = runner.statement(|runner| runner.write(&plan.plan, with));
+    let result = runner.statement(|runner| runner.write(plan, with));
     session.end_of_evaluation(&eval);
-    Ok(session.write_done(&plan.plan, &result?))
+    Ok(session.write_done(plan, &result?))
 }

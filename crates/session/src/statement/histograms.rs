@@ -37,9 +37,7 @@ pub fn run(
         return Ok(listing);
     };
     super::maintenance::check_database(session, name)?;
-    session
-        .client
-        .check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
+    session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     let mut push =
         |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
     let table = match session.table(name) {

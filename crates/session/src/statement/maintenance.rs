@@ -15,7 +15,7 @@ use crate::table_locks::is_lock_error;
 /// ADMIN CHECK TABLE.
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
-        session.client.check_table(name, PrivilegeSet::SELECT)?;
+        session.check_table(name, PrivilegeSet::SELECT)?;
         check_stored(session, name)?;
         let (engine, interrupt) = (&session.shared.engine, &session.process.interrupt);
         let table = session.table(name)?;
@@ -29,14 +29,18 @@ fn check_stored(session: &Session, name: &TableName) -> Result<()> {
     if table.view.is_some() {
         return session.accesses_of_view(&table).map(drop);
     }
-    ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+    let store = &session.shared.engine.store;
+    let snapshot = store
+        .snapshot_now()?
+        .with_private(session.transaction.private().cloned());
+    ddl::check::check_table_at(snapshot, store, &table, &session.process.interrupt)?;
     Ok(())
 }
 
 /// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer. As there, foreign keys are not checked.
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
-        session.client.check_table(name, PrivilegeSet::SELECT)?;
+        session.check_table(name, PrivilegeSet::SELECT)?;
     }
     check_unique(tables)?;
     let mut listing = maintenance_listing();
@@ -53,9 +57,7 @@ pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
 /// ANALYZE TABLE: statistics of all columns and indexes.
 pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
-        session
-            .client
-            .check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
+        session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     }
     check_unique(tables)?;
     let mut listing = maintenance_listing();
@@ -63,7 +65,7 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
         let analyzed = session.table(name).and_then(|table| {
             lock_tables::check_name(session, name, Use::Read)?;
             check_base_table(session, name)?;
-            if table.is_virtual() {
+            if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
             let catalog = &session.shared.catalog;
@@ -99,9 +101,7 @@ fn maintain(
 ) -> Result<Listing> {
     for name in tables {
         check_database(session, name)?;
-        session
-            .client
-            .check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
+        session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     }
     check_unique(tables)?;
     let mut listing = maintenance_listing();

@@ -10,7 +10,7 @@ use functions::{EvalContext, Expr, assign, eval_value};
 use schema::definition::TableName;
 use schema::model::Table;
 use syntax::ast::SplitPoints;
-use types::{Result, SqlType, Value, Warning, errno};
+use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
@@ -70,6 +70,12 @@ pub fn split(
 /// A table whose rows are in the store.
 fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
     let table = session.table(name)?;
+    if table.is_temporary() {
+        return Err(Error::not_supported(
+            "regions of temporary tables",
+            "they are in the session's memory",
+        ));
+    }
     if table.is_virtual() {
         return Err(crate::errors::database_access(
             &session.client.account.name(),
@@ -82,7 +88,7 @@ fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
 /// SHOW TABLE ... REGIONS.
 pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) -> Result<Listing> {
     let table = stored_table(session, name)?;
-    let range = keys_of(&table, index)?;
+    let ranges = keys_of(&table, index)?;
     let number = SqlType::BIGINT;
     let mut listing = Listing::new(&[
         ("REGION_ID", number),
@@ -97,12 +103,14 @@ pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) ->
         ("APPROXIMATE_SIZE(MB)", number),
         ("APPROXIMATE_KEYS", number),
     ]);
-    for region in session
-        .shared
-        .engine
-        .store
-        .regions(&range, Some(&session.process.interrupt))?
-    {
+    let (store, interrupt) = (&session.shared.engine.store, &session.process.interrupt);
+    let mut regions = Vec::new();
+    for range in &ranges {
+        regions.extend(store.regions(range, Some(interrupt))?);
+    }
+    // Two partitions can share one.
+    regions.dedup_by_key(|region| region.id);
+    for region in regions {
         let replicas: Vec<String> = region.replicas.iter().map(u64::to_string).collect();
         let megabytes = |bytes: u64| Value::Int(bytes.div_ceil(1 << 20) as i64);
         listing.push(vec![

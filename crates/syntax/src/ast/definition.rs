@@ -1,6 +1,6 @@
 //! Data definition as written.
 
-use super::{Expr, ObjectName, Query};
+use super::{Expr, Maintenance, ObjectName, PartitionAction, PartitionNames, Partitioning, Query};
 
 #[derive(Debug, Clone, Default)]
 pub struct DatabaseOptions {
@@ -11,9 +11,11 @@ pub struct DatabaseOptions {
 #[derive(Debug, Clone)]
 pub struct CreateTable {
     pub name: ObjectName,
+    pub temporary: bool,
     pub if_not_exists: bool,
     pub elements: Vec<TableElement>,
     pub options: TableOptions,
+    pub partitioning: Option<Box<Partitioning>>,
     pub select: Option<CreateSelect>,
 }
 
@@ -262,6 +264,9 @@ pub enum AlterItem {
     Options(TableOptions),
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),
+    Partition(Box<PartitionAction>),
+    /// `ANALYZE | CHECK | OPTIMIZE | REPAIR PARTITION ...`
+    MaintainPartitions(Maintenance, PartitionNames),
 }
 
 /// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).
@@ -297,7 +302,6 @@ pub enum ObjectKind {
     Function,
     Trigger,
     Event,
-    TemporaryTable,
 }
 
 #[derive(Debug, Clone)]

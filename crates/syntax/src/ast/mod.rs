@@ -8,6 +8,7 @@ mod definition;
 mod effects;
 mod expr;
 mod hint;
+mod partition;
 mod query;
 mod session;
 mod show;
@@ -29,6 +30,10 @@ pub use expr::{
     UnaryOp,
 };
 pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
+pub use partition::{
+    PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionNames, PartitionOptions,
+    PartitionValues, Partitioning, SubpartitionDefinition, Subpartitioning,
+};
 pub use query::{
     CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
@@ -81,6 +86,7 @@ pub enum Statement {
         name: ObjectName,
         source: ObjectName,
         if_not_exists: bool,
+        temporary: bool,
     },
     AlterTable {
         name: ObjectName,
@@ -90,6 +96,8 @@ pub enum Statement {
     DropTable {
         names: Vec<ObjectName>,
         if_exists: bool,
+        /// DROP TEMPORARY TABLE: permanent tables are not meant.
+        temporary: bool,
     },
     /// CREATE VIEW and ALTER VIEW.
     CreateView(Box<CreateView>),

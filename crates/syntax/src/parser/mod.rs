@@ -15,6 +15,7 @@ mod grant;
 mod hints;
 mod json_table;
 pub(crate) mod literal;
+mod partition;
 mod primary;
 mod query;
 mod select;

@@ -43,10 +43,16 @@ pub struct StatisticsCatalog {
 }
 
 impl StatisticsCatalog {
-    pub fn new(cluster: &Cluster) -> Arc<Self> {
+    pub fn new(cluster: &Arc<Cluster>) -> Arc<Self> {
+        let schemas = Arc::downgrade(cluster);
+        let physical_ids = move |id: i64| {
+            let schema = schemas.upgrade().map(|cluster| cluster.schema());
+            let table = schema.as_ref().and_then(|schema| schema.table_by_id(id));
+            table.map_or_else(|| vec![id], |table| table.physical_ids())
+        };
         let catalog = Arc::new(Self {
             store: cluster.store().clone(),
-            sizes: TableSizes::new(cluster.store().clone()),
+            sizes: TableSizes::new(cluster.store().clone(), Box::new(physical_ids)),
             collected: RwLock::default(),
             generation: AtomicU64::new(1),
             workers: Workers::default(),

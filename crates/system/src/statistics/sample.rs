@@ -32,28 +32,32 @@ pub struct Effort {
     pub pause: Duration,
 }
 
-/// Takes a row's key and its stored value.
-type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+/// Takes the number of a row's run, its key and its stored value.
+type Visit<'a> = &'a mut dyn FnMut(u32, &[u8], &[u8]) -> Result<()>;
 
-/// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the range has.
+/// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the ranges have.
 ///
 /// # Errors
 /// Those of the store and of `visit`.
 pub fn sample(
     reader: &Snapshot,
-    range: &KeyRange,
+    ranges: &[KeyRange],
     expected: u64,
     effort: Effort,
     visit: Visit<'_>,
 ) -> Result<Sampled> {
     let runs = if expected <= effort.rows {
-        vec![range.clone()]
+        ranges.to_vec()
     } else {
-        starts(reader, range)?
+        let mut runs = Vec::new();
+        for range in ranges {
+            runs.append(&mut starts(reader, range, (RUNS / ranges.len()).max(1))?);
+        }
+        runs
     };
     let count = runs.len() as u64;
     // An estimate that was too low must not cut a table off that is hardly larger.
-    let most = if count == 1 {
+    let most = if expected <= effort.rows {
         effort.rows * 2
     } else {
         (effort.rows / count).max(1)
@@ -62,7 +66,7 @@ pub fn sample(
         complete: true,
         ..Sampled::default()
     };
-    for run in &runs {
+    for (number, run) in (0..).zip(&runs) {
         let mut left = most;
         let mut failure = None;
         reader.scan(run, false, &mut |key, value| {
@@ -73,7 +77,7 @@ pub fn sample(
             left -= 1;
             sampled.rows += 1;
             sampled.bytes += (key.len() + value.len()) as u64;
-            match visit(key, value) {
+            match visit(number, key, value) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failure = Some(error);
@@ -91,14 +95,14 @@ pub fn sample(
     Ok(sampled)
 }
 
-/// Ranges without gaps, at whose starts runs begin.
-fn starts(reader: &Snapshot, range: &KeyRange) -> Result<Vec<KeyRange>> {
-    let ranges = reader.split_range(range, RUNS)?;
-    if ranges.len() >= RANGES_ENOUGH {
+/// About `wanted` ranges without gaps, at whose starts runs begin.
+fn starts(reader: &Snapshot, range: &KeyRange, wanted: usize) -> Result<Vec<KeyRange>> {
+    let ranges = reader.split_range(range, wanted)?;
+    if ranges.len() >= RANGES_ENOUGH.min(wanted) {
         return Ok(ranges);
     }
-    let each = RUNS / ranges.len().max(1);
-    let mut all = Vec::with_capacity(RUNS);
+    let each = wanted / ranges.len().max(1);
+    let mut all = Vec::with_capacity(wanted);
     for range in &ranges {
         let mut from = range.start.clone();
         if let (Some(first), Some(last)) = (end_of(reader, range, false)?, end_of(reader, range, true)?) {

@@ -105,18 +105,23 @@ impl<T: Copy + Default> Estimates<T> {
     }
 }
 
+/// The ids under which a table, given by its own id, has rows.
+type PhysicalIds = Box<dyn Fn(i64) -> Vec<i64> + Send + Sync>;
+
 /// Estimates for all tables of a store.
 pub struct TableSizes {
     store: Store,
+    physical_ids: PhysicalIds,
     rows: Estimates<u64>,
     /// Of rows, and of indexes.
     bytes: Estimates<(u64, u64)>,
 }
 
 impl TableSizes {
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: Store, physical_ids: PhysicalIds) -> Self {
         Self {
             store,
+            physical_ids,
             rows: Estimates::default(),
             bytes: Estimates::default(),
         }
@@ -148,7 +153,8 @@ impl TableSizes {
     }
 
     fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
-        self.keys_in(&KeyRange::prefix(codec::key::row_prefix(table)), interrupt)
+        let rows = |id: i64| self.keys_in(&KeyRange::prefix(codec::key::row_prefix(id)), interrupt);
+        (self.physical_ids)(table).into_iter().map(rows).sum()
     }
 
     /// About how many keys a range has now, within a factor of a few; exact for fewer than 128.
@@ -191,9 +197,13 @@ impl TableSizes {
         self.bytes.get(table, interrupt, || {
             let reader = self.store.latest().interruptible(Arc::clone(interrupt));
             let bytes = |prefix: Vec<u8>| reader.approximate_bytes(&KeyRange::prefix(prefix));
-            let data = bytes(codec::key::row_prefix(table))?;
-            let all = bytes(codec::key::table_prefix(table))?;
-            Ok((data, all.saturating_sub(data)))
+            let (mut data, mut index) = (0, 0);
+            for id in (self.physical_ids)(table) {
+                let rows = bytes(codec::key::row_prefix(id))?;
+                data += rows;
+                index += bytes(codec::key::table_prefix(id))?.saturating_sub(rows);
+            }
+            Ok((data, index))
         })
     }
 }
@@ -259,7 +269,7 @@ mod tests {
     #[test]
     fn small_tables_are_counted_and_large_ones_estimated() {
         let db = new_db();
-        let statistics = TableSizes::new(db.cluster().store().clone());
+        let statistics = TableSizes::new(db.cluster().store().clone(), Box::new(|id| vec![id]));
         for (name, rows) in [("none", 0), ("few", 100), ("many", 5_000)] {
             create(
                 &db,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use functions::TimeZone;
 use planner::foreign_key::{ForeignKeyPlan, KeyedTable, ParentIndex};
 use schema::foreign_key::KeyIndex;
-use schema::layout::{IndexLayout, KeyParts, TableLayout, ValueRange, row_key};
+use schema::layout::{IndexLayout, KeyParts, TableLayout, ValueRange};
 use schema::model::Table;
 use types::{Error, Result, Value};
 
@@ -28,7 +28,6 @@ pub(super) struct TableKeys {
 /// Finds rows by the leading columns of an index.
 #[derive(Debug)]
 pub(super) struct Finder {
-    table: Arc<Table>,
     parts: KeyParts,
     /// `None`: the primary key.
     entries: Option<IndexLayout>,
@@ -79,7 +78,7 @@ impl TableKeys {
 }
 
 impl Finder {
-    fn new(table: &Arc<Table>, index: KeyIndex, columns: &[usize]) -> Result<Self> {
+    fn new(table: &Table, index: KeyIndex, columns: &[usize]) -> Result<Self> {
         let all: Vec<usize> = (0..table.columns.len()).collect();
         let (parts, entries) = match index {
             KeyIndex::Primary => (KeyParts::primary(table)?, None),
@@ -93,7 +92,6 @@ impl Finder {
             entries,
             columns: columns.to_vec(),
             row: TableLayout::new(table, &all)?,
-            table: Arc::clone(table),
         })
     }
 
@@ -122,7 +120,7 @@ impl Finder {
     pub fn row_key(&self, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         match &self.entries {
             None => Ok(key.to_vec()),
-            Some(entries) => Ok(row_key(&self.table, &entries.handle(key, value)?)),
+            Some(entries) => entries.row_key(key, value),
         }
     }
 
