@@ -16,11 +16,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kv::{Durability, Store};
 use parking_lot::{Mutex, RwLock};
 use schema::model::Table;
+use schema::temporary::TemporaryIds;
 use types::{Error, Result, SqlType, TypeKind};
 
 use crate::meta::{Meta, keys, read_counter};
@@ -113,13 +115,22 @@ impl IdAllocator {
     /// 1467 when there are none left; those of the store.
     pub fn allocate(&self, table: &Table, count: u64, increment: u64, offset: u64) -> Result<u64> {
         let largest = largest_value(table);
-        let counter = self.counter(Kind::AutoIncrement, table.id);
-        let mut lease = counter.lease.lock();
         let increment = increment.max(1);
         // Manual: an offset greater than the increment is ignored.
         let offset = if offset > increment { 0 } else { offset };
         let span = count.max(1).saturating_mul(increment);
         let first_of = |next: u64| align(next, increment, offset);
+        if let Some(ids) = &table.temporary {
+            let first = first_of(next_of_temporary(table, ids));
+            if first > largest || first == u64::MAX {
+                return Err(used_up());
+            }
+            let next = next_value(table, first.saturating_add(span));
+            ids.auto_increment.store(next, Ordering::Relaxed);
+            return Ok(first);
+        }
+        let counter = self.counter(Kind::AutoIncrement, table.id);
+        let mut lease = counter.lease.lock();
         if lease.next == 0 || first_of(lease.next).saturating_add(span) > lease.end {
             self.extend(&counter, &mut lease, table.auto_increment_start, |next| {
                 first_of(next).saturating_add(span)
@@ -139,6 +150,12 @@ impl IdAllocator {
     /// # Errors
     /// Those of the store.
     pub fn raise_to(&self, table: &Table, value: u64) -> Result<()> {
+        if let Some(ids) = &table.temporary {
+            let next = next_value(table, value.saturating_add(1));
+            let before = next_of_temporary(table, ids);
+            ids.auto_increment.store(before.max(next), Ordering::Relaxed);
+            return Ok(());
+        }
         let counter = self.counter(Kind::AutoIncrement, table.id);
         let mut lease = counter.lease.lock();
         if value < lease.next {
@@ -159,6 +176,9 @@ impl IdAllocator {
     /// # Errors
     /// Those of the store.
     pub fn next(&self, table: &Table) -> Result<u64> {
+        if let Some(ids) = &table.temporary {
+            return Ok(next_of_temporary(table, ids));
+        }
         let counter = self.counter(Kind::AutoIncrement, table.id);
         let lease = counter.lease.lock();
         if lease.next > 0 {
@@ -182,8 +202,11 @@ impl IdAllocator {
     ///
     /// # Errors
     /// 1467 when there are none left; those of the store.
-    pub fn allocate_row_ids(&self, table: i64, count: u64) -> Result<u64> {
-        let counter = self.counter(Kind::RowId, table);
+    pub fn allocate_row_ids(&self, table: &Table, count: u64) -> Result<u64> {
+        if let Some(ids) = &table.temporary {
+            return Ok(ids.row_ids.fetch_add(count.max(1), Ordering::Relaxed) + 1);
+        }
+        let counter = self.counter(Kind::RowId, table.id);
         let mut lease = counter.lease.lock();
         let count = count.max(1);
         if lease.next == 0 || lease.next.saturating_add(count) > lease.end {
@@ -246,6 +269,14 @@ impl IdAllocator {
         }
         txn.commit(Durability::Sync)?;
         Ok(())
+    }
+}
+
+/// The next AUTO_INCREMENT value of a temporary table.
+fn next_of_temporary(table: &Table, ids: &TemporaryIds) -> u64 {
+    match ids.auto_increment.load(Ordering::Relaxed) {
+        0 => table.auto_increment_start.max(1),
+        next => next,
     }
 }
 

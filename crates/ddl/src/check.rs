@@ -44,13 +44,26 @@ struct Checker<'a> {
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
 /// between memory and disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
+    check_table_at(store.snapshot_now()?, store, table, interrupt)
+}
+
+/// Checks a table as a snapshot of now sees it.
+///
+/// # Errors
+/// Those of [`check_table`].
+pub fn check_table_at(
+    snapshot: Snapshot,
+    store: &Store,
+    table: &Table,
+    interrupt: &Interrupt,
+) -> Result<CheckReport> {
     planner::expressions(table)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let encoder = RowEncoder::new(table)?;
     let checker = Checker {
         store,
         table,
-        snapshot: store.snapshot_now()?,
+        snapshot,
         layout: TableLayout::new(table, &all)?,
         indexes: encoder
             .entry_indexes()

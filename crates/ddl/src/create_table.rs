@@ -42,6 +42,19 @@ pub(crate) fn create_table_like(
     })
 }
 
+/// CREATE TABLE ... LIKE a temporary table.
+pub(crate) fn create_table_like_temporary(
+    changer: &SchemaChanger,
+    name: &TableName,
+    source: &Table,
+    if_not_exists: bool,
+    statement: &Statement,
+) -> Result<Vec<Warning>> {
+    create(changer, name, &[], if_not_exists, statement, &|_| {
+        Ok((table_like(name, source, statement.now_us), Vec::new()))
+    })
+}
+
 /// Makes the definition, with warnings about it.
 type MakeTable<'a> = &'a dyn Fn(&Schema) -> Result<(Table, Vec<Warning>)>;
 

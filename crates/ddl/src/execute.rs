@@ -3,13 +3,14 @@
 use cluster::meta::{keys, read_counter};
 use cluster::wait::{Deadline, WaitLimit};
 use schema::definition::Ddl;
-use types::{Result, Warning};
+use schema::model::Table;
+use types::{Error, Result, Warning};
 
 use crate::about::About;
 use crate::alter::alter_table;
 use crate::changer::SchemaChanger;
 use crate::context::{DdlContext, Statement};
-use crate::create_table::{create_table, create_table_like};
+use crate::create_table::{create_table, create_table_like, create_table_like_temporary};
 use crate::database::{alter_database, create_database, drop_database};
 use crate::drop_table::{drop_tables, truncate_table};
 use crate::rename::rename_tables;
@@ -22,13 +23,38 @@ impl SchemaChanger {
     /// # Errors
     /// MySQL's; 1235 for what is not supported; 1205 when a transaction uses a table for too long.
     pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Vec<Warning>> {
+        self.carry_out(ddl, ctx, |statement| self.dispatch(ddl, statement))
+    }
+
+    /// [`SchemaChanger::execute`] of CREATE TABLE ... LIKE, where the source is a temporary table.
+    ///
+    /// # Errors
+    /// Those of CREATE TABLE ... LIKE.
+    pub fn create_like_temporary(&self, ddl: &Ddl, source: &Table, ctx: &DdlContext) -> Result<Vec<Warning>> {
+        let Ddl::CreateTableLike {
+            name, if_not_exists, ..
+        } = ddl
+        else {
+            return Err(Error::internal("CREATE TABLE ... LIKE that is none"));
+        };
+        self.carry_out(ddl, ctx, |statement| {
+            create_table_like_temporary(self, name, source, *if_not_exists, statement)
+        })
+    }
+
+    fn carry_out(
+        &self,
+        ddl: &Ddl,
+        ctx: &DdlContext,
+        body: impl FnOnce(&Statement<'_>) -> Result<Vec<Warning>>,
+    ) -> Result<Vec<Warning>> {
         let statement = Statement {
             ctx,
             about: About::of(ddl, ctx.now_us),
         };
         // The statement's names refer to the newest definitions.
         self.cluster().follow()?;
-        let warnings = self.dispatch(ddl, &statement)?;
+        let warnings = body(&statement)?;
         if !self.cluster().is_shared() {
             // What has been dropped is destroyed when its statement ends, unless a snapshot still reads it.
             self.collect_garbage();

@@ -31,6 +31,7 @@
 //! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep
 //!   stored values as they are, `between` has the definitions while the change runs, `way` decides about
 //!   ALGORITHM and LOCK.
+//! - `temporary`: definitions of temporary tables, which are not stored.
 //! - `foreign_key`: what keys between tables mean for all of these; `foreign_key_rows` checks existing rows.
 //! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of what
 //!   was dropped.
@@ -68,12 +69,14 @@ mod rename;
 mod rows;
 mod shared;
 pub mod split;
+mod temporary;
 mod view;
 mod way;
 
 pub use changer::SchemaChanger;
 pub use context::DdlContext;
 pub use history::DdlJob;
+pub use temporary::{AlteredTemporary, alter_temporary, check_temporary_name, new_temporary, temporary_like};
 
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;

@@ -98,7 +98,7 @@ pub fn table(db: &SchemaChanger, table: &str) -> Arc<Table> {
 pub fn insert(db: &SchemaChanger, table: &Table, row: &[Value]) {
     let encoder = RowEncoder::new(table).unwrap();
     let handle = match table.handle {
-        Handle::Hidden => RowHandle::Int(db.cluster().ids().allocate_row_ids(table.id, 1).unwrap() as i64),
+        Handle::Hidden => RowHandle::Int(db.cluster().ids().allocate_row_ids(table, 1).unwrap() as i64),
         _ => encoder.handle(row, TimeZone::UTC).unwrap(),
     };
     let mut txn = db.cluster().store().begin(TxnOptions::default()).unwrap();

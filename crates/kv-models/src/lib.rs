@@ -82,6 +82,8 @@ pub mod memory;
 pub mod pending_commit;
 #[path = "../../kv/src/pins.rs"]
 pub mod pins;
+#[path = "../../kv/src/private.rs"]
+pub mod private;
 #[path = "../../kv/src/promise.rs"]
 pub mod promise;
 #[path = "../../kv/src/reader.rs"]

@@ -184,6 +184,28 @@ impl WriteBuffer {
         }
     }
 
+    /// Takes all writes of a range out, for good: savepoints do not bring them back.
+    pub(crate) fn take_range(&mut self, range: &KeyRange) -> Vec<(Vec<u8>, Write)> {
+        let keys: Vec<Vec<u8>> = self.range(range).map(|(key, _)| key.clone()).collect();
+        let mut taken = Vec::with_capacity(keys.len());
+        for key in keys {
+            if let Some((key, write)) = self.writes.remove(&key) {
+                self.bytes -= cost(&key, &write);
+                taken.push((key, write));
+            }
+        }
+        let is_taken = |undo: &Undo| range.contains(&undo.key);
+        for mark in &mut self.marks {
+            mark.undo_len -= self.undo[..mark.undo_len]
+                .iter()
+                .filter(|undo| is_taken(undo))
+                .count();
+        }
+        self.undo.retain(|undo| !is_taken(undo));
+        self.undo_bytes = self.undo.iter().map(Self::undo_cost).sum();
+        taken
+    }
+
     fn log(&mut self, undo: Undo) {
         self.undo_bytes += Self::undo_cost(&undo);
         self.undo.push(undo);
@@ -351,6 +373,26 @@ mod tests {
         }
         let fresh = buffer.writes().map(|(_, write)| write.is_fresh);
         assert_eq!(fresh.collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn what_is_taken_does_not_come_back() {
+        let mut buffer = WriteBuffer::new();
+        buffer.put(b"a1".to_vec(), b"1".to_vec());
+        let outer = buffer.savepoint();
+        buffer.put(b"a2".to_vec(), b"2".to_vec());
+        buffer.put(b"b".to_vec(), b"1".to_vec());
+        let inner = buffer.savepoint();
+        buffer.put(b"a1".to_vec(), b"3".to_vec());
+        buffer.put(b"b".to_vec(), b"2".to_vec());
+        let taken = buffer.take_range(&KeyRange::prefix("a"));
+        assert_eq!(taken.len(), 2);
+        assert!(buffer.rollback_to(inner));
+        assert_eq!(contents(&buffer), [("b".into(), Some("1".into()))]);
+        assert!(buffer.rollback_to(outer));
+        assert!(buffer.is_empty());
+        assert!(buffer.release(outer));
+        assert_eq!(buffer.size_bytes(), 0);
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub enum Error {
         "The transaction needs more memory for what it has written than the server has left; commit in smaller parts"
     )]
     OutOfMemory,
+    /// The session's private keys may not take more memory. The statement that wanted to write is undone.
+    #[error("The table is full")]
+    PrivateFull,
     /// A write in a read-only transaction.
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnly,
@@ -146,6 +149,7 @@ impl Error {
             Self::ValueTooLarge { .. } => ER_ENTRY_TOO_LARGE,
             Self::TransactionTooLarge { .. } => errno::ER_TXN_TOO_LARGE,
             Self::OutOfMemory => errno::ER_MEMORY_EXCEEDED,
+            Self::PrivateFull => errno::ER_RECORD_FILE_FULL,
             Self::ReadOnly => errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
             Self::StoreReadOnly(_) => errno::ER_READ_ONLY_MODE,
             Self::Undetermined(_) => errno::ER_RESULT_UNDETERMINED,

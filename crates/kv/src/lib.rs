@@ -9,6 +9,7 @@
 //!   the smallest.
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
+//! - [`private`]: keys of one session, which no engine sees.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
 //!   panics on threads that many wait for.
 //!
@@ -44,6 +45,7 @@ pub mod lock_table;
 pub mod memory;
 pub mod pending_commit;
 pub mod pins;
+pub mod private;
 pub mod promise;
 pub mod reader;
 pub mod region;
@@ -63,6 +65,7 @@ pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
 pub use pins::Pins;
+pub use private::PrivateKeys;
 pub use promise::{Fresh, Guard};
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};

@@ -3,6 +3,7 @@
 use crate::engine::{Engine, ReadAt, ScanRequest};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::private::PrivateKeys;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::timestamp::{LATEST, Timestamp};
 use std::fmt;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct Snapshot {
     moment: Moment,
     interrupt: Option<Arc<Interrupt>>,
+    /// Keys that are read there and not in the engine.
+    private: Option<Arc<PrivateKeys>>,
 }
 
 /// The engine is part of it: all transactions share the engine's reference count, so a snapshot holds one
@@ -58,6 +61,7 @@ impl Snapshot {
         Self {
             moment: Moment::Pinned(Arc::new(Pin { engine, ts })),
             interrupt: None,
+            private: None,
         }
     }
 
@@ -65,6 +69,7 @@ impl Snapshot {
         Self {
             moment: Moment::Latest(engine),
             interrupt: None,
+            private: None,
         }
     }
 
@@ -91,15 +96,32 @@ impl Snapshot {
         self
     }
 
+    /// The same snapshot, in which a session's private keys are seen too.
+    #[must_use]
+    pub fn with_private(mut self, private: Option<Arc<PrivateKeys>>) -> Self {
+        self.private = private;
+        self
+    }
+
+    fn private_at(&self, key: &[u8]) -> Option<&PrivateKeys> {
+        self.private.as_deref().filter(|private| private.contains(key))
+    }
+
     /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel
     /// scans. Small ranges stay whole.
     pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
-        self.engine().split_range(range, parts, self.read_at())
+        match self.private_at(&range.start) {
+            Some(_) => Ok(vec![range.clone()]),
+            None => self.engine().split_range(range, parts, self.read_at()),
+        }
     }
 
     /// About how many bytes the newest versions of a range take.
     pub fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
-        self.engine().approximate_bytes(range, self.read_at())
+        match self.private_at(&range.start) {
+            Some(private) => Ok(private.approximate_bytes(range)),
+            None => self.engine().approximate_bytes(range, self.read_at()),
+        }
     }
 
     fn read_at(&self) -> ReadAt<'_> {
@@ -117,6 +139,7 @@ impl Snapshot {
                 ts: LATEST,
                 interrupt: self.interrupt.as_deref(),
             },
+            private: self.private.as_deref(),
         }
     }
 
@@ -124,6 +147,7 @@ impl Snapshot {
         Reading {
             engine: &**self.engine(),
             at: self.read_at(),
+            private: self.private.as_deref(),
         }
     }
 }
@@ -154,19 +178,55 @@ impl Reader for Snapshot {
 pub(crate) struct Reading<'a> {
     engine: &'a dyn Engine,
     at: ReadAt<'a>,
+    private: Option<&'a PrivateKeys>,
+}
+
+impl Reading<'_> {
+    fn private_at(&self, key: &[u8]) -> Option<&PrivateKeys> {
+        self.private.filter(|private| private.contains(key))
+    }
+
+    /// A batch with private keys in it.
+    #[cold]
+    fn batch_get_of_both(
+        &self,
+        private: &PrivateKeys,
+        keys: &[Vec<u8>],
+        visit: &mut VisitBatch,
+    ) -> Result<()> {
+        let others = private.batch_get_with(keys, visit);
+        if others.is_empty() {
+            return Ok(());
+        }
+        let stored: Vec<Vec<u8>> = others.iter().map(|&position| keys[position].clone()).collect();
+        self.engine
+            .batch_get_with(&stored, self.at, &mut |at, value| visit(others[at], value))
+    }
 }
 
 impl Reader for Reading<'_> {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.engine.get_with(key, self.at, found)
+        match self.private_at(key) {
+            Some(private) => Ok(private.get_with(key, found)),
+            None => self.engine.get_with(key, self.at, found),
+        }
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        self.engine.batch_get_with(keys, self.at, visit)
+        match self.private {
+            Some(private) if keys.iter().any(|key| private.contains(key)) => {
+                self.batch_get_of_both(private, keys, visit)
+            }
+            _ => self.engine.batch_get_with(keys, self.at, visit),
+        }
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         if range.is_empty() {
+            return Ok(());
+        }
+        if let Some(private) = self.private_at(&range.start) {
+            private.scan(range, reverse, visit);
             return Ok(());
         }
         self.engine.scan(

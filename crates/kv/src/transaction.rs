@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
 use crate::outcome::outcome_channel;
+use crate::private::PrivateKeys;
 use crate::promise::{Fresh, Guard, Promises};
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::{Reading, Snapshot};
@@ -46,6 +47,8 @@ pub struct TxnOptions {
     pub interrupt: Option<Arc<Interrupt>>,
     /// A lower limit than the engine's for this transaction's writes, in bytes.
     pub max_bytes: Option<usize>,
+    /// The session's own keys, which it reads and writes there.
+    pub private: Option<Arc<PrivateKeys>>,
 }
 
 impl Default for TxnOptions {
@@ -59,6 +62,7 @@ impl Default for TxnOptions {
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
             max_bytes: None,
+            private: None,
         }
     }
 }
@@ -103,7 +107,8 @@ impl Transaction {
         options: TxnOptions,
         memory: &'static Broker,
     ) -> Result<Self> {
-        let snapshot = Snapshot::now(engine, options.interrupt.clone())?;
+        let snapshot =
+            Snapshot::now(engine, options.interrupt.clone())?.with_private(options.private.clone());
         let engine = snapshot.engine();
         let mut limits = engine.limits();
         if let Some(max_bytes) = options.max_bytes {
@@ -137,9 +142,7 @@ impl Transaction {
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
     /// transaction are still checked from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        self.settle()?;
-        let engine = Arc::clone(self.snapshot.engine());
-        self.snapshot = Snapshot::now(engine, self.options.interrupt.clone())?;
+        self.snapshot = self.newest_snapshot()?;
         Ok(())
     }
 
@@ -171,7 +174,9 @@ impl Transaction {
     /// Those of [`Transaction::settle`], and of the engine's timestamps.
     pub fn newest_snapshot(&self) -> Result<Snapshot> {
         self.settle()?;
-        Snapshot::now(Arc::clone(self.snapshot.engine()), self.options.interrupt.clone())
+        let engine = Arc::clone(self.snapshot.engine());
+        let snapshot = Snapshot::now(engine, self.options.interrupt.clone())?;
+        Ok(snapshot.with_private(self.options.private.clone()))
     }
 
     /// [`Transaction::newest_snapshot`] for a statement that starts; the transaction's own snapshot if it
@@ -199,6 +204,9 @@ impl Transaction {
         for key in keys {
             self.check_lock(key)?;
         }
+        if self.are_private(keys) {
+            return keys.iter().map(|key| Ok(Locked::Value(self.get(key)?))).collect();
+        }
         let mut locked = self.locks.lock(keys, options)?;
         if !self.buffer.is_empty() {
             for (key, answer) in keys.iter().zip(&mut locked) {
@@ -214,6 +222,9 @@ impl Transaction {
     /// is an error: [`Error::LockNotAvailable`].
     pub fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
         self.check_lock(key)?;
+        if self.is_private(key) {
+            return Ok(self.get(key)?.map(Arc::from));
+        }
         let value = self.locks.lock_one(key, options)?;
         Ok(match self.buffer.get(key) {
             Some(write) => write.map(Arc::from),
@@ -226,7 +237,41 @@ impl Transaction {
         for key in keys {
             self.check_lock(key)?;
         }
-        self.locks.lock_only(keys, options)
+        match self.are_private(keys) {
+            true => Ok(vec![true; keys.len()]),
+            false => self.locks.lock_only(keys, options),
+        }
+    }
+
+    /// Whether a key is the session's own. It needs no lock.
+    #[inline]
+    fn is_private(&self, key: &[u8]) -> bool {
+        self.options
+            .private
+            .as_ref()
+            .is_some_and(|private| private.contains(key))
+    }
+
+    /// Whether keys are the session's own: those of one call are rows or entries of one table.
+    fn are_private(&self, keys: &[Vec<u8>]) -> bool {
+        keys.first().is_some_and(|key| self.is_private(key))
+    }
+
+    /// Gives it the session's own keys, of which it had none.
+    pub fn attach_private(&mut self, private: &Arc<PrivateKeys>) {
+        self.options.private = Some(Arc::clone(private));
+        self.snapshot = self.snapshot.clone().with_private(self.options.private.clone());
+    }
+
+    /// Forgets its writes to a range of the session's own keys, for good.
+    pub fn forget_private(&mut self, range: &KeyRange) {
+        Arc::make_mut(&mut self.buffer).take_range(range);
+    }
+
+    /// Whether its commit writes keys of the session's own.
+    pub fn has_private_writes(&self) -> bool {
+        let private = self.options.private.as_ref();
+        private.is_some_and(|private| self.buffer.range(private.range()).next().is_some())
     }
 
     fn check_lock(&self, key: &[u8]) -> Result<()> {
@@ -242,14 +287,15 @@ impl Transaction {
     /// # Errors
     /// It does not hold it.
     pub fn guard(&mut self, key: &[u8]) -> Result<Guard> {
-        if !self.locks.holds(key) {
+        if !self.locks.holds(key) && !self.is_private(key) {
             return Err(Error::Internal("a guard is not locked".into()));
         }
         Ok(self.guard_at(key))
     }
 
     fn guard_at(&mut self, key: &[u8]) -> Guard {
-        let promises = self.promises.as_deref_mut();
+        let is_private = self.is_private(key);
+        let promises = self.promises.as_deref_mut().filter(|_| !is_private);
         Guard {
             start_ts: self.start_ts,
             index: promises.map_or(0, |promises| promises.add_guard(key)),
@@ -266,6 +312,7 @@ impl Transaction {
     /// trip.
     pub fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
         self.defers_duplicate_checks()
+            && !self.are_private(keys)
             && keys.iter().all(|key| self.buffer.get(key).is_none())
             && self.locks.expect_absent(keys)
     }
@@ -347,7 +394,8 @@ impl Transaction {
         if guard.start_ts != self.start_ts {
             return Err(Error::Internal("a guard is another transaction's".into()));
         }
-        if let Some(promises) = self.promises.as_deref_mut() {
+        let is_private = self.is_private(&key);
+        if let Some(promises) = self.promises.as_deref_mut().filter(|_| !is_private) {
             promises.add_guarded(&key, guard);
         }
         self.write(key, write.guarded())
@@ -357,7 +405,8 @@ impl Transaction {
         if let Some(value) = &write.value {
             self.limits.check_value(value)?;
         }
-        if self.options.read_only {
+        let is_private = self.is_private(&key);
+        if self.options.read_only && !is_private {
             return Err(Error::ReadOnly);
         }
         self.limits.check_key(&key)?;
@@ -365,6 +414,9 @@ impl Transaction {
         let value_bytes = write.value.as_ref().map_or(0, Vec::len);
         let bytes = buffer.size_bytes() + key.len() + value_bytes;
         self.limits.check_transaction(bytes)?;
+        if let Some(private) = self.options.private.as_ref().filter(|_| is_private) {
+            private.check_room(bytes)?;
+        }
         self.memory
             .resize(bytes.saturating_mul(COMMIT_FACTOR), None)
             .map_err(|_| Error::OutOfMemory)?;
@@ -439,6 +491,16 @@ impl Transaction {
             drop(self);
             return done(Err(Error::Internal("a savepoint was used after its end".into())));
         }
+        let done = match self.has_private_writes() {
+            true => match self.private_first(done) {
+                Ok(done) => done,
+                Err((error, done)) => {
+                    drop(self);
+                    return done(Err(error));
+                }
+            },
+            false => done,
+        };
         if self.buffer.is_empty() {
             // Its answers may contain the writes of a pending commit.
             let outcome = self.settle().map(|()| self.snapshot.ts());
@@ -462,6 +524,23 @@ impl Transaction {
             false => done,
         };
         self.locks.commit(&self.buffer, &options, durability, fence, done);
+    }
+
+    /// Takes the writes of private keys out of the buffer. They are made before `done` if the rest is committed.
+    fn private_first(&mut self, done: CommitDone) -> std::result::Result<CommitDone, (Error, CommitDone)> {
+        let Some(private) = self.options.private.clone() else {
+            return Ok(done);
+        };
+        let writes = Arc::make_mut(&mut self.buffer).take_range(private.range());
+        if let Err(error) = private.reserve(&writes) {
+            return Err((error, done));
+        }
+        Ok(Box::new(move |outcome| {
+            if outcome.is_ok() {
+                private.apply(writes);
+            }
+            done(outcome);
+        }))
     }
 
     /// Discards all writes and releases all locks. Dropping the transaction does the same.

@@ -171,6 +171,7 @@ impl Runner {
             .collect();
         let env = BindEnv {
             schema: self.schema.clone(),
+            temporary: &schema::temporary::NO_TEMPORARY_TABLES,
             database: self.database.as_deref(),
             params: &params,
             params_known: !self.guess,
@@ -346,6 +347,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         checks: definition.checks,
         bound: Default::default(),
         foreign_keys: Vec::new(),
+        temporary: None,
         physical: None,
     }
 }

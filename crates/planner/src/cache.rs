@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
+use schema::temporary::TemporaryTables;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;
@@ -57,6 +58,8 @@ pub struct CachedPlan {
     pub parameters: usize,
     /// Whether it holds for other sessions, and for later executions.
     pub cacheable: bool,
+    /// Whether it names temporary tables of its session.
+    pub uses_temporary: bool,
     /// What it was made from, if it depends on estimates.
     estimates: Option<PlanEstimates>,
     /// What the session derives from the plan at its first run. It is dropped with the plan.
@@ -72,6 +75,7 @@ impl CachedPlan {
         cacheable: bool,
     ) -> Self {
         Self {
+            uses_temporary: accesses.iter().any(|access| access.table.is_temporary()),
             estimates: None,
             plan,
             accesses,
@@ -94,6 +98,23 @@ impl CachedPlan {
             });
         }
         self
+    }
+
+    /// Whether its names mean the same tables to a session with these temporary ones.
+    #[inline]
+    pub fn resolves_with(&self, temporary: &TemporaryTables) -> bool {
+        !self.uses_temporary && temporary.is_empty() || self.names_the_same(temporary)
+    }
+
+    fn names_the_same(&self, temporary: &TemporaryTables) -> bool {
+        let named = |access: &&ObjectAccess| access.through.is_none() && !access.is_implied;
+        self.accesses.iter().filter(named).all(|access| {
+            let table = &access.table;
+            match temporary.find(&table.database, &table.name) {
+                Some(now) => Arc::ptr_eq(now, table),
+                None => !table.is_temporary(),
+            }
+        })
     }
 
     /// Whether the plan is for this schema version, and what it was made from still holds.

@@ -103,6 +103,8 @@ pub enum Command {
     },
     UnlockTables,
     DoNothing(Vec<Expr>),
+    /// CREATE or DROP TEMPORARY TABLE.
+    Temporary(Box<Ddl>),
     OfRow(Box<OfRow>),
     CreateTableSelect(Box<CreateTableSelect>),
 }
@@ -112,6 +114,8 @@ pub enum Command {
 pub struct CreateTableSelect {
     /// Always [`Ddl::CreateTable`].
     pub ddl: Ddl,
+    /// CREATE TEMPORARY TABLE.
+    pub temporary: bool,
     /// Always [`crate::Bound::Statement`], and an INSERT of a query into the table, which has no id yet.
     pub insert: crate::Bound,
     /// Of the schema that the query was bound to.

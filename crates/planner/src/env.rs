@@ -7,7 +7,8 @@ use std::sync::Arc;
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
 use schema::definition::Ddl;
-use schema::model::Schema;
+use schema::model::{Schema, Table};
+use schema::temporary::TemporaryTables;
 use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
@@ -18,6 +19,8 @@ use crate::object_access::ObjectAccess;
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
     pub schema: Arc<Schema>,
+    /// Tables of the session, which hide those of the schema.
+    pub temporary: &'a TemporaryTables,
     /// The default database.
     pub database: Option<&'a str>,
     /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
@@ -77,6 +80,12 @@ pub enum Bound {
 }
 
 impl BindEnv<'_> {
+    /// A table or view by name, as a statement sees it.
+    pub(crate) fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        let temporary = self.temporary.find(database, name);
+        temporary.or_else(|| self.schema.table(database, name))
+    }
+
     pub(crate) fn type_env(&self) -> TypeEnv {
         TypeEnv {
             database: self.database.map(str::to_owned),

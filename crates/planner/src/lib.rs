@@ -31,3 +31,4 @@ pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use conjuncts::conjuncts;
 pub use env::{BindEnv, Bound};
 pub use row_check::RowCheck;
+pub use schema::temporary::NO_TEMPORARY_TABLES;

@@ -21,7 +21,7 @@ pub struct ObjectAccess {
     /// What the statement calls the table: LOCK TABLES locks aliases (manual 13.3.6).
     pub alias: String,
     pub privileges: PrivilegeSet,
-    /// `None`: the server makes the table's rows, and nothing is locked.
+    /// `None`: the server makes the table's rows, or it is a temporary table, and nothing is locked.
     pub lock: Option<LockMode>,
     /// The view whose query names the object; `None`: the statement does.
     pub through: Option<Arc<ThroughView>>,
@@ -79,6 +79,11 @@ impl BitOr for PrivilegeSet {
     }
 }
 
+/// Whether others may use the table at the same time, or change it.
+fn is_shared(table: &Table) -> bool {
+    !table.is_virtual() && !table.is_temporary()
+}
+
 /// The entries of a statement that is being bound.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
@@ -115,7 +120,7 @@ impl Accesses {
             table: Arc::clone(table),
             alias: alias.to_owned(),
             privileges,
-            lock: (!table.is_virtual()).then_some(lock),
+            lock: is_shared(table).then_some(lock),
             through,
             is_implied: false,
         });
@@ -127,7 +132,7 @@ impl Accesses {
             table: Arc::clone(table),
             alias: table.name.clone(),
             privileges: PrivilegeSet(0),
-            lock: (!table.is_virtual()).then_some(lock),
+            lock: is_shared(table).then_some(lock),
             through: None,
             is_implied: true,
         });

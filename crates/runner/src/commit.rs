@@ -45,7 +45,9 @@ impl Runner<'_> {
         D: FnOnce(CommitEnd) + Send + 'static,
     {
         self.check_lease_of_commit()?;
+        // Rows of temporary tables are there for the next statement, which must not come before.
         if self.transaction.is_dirty()
+            && !self.transaction.has_private_writes()
             && let Some(observer) = observer()
         {
             self.hand_over(observer);

@@ -8,7 +8,6 @@
 use std::time::Duration;
 
 use cluster::wait::WaitLimit;
-use planner::plan::Locking;
 use types::{Error, Result, errno};
 
 use crate::environment::Environment;
@@ -66,15 +65,20 @@ impl Runner<'_> {
         })
     }
 
-    /// Opens the transaction that a write runs in, if none is open.
-    pub(crate) fn open_for_writing(&mut self) -> Result<()> {
-        let start_ts = self.transaction.for_write(self.env)?.start_ts();
+    /// Opens the transaction that a write runs in, if none is open. `temporary`: it writes nothing but temporary
+    /// tables, which a READ ONLY transaction may do.
+    pub(crate) fn open_for_writing(&mut self, temporary: bool) -> Result<()> {
+        let transaction = match temporary {
+            true => self.transaction.ensure(self.env)?,
+            false => self.transaction.for_write(self.env)?,
+        };
+        let start_ts = transaction.start_ts();
         self.begin_within_lease(start_ts)
     }
 
     /// Opens the transaction that a query with locks runs in, if none is open.
-    pub(crate) fn open_for_locking(&mut self, locking: Locking) -> Result<()> {
-        let transaction = self.transaction.for_locking_read(locking.exclusive, self.env)?;
+    pub(crate) fn open_for_locking(&mut self, needs_read_write: bool) -> Result<()> {
+        let transaction = self.transaction.for_locking_read(needs_read_write, self.env)?;
         let start_ts = transaction.start_ts();
         self.begin_within_lease(start_ts)
     }

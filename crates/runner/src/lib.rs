@@ -46,4 +46,4 @@ pub use retry::Retry;
 pub use runner::Runner;
 pub use settings::{Isolation, Settings};
 pub use sinks::Collected;
-pub use transaction::{BeginOptions, Characteristics, TransactionContext, TransactionUses};
+pub use transaction::{BeginOptions, Characteristics, TemporaryChanges, TransactionContext, TransactionUses};

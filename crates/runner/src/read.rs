@@ -1,8 +1,8 @@
 //! Queries: the snapshot or transaction they read, and the executor they run in.
 
 use executor::{ReadSource, RowSink};
-use kv::Reader;
-use planner::plan::{Locking, QueryPlan};
+use kv::{Reader, Snapshot};
+use planner::plan::{Locking, QueryPlan, TableScan};
 use schema::model::Table;
 use types::Result;
 
@@ -23,7 +23,8 @@ impl Runner<'_> {
         sink: &mut dyn RowSink,
     ) -> Result<Option<u64>> {
         if let Some(locking) = query.locking {
-            self.open_for_locking(locking)?;
+            let needs_read_write = self.needs_read_write(query, locking);
+            self.open_for_locking(needs_read_write)?;
         }
         if let Some(limit) = &query.limit_of_output {
             let mut counted = Counted::new(sink, limit, with.context)?;
@@ -69,7 +70,8 @@ impl Runner<'_> {
         sink: &mut dyn RowSink,
     ) -> Result<Result<()>> {
         let env = self.env;
-        let transaction = self.transaction.for_locking_read(locking.exclusive, env)?;
+        let needs_read_write = self.needs_read_write(query, locking);
+        let transaction = self.transaction.for_locking_read(needs_read_write, env)?;
         let result = Execution { env, with }.query(query, ReadSource::Transaction(transaction), sink);
         // After the end of the rows nothing may fail any more, so what the commit would wait for is waited
         // for now.
@@ -92,7 +94,7 @@ impl Runner<'_> {
         }
         let store = &env.engine.store;
         if Execution::is_analytical(query) {
-            let snapshot = store.snapshot_for(env.interrupt)?;
+            let snapshot = self.with_private(store.snapshot_for(env.interrupt)?);
             self.check_read_at(snapshot.ts(), || false)?;
             return execution.analyse(query, snapshot, sink);
         }
@@ -101,6 +103,7 @@ impl Runner<'_> {
             true => store.latest().interruptible(env.interrupt.clone()),
             false => store.snapshot_for(env.interrupt)?,
         };
+        let snapshot = self.with_private(snapshot);
         self.check_read_at(snapshot.ts(), || false)?;
         let result = execution.query(query, ReadSource::Snapshot(&snapshot), sink);
         if one_moment {
@@ -133,8 +136,24 @@ impl Runner<'_> {
             true => store.latest().interruptible(env.interrupt.clone()),
             false => store.snapshot_for(env.interrupt)?,
         };
+        let snapshot = self.with_private(snapshot);
         let row = read(&snapshot);
         self.check_read_at(snapshot.ts(), || false).and(row)
+    }
+
+    /// Whether a READ ONLY transaction refuses a query with locks: unless it locks rows of temporary tables only.
+    fn needs_read_write(&self, query: &QueryPlan, locking: Locking) -> bool {
+        let is_temporary = |scan: &TableScan| scan.table.is_temporary();
+        let may_be_temporary = self.transaction.private().is_some();
+        locking.exclusive && !(may_be_temporary && query.root.scans().into_iter().all(is_temporary))
+    }
+
+    /// A snapshot in which the session's own keys are seen.
+    fn with_private(&self, snapshot: Snapshot) -> Snapshot {
+        match self.transaction.private() {
+            None => snapshot,
+            private => snapshot.with_private(private.cloned()),
+        }
     }
 
     /// Whether the transaction's snapshot is covered by a lease.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cluster::TransactionLocks;
 use cluster::metadata_lock::MetadataLocks;
-use kv::{CommitDone, Durability, Fence, Savepoint, Transaction, TxnOptions};
+use kv::{CommitDone, Durability, Fence, KeyRange, PrivateKeys, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
 
@@ -64,6 +64,17 @@ pub struct TransactionContext {
     /// Of the open transaction, or of the statement that is about to open one.
     pub uses: TransactionUses,
     defers_duplicates: bool,
+    /// The session's own keys: rows of its temporary tables. `None`: it has had none.
+    private: Option<Arc<PrivateKeys>>,
+    /// What of its temporary tables the open transaction cannot roll back.
+    pub temporary_changes: TemporaryChanges,
+}
+
+/// Temporary tables that were created and dropped while a transaction was open.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TemporaryChanges {
+    pub created: bool,
+    pub dropped: bool,
 }
 
 struct Open {
@@ -94,6 +105,8 @@ impl TransactionContext {
             next: Characteristics::default(),
             uses: TransactionUses::default(),
             defers_duplicates: false,
+            private: None,
+            temporary_changes: TemporaryChanges::default(),
         }
     }
 
@@ -178,6 +191,7 @@ impl TransactionContext {
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),
             max_bytes: None,
+            private: self.private.clone(),
         })?;
         let early = self.early_savepoints.drain(..);
         let savepoints = early.map(|name| (name, transaction.savepoint())).collect();
@@ -222,6 +236,36 @@ impl TransactionContext {
         self.ensure(env)
     }
 
+    /// The session's own keys, if it has any.
+    pub fn private(&self) -> Option<&Arc<PrivateKeys>> {
+        self.private.as_ref()
+    }
+
+    /// Gives the session keys of its own, which all its statements see from now on.
+    pub fn attach_private(&mut self, private: Arc<PrivateKeys>) {
+        if let Some(open) = &mut self.open {
+            open.transaction.attach_private(&private);
+        }
+        self.private = Some(private);
+    }
+
+    /// Removes keys of the session's own, those written by the open transaction included, for good.
+    pub fn remove_private(&mut self, range: &KeyRange) {
+        if let Some(open) = &mut self.open {
+            open.transaction.forget_private(range);
+        }
+        if let Some(private) = &self.private {
+            private.remove(range);
+        }
+    }
+
+    /// Whether the open transaction has written keys of the session's own.
+    pub(crate) fn has_private_writes(&self) -> bool {
+        self.open
+            .as_ref()
+            .is_some_and(|o| o.transaction.has_private_writes())
+    }
+
     /// Prepares the transaction that a plain read of tables runs in, at the snapshot its isolation level asks
     /// for. `false`: the read needs none, being one of its own.
     pub(crate) fn for_read(&mut self, env: Environment<'_>) -> Result<bool> {
@@ -258,16 +302,16 @@ impl TransactionContext {
     /// not.
     pub(crate) fn for_locking_read(
         &mut self,
-        exclusive: bool,
+        needs_read_write: bool,
         env: Environment<'_>,
     ) -> Result<&mut Transaction> {
-        match exclusive {
+        match needs_read_write {
             true => self.for_write(env),
             false => self.ensure(env),
         }
     }
 
-    fn ensure(&mut self, env: Environment<'_>) -> Result<&mut Transaction> {
+    pub(crate) fn ensure(&mut self, env: Environment<'_>) -> Result<&mut Transaction> {
         if self.open.is_none() {
             let lasting = !env.settings.autocommit;
             let open = self.open(env, BeginOptions::default(), lasting)?;
@@ -362,6 +406,7 @@ impl TransactionContext {
 
     fn close(&mut self) -> Option<Open> {
         self.early_savepoints.clear();
+        self.temporary_changes = TemporaryChanges::default();
         self.open.take()
     }
 

@@ -2,7 +2,8 @@
 
 use executor::{DmlResult, RowSink};
 use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Rel, TableScan};
-use types::{Error, Result};
+use schema::model::Table;
+use types::{Error, Result, errno};
 
 use crate::execution::{Evaluation, Execution, Outcome};
 use crate::runner::Runner;
@@ -25,11 +26,16 @@ impl Runner<'_> {
     /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be
     /// written; 1175 in safe update mode.
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
-        self.check_may_write(plan)?;
-        self.open_for_writing()?;
+        let temporary = written_temporary(plan);
+        self.check_may_write(plan, temporary.is_some())?;
+        self.open_for_writing(temporary.is_some())?;
         let insert_select = self.insert_select_locking();
         let execution = Execution { env: self.env, with };
-        execution.write(plan, self.transaction.opened()?, insert_select)
+        let result = execution.write(plan, self.transaction.opened()?, insert_select);
+        match temporary {
+            Some(table) => result.map_err(|error| name_full_table(error, table)),
+            None => result,
+        }
     }
 
     /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes
@@ -53,8 +59,11 @@ impl Runner<'_> {
         })
     }
 
-    fn check_may_write(&self, plan: &Plan) -> Result<()> {
-        self.env.engine.check_writable()?;
+    /// `temporary`: it writes nothing that others see.
+    fn check_may_write(&self, plan: &Plan, temporary: bool) -> Result<()> {
+        if !temporary {
+            self.env.engine.check_writable()?;
+        }
         let target = match plan {
             Plan::Update(update) => &update.target,
             Plan::Delete(delete) => &delete.target,
@@ -74,6 +83,33 @@ impl Runner<'_> {
             ));
         }
         Ok(())
+    }
+}
+
+/// A temporary table that a plan writes to, if it writes to no other tables.
+fn written_temporary(plan: &Plan) -> Option<&Table> {
+    let table = match plan {
+        Plan::Query(_) => return None,
+        Plan::Insert(insert) => &insert.table,
+        Plan::Update(update) => &update.target.scan.table,
+        Plan::Delete(delete) => &delete.target.scan.table,
+        Plan::FoundWrite(write) => {
+            let is_temporary = write.tables.iter().all(|found| found.table.is_temporary());
+            return write
+                .tables
+                .first()
+                .map(|found| &*found.table)
+                .filter(|_| is_temporary);
+        }
+    };
+    table.is_temporary().then_some(table)
+}
+
+/// The store knows no tables: 1114 gets the name here.
+fn name_full_table(error: Error, table: &Table) -> Error {
+    match error.code {
+        errno::ER_RECORD_FILE_FULL => Error::new(error.code, format!("The table '{}' is full", table.name)),
+        _ => error,
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
+//! - [`temporary`]: tables of one session.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -32,6 +33,7 @@ mod physical;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
+pub mod temporary;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 pub mod view;

@@ -10,6 +10,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 use crate::bound::BoundCell;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::sharded_id::{AutoRandom, IdLayout};
+use crate::temporary::TemporaryIds;
 use crate::view::View;
 
 /// Every database at one schema version.
@@ -85,6 +86,9 @@ pub struct Table {
     /// Those in which this table refers to another, in the order of their names.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
+    /// It is a temporary table, which is never stored.
+    #[serde(skip)]
+    pub temporary: Option<Arc<TemporaryIds>>,
     /// The id under which rows and index entries are stored, where it is not the table's own. See
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,6 +131,7 @@ impl Table {
             checks: Vec::new(),
             bound: BoundCell::default(),
             foreign_keys: Vec::new(),
+            temporary: None,
             physical: None,
         }
     }
@@ -461,6 +466,11 @@ impl Table {
     /// `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
+    }
+
+    /// Whether it is a table of one session only.
+    pub fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
     }
 
     /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.

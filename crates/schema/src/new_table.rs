@@ -52,6 +52,7 @@ pub fn new_table(
         checks: definition.checks.clone(),
         bound: BoundCell::default(),
         foreign_keys: Vec::new(),
+        temporary: None,
         physical: None,
     };
     if matches!(table.handle, Handle::Integer { .. }) {
@@ -83,6 +84,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         database: name.database.clone(),
         created_us,
         auto_increment_start: 1,
+        temporary: None,
         physical: None,
         ..Table::clone(source)
     };

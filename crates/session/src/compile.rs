@@ -10,6 +10,7 @@ use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
 use schema::statistics::TableStatistics;
+use schema::temporary;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
@@ -61,13 +62,15 @@ impl Session {
         match self.plan(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Planned::Plan(statement)) if statement.cacheable => {
                 let plan = Arc::new(self.cacheable(statement, &schema, parsed, generation));
-                self.shared.plans.insert(&key, plan.clone());
+                self.share(&key, &plan);
                 Ok(Some(plan))
             }
             Ok(_) => {
                 // They come again when the text is bound as it stands.
                 self.diagnostics.planning.take();
-                self.shared.plans.mark_unshareable(&key);
+                if self.temporary.is_empty() {
+                    self.shared.plans.mark_unshareable(&key);
+                }
                 Ok(None)
             }
             Err(error) if ends_planning(&error) => Err(error),
@@ -105,7 +108,7 @@ impl Session {
             Planned::Plan(statement) => {
                 let plan = Arc::new(self.cacheable(statement, &schema, parsed, generation));
                 if plan.cacheable {
-                    self.shared.plans.insert(&key, plan.clone());
+                    self.share(&key, &plan);
                 }
                 Ok(Compiled::Plan(plan))
             }
@@ -123,6 +126,13 @@ impl Session {
         }
     }
 
+    /// Puts a plan into the plan cache, unless it is about tables that no other session has.
+    fn share(&self, key: &PlanKey, plan: &Arc<CachedPlan>) {
+        if !plan.uses_temporary {
+            self.shared.plans.insert(key, plan.clone());
+        }
+    }
+
     fn cached(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let found = self.shared.plans.get(key);
         let current = found.filter(|plan| self.is_current(plan));
@@ -137,7 +147,8 @@ impl Session {
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
         let generation = || self.shared.catalog.statistics.generation();
         let version = self.shared.engine.cluster.schema_version();
-        let current = plan.is_current(version, generation, |table| self.knowledge_of(table));
+        let current = plan.resolves_with(&self.temporary)
+            && plan.is_current(version, generation, |table| self.knowledge_of(table));
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
@@ -147,6 +158,12 @@ impl Session {
 
     /// What plans of a table depend on.
     fn knowledge_of(&self, table: i64) -> TableKnowledge {
+        if temporary::is_id(table) {
+            return TableKnowledge {
+                rows: self.row_estimate(table),
+                statistics_version: 0,
+            };
+        }
         let statistics = &self.shared.catalog.statistics;
         let collected = statistics.collected(table, &self.process.interrupt);
         TableKnowledge {
@@ -230,6 +247,9 @@ impl Session {
     }
 
     pub(crate) fn row_estimate(&self, table: i64) -> u64 {
+        if temporary::is_id(table) {
+            return self.temporary_rows(table);
+        }
         self.shared
             .catalog
             .statistics
@@ -244,6 +264,7 @@ impl Session {
     ) -> BindEnv<'a> {
         BindEnv {
             schema: schema.clone(),
+            temporary: &self.temporary,
             database: self.database.as_deref(),
             params: match params {
                 Parameters::Typed(types) | Parameters::Literals(types) => types,
@@ -311,11 +332,17 @@ impl Estimates for SessionEstimates<'_> {
     }
 
     fn statistics(&self, table: i64) -> Option<Arc<TableStatistics>> {
+        if temporary::is_id(table) {
+            return None;
+        }
         let statistics = &self.session.shared.catalog.statistics;
         statistics.collected(table, &self.session.process.interrupt)
     }
 
     fn keys_in(&self, range: std::ops::Range<Vec<u8>>) -> Option<u64> {
+        if range.start >= temporary::keys().start {
+            return Some(self.session.temporary_keys_in(&range.into()));
+        }
         let statistics = &self.session.shared.catalog.statistics;
         statistics.keys_in(&range.into(), &self.session.process.interrupt)
     }

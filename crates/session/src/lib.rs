@@ -50,6 +50,7 @@ mod shared;
 mod statement;
 pub mod statistics;
 mod table_locks;
+mod temporary;
 mod text;
 mod tracking;
 mod user_locks;

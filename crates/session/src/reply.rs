@@ -143,7 +143,8 @@ impl Session {
         let names = Transcoder::of_names(self.settings.charset_results);
         let schema = self.shared.engine.cluster.schema();
         for column in columns {
-            let table = schema.table(&column.database, &column.original_table);
+            let temporary = self.temporary.find(&column.database, &column.original_table);
+            let table = temporary.or_else(|| schema.table(&column.database, &column.original_table));
             let default = table
                 .and_then(|t| t.columns.iter().find(|c| c.name == column.original_name))
                 .and_then(|c| initial(c, &self.settings.time_zone));

@@ -8,6 +8,7 @@ use functions::UserLocks;
 use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::temporary::TemporaryTables;
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{ClientInfo, TlsInfo};
@@ -44,6 +45,7 @@ pub struct Session {
     pub(crate) contexts: EvalContexts,
     pub(crate) transaction: TransactionContext,
     pub(crate) table_locks: TableLocks,
+    pub(crate) temporary: TemporaryTables,
     pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
     pub(crate) prepared: PreparedStatements,
@@ -85,6 +87,7 @@ impl Session {
             settings,
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
+            temporary: TemporaryTables::default(),
             user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
             client: Client::new(client, &shared.catalog.accounts),
             database: None,
@@ -140,6 +143,7 @@ impl Session {
         self.transaction.abandon();
         self.transaction.next = runner::Characteristics::default();
         self.table_locks.unlock();
+        self.reset_temporary();
         self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
         self.settings_changed();
@@ -183,6 +187,9 @@ impl Session {
     /// A table that a statement names, where the account may use its database.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
         self.client.account.check_database(&name.database)?;
+        if let Some(table) = self.temporary.find(&name.database, &name.name) {
+            return Ok(Arc::clone(table));
+        }
         let schema = self.shared.engine.cluster.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
@@ -195,6 +202,9 @@ impl Session {
 
     pub(crate) fn settings_changed(&mut self) {
         self.settings = Settings::read(&self.variables);
+        if let Some(private) = self.transaction.private() {
+            private.set_limit(self.settings.run.memory_limit_bytes);
+        }
     }
 
     /// The next OK reports, if the client asked for it, that something about the session is not as it was.

@@ -211,7 +211,9 @@ impl TableLocks {
     /// Fails when the session has locked tables, and not this one for this use.
     pub fn check_table(&self, table: &Table, what: Use) -> Result<()> {
         match &self.0 {
-            Some(locked) if !table.is_virtual() => locked.check(&table.database, &table.name, None, what),
+            Some(locked) if !table.is_virtual() && !table.is_temporary() => {
+                locked.check(&table.database, &table.name, None, what)
+            }
             _ => Ok(()),
         }
     }

@@ -111,17 +111,17 @@ fn the_largest_unsigned_value_is_never_given() {
 fn a_clean_shutdown_leaves_no_gap_and_a_crash_repeats_nothing() {
     let (ids, table) = ids_with(int(), 1);
     assert_eq!(ids.allocate(&table, 3, 1, 1).unwrap(), 1);
-    assert_eq!(ids.allocate_row_ids(table.id, 2).unwrap(), 1);
+    assert_eq!(ids.allocate_row_ids(&table, 2).unwrap(), 1);
     ids.return_leased().unwrap();
 
     let after_close = IdAllocator::new(ids.store.clone());
     assert_eq!(after_close.next(&table).unwrap(), 4);
     assert_eq!(after_close.allocate(&table, 1, 1, 1).unwrap(), 4);
-    assert_eq!(after_close.allocate_row_ids(table.id, 1).unwrap(), 3);
+    assert_eq!(after_close.allocate_row_ids(&table, 1).unwrap(), 3);
 
     let after_crash = IdAllocator::new(ids.store.clone());
     assert!(after_crash.allocate(&table, 1, 1, 1).unwrap() > 4);
-    assert!(after_crash.allocate_row_ids(table.id, 1).unwrap() > 3);
+    assert!(after_crash.allocate_row_ids(&table, 1).unwrap() > 3);
 }
 
 #[test]

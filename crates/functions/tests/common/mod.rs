@@ -103,6 +103,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         |_: Option<syntax::ast::VariableScope>, _: &str| Err(types::Error::internal("no variables here"));
     let env = BindEnv {
         schema: Arc::default(),
+        temporary: &planner::NO_TEMPORARY_TABLES,
         database: Some("shop"),
         params: &[],
         params_known: true,

@@ -2,13 +2,14 @@
 //!
 //! Source: manual 13.2.20 "WITH (Common Table Expressions)".
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
-use super::from::named_columns;
+use super::from::{cannot_reopen, named_columns};
 use super::query::{BoundQuery, QueryPlace, different_widths};
 use super::scope::{Relation, RelationColumn};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
@@ -23,6 +24,9 @@ pub struct KnownTable {
     recursive: bool,
     /// Its rows; `None` while they are being bound.
     definition: Option<Arc<Logical>>,
+    /// What its definition calls a temporary table that it reads. Such a table can be opened once.
+    temporary: Option<String>,
+    is_used: Cell<bool>,
     /// What is wrong with the definition, which counts only where it is used.
     error: Option<Error>,
 }
@@ -40,6 +44,11 @@ impl Binder<'_> {
         };
         if let Some(error) = &found.error {
             return Err(error.clone());
+        }
+        if let Some(alias) = &found.temporary
+            && found.is_used.replace(true)
+        {
+            return Err(cannot_reopen(alias));
         }
         if table.as_of.is_some() {
             return Err(Error::not_supported(
@@ -86,6 +95,8 @@ impl Binder<'_> {
                     columns: Vec::new(),
                     recursive: false,
                     definition: None,
+                    temporary: None,
+                    is_used: Cell::new(false),
                     error: Some(error),
                 });
                 Logical::OneRow
@@ -104,12 +115,17 @@ impl Binder<'_> {
         if recursive && mentions(&table.query, &table.name) {
             return self.recursive_table(id, table, place);
         }
+        let opened_before = self.opened.borrow().len();
         let query = self.query_at(&table.query, place)?;
         let columns = named_columns(query.relation_columns(), &table.columns)?;
         // Each column once and in order, so that a use can name it by its position.
         let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
         let definition = self.in_types(query, &types);
         self.know(id, &table.name, columns, &definition, false);
+        if let Some(known) = self.common_tables.borrow_mut().last_mut() {
+            let opened = self.opened.borrow();
+            known.temporary = opened.get(opened_before).map(|(_, alias)| alias.clone());
+        }
         Ok(definition)
     }
 
@@ -131,6 +147,8 @@ impl Binder<'_> {
             columns,
             recursive,
             definition: (!recursive).then(|| Arc::new(definition.clone())),
+            temporary: None,
+            is_used: Cell::new(false),
             error: None,
         });
     }

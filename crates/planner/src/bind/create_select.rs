@@ -53,6 +53,7 @@ impl Binder<'_> {
         Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
             insert: self.bound_statement(LogicalStatement::Insert(insert))?,
             ddl,
+            temporary: create.temporary,
             schema_version: self.env.schema.version,
         })))
     }

@@ -68,13 +68,14 @@ impl Binder<'_> {
                 name,
                 source,
                 if_not_exists,
+                ..
             } => Ddl::CreateTableLike {
                 name: self.table_name(name)?,
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
             Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
-            Statement::DropTable { names, if_exists } => Ddl::DropTable {
+            Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
             },

@@ -15,7 +15,7 @@ use crate::object_access::LockMode;
 impl Binder<'_> {
     /// The foreign keys that a write has to obey, if there are any. The tables that they lead to are locked.
     pub fn keys_for(&self, table: &Arc<Table>, changes: &RowChanges) -> Result<Option<Arc<ForeignKeyPlan>>> {
-        if !self.env.foreign_key_checks || table.is_virtual() {
+        if !self.env.foreign_key_checks || table.is_virtual() || table.is_temporary() {
             return Ok(None);
         }
         let Some(plan) = ForeignKeyPlan::of(&self.env.schema, table, changes) else {

@@ -19,7 +19,10 @@ use super::scope::{
     ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
 };
 use super::subquery::Subqueries;
-use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_WRONG_COLUMN_LIST};
+use crate::errno::{
+    ER_CANT_REOPEN_TABLE, ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE,
+    ER_WRONG_COLUMN_LIST,
+};
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Locking, LockingWait};
@@ -105,6 +108,7 @@ impl Binder<'_> {
         if let Some(view) = &found.view {
             return self.view(&found, view, table, place);
         }
+        self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing)?;
         if place.outer.is_some() {
             self.check_not_written(&get.table, alias)?;
@@ -143,9 +147,9 @@ impl Binder<'_> {
                 Some(implicit_cast(bound, SqlType::datetime(6)))
             }
         };
-        if as_of.is_some() && found.is_virtual() {
+        if as_of.is_some() && (found.is_virtual() || found.is_temporary()) {
             return Err(Error::not_supported(
-                "AS OF TIMESTAMP on tables of the server",
+                "AS OF TIMESTAMP on tables of the server and on temporary tables",
                 "leave it out",
             ));
         }
@@ -175,13 +179,36 @@ impl Binder<'_> {
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         (self.env.check_database)(&database)?;
-        let table = self.env.schema.require_table(&database, &name.name)?;
+        let temporary = self.env.temporary.find(&database, &name.name);
+        if temporary.is_some() && self.defined.is_some() {
+            return Err(Error::new(
+                ER_VIEW_SELECT_TMPTABLE,
+                format!("View's SELECT refers to a temporary table '{}'", name.name),
+            ));
+        }
+        let table = match temporary {
+            Some(table) => table,
+            None => self.env.schema.require_table(&database, &name.name)?,
+        };
         self.check_not_defined(table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.
         if table.view.is_none() {
             super::stored::expressions(table)?;
         }
         Ok(Arc::clone(table))
+    }
+
+    /// A statement names a table to read or write its rows. It can do so once for a temporary one: 1137.
+    pub fn open(&self, table: &Table, alias: &str) -> Result<()> {
+        if !table.is_temporary() {
+            return Ok(());
+        }
+        let mut opened = self.opened.borrow_mut();
+        if let Some((_, first)) = opened.iter().find(|(id, _)| *id == table.id) {
+            return Err(cannot_reopen(first));
+        }
+        opened.push((table.id, alias.to_owned()));
+        Ok(())
     }
 
     /// The same; 1347 for a view.
@@ -635,4 +662,9 @@ fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
     };
     let mut generated = expressions.generated.iter();
     generated.any(|generated| is_indexed(generated.column) && has_literals(&generated.value))
+}
+
+/// Error 1137. `alias`: what the statement has called the temporary table before.
+pub fn cannot_reopen(alias: &str) -> Error {
+    Error::new(ER_CANT_REOPEN_TABLE, format!("Can't reopen table: '{alias}'"))
 }

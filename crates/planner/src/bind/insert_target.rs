@@ -37,6 +37,7 @@ impl Binder<'_> {
             Some(view) => self.insert_through(&found, view, insert, privileges),
             None => {
                 self.refuse_virtual(&found)?;
+                self.open(&found, &found.name)?;
                 self.accesses
                     .add(&found, &found.name, privileges, LockMode::Write);
                 let relation = self.inserted_relation(&found, &found.name);

@@ -60,6 +60,7 @@ use functions::bind::TypeEnv;
 use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
+use crate::command::Command;
 use crate::env::{BindEnv, Bound};
 use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
@@ -136,6 +137,8 @@ pub(crate) struct Binder<'a> {
     pub accesses: Accesses,
     /// The ids of the tables that the statement writes to.
     written: RefCell<Vec<i64>>,
+    /// The ids of the temporary tables that the statement names, and what it calls them.
+    opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.
     query_depth: Cell<usize>,
     /// How many derived tables and common table expressions are around what is being bound.
@@ -168,6 +171,7 @@ impl<'a> Binder<'a> {
             in_definition: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
+            opened: RefCell::default(),
             query_depth: Cell::new(0),
             derived_depth: Cell::new(0),
             columns: Cell::new(0),
@@ -260,6 +264,7 @@ impl<'a> Binder<'a> {
             return self.create_table_select(create, select).map(Bound::Command);
         }
         match self.definition(statement)? {
+            Some(ddl) if statement.is_temporary() => Ok(Bound::Command(Command::Temporary(Box::new(ddl)))),
             Some(ddl) => Ok(Bound::Ddl(ddl)),
             None => self.command(statement).map(Bound::Command),
         }

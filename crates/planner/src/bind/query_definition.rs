@@ -53,7 +53,7 @@ impl Binder<'_> {
         if result.original_table.is_empty() || result.database.is_empty() {
             return None;
         }
-        let table = self.env.schema.table(&result.database, &result.original_table)?;
+        let table = self.env.table(&result.database, &result.original_table)?;
         let stored = &table.columns[table.column_offset(&result.original_name)?];
         (stored.ty == column.ty).then(|| stored.clone())
     }

@@ -9,6 +9,7 @@ use functions::{Expr, TimeZone, Warnings};
 use schema::bound::{BoundCheck, BoundExpressions, ColumnExpression, add_columns};
 use schema::expression::{Check, StoredExpression};
 use schema::model::{Column, Default, Schema, Table};
+use schema::temporary::NO_TEMPORARY_TABLES;
 use syntax::ast::{self, ColumnName};
 use syntax::print;
 use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
@@ -224,6 +225,7 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     let (user_variables, warnings) = (HashMap::new(), Warnings::default());
     let env = BindEnv {
         schema: Arc::new(Schema::default()),
+        temporary: &NO_TEMPORARY_TABLES,
         database: Some(&table.database),
         params: &[],
         params_known: true,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use schema::model::Table;
+use schema::temporary::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
 use syntax::print::{Names, Style};
@@ -92,6 +93,8 @@ impl Binder<'_> {
         };
         let env = BindEnv {
             schema: Arc::clone(&self.env.schema),
+            // A view means permanent tables.
+            temporary: &NO_TEMPORARY_TABLES,
             params: &[],
             params_known: true,
             literal_params: false,

@@ -89,6 +89,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         checks: Vec::new(),
         bound: Default::default(),
         foreign_keys: Vec::new(),
+        temporary: None,
         physical: None,
     }
 }

@@ -57,7 +57,8 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
     lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
     lines.extend(table.checks.iter().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
-        "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
+        "CREATE {}TABLE {} (\n{}\n) ENGINE=InnoDB",
+        if table.is_temporary() { "TEMPORARY " } else { "" },
         style.identifier(&table.name),
         lines.join(",\n")
     );

@@ -6,6 +6,7 @@ use functions::Strictness;
 use optimizer::Planned;
 use planner::command::CreateTableSelect;
 use planner::logical::LogicalStatement;
+use planner::plan::Plan;
 use planner::{Bound, CachedPlan};
 use runner::Evaluation;
 use schema::definition::Ddl;
@@ -13,6 +14,7 @@ use schema::model::Table;
 use types::{Error, Result, Warning};
 
 use super::definition::{check_privileges, context};
+use super::temporary;
 use crate::compiled::Compiled;
 use crate::execute::schema_has_changed;
 use crate::reply::Done;
@@ -29,6 +31,9 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
         return Err(Error::internal("CREATE TABLE that is none"));
     };
     check_privileges(&session.client.account, &command.ddl)?;
+    if command.temporary {
+        return run_temporary(session, command);
+    }
     session.table_locks.check_ddl(&command.ddl)?;
     session.shared.engine.check_writable()?;
     let context = context(session);
@@ -54,6 +59,18 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
             Err(error)
         }
     }
+}
+
+/// CREATE TEMPORARY TABLE ... SELECT.
+fn run_temporary(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
+    let Some(table) = temporary::create(session, &command.ddl)? else {
+        return Ok(Done::default());
+    };
+    let loaded = load(session, command, &table);
+    if loaded.is_err() {
+        session.remove_temporary(&table);
+    }
+    loaded
 }
 
 fn note(session: &mut Session, warnings: Vec<Warning>) {
@@ -85,6 +102,11 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
     let Compiled::Plan(plan) = compiled else {
         return Err(Error::internal("a plan that is none"));
     };
+    write(session, &plan.plan, strict)
+}
+
+/// Runs a write that a definition is made of.
+pub fn write(session: &mut Session, plan: &Plan, strict: bool) -> Result<Done> {
     let eval = session.command_context(if strict {
         Strictness::Error
     } else {
@@ -96,7 +118,7 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
         context: &eval,
         tables: &ServerTables { view: parts.view },
     };
-    let result = runner.statement(|runner| runner.write(&plan.plan, with));
+    let result = runner.statement(|runner| runner.write(plan, with));
     session.end_of_evaluation(&eval);
-    Ok(session.write_done(&plan.plan, &result?))
+    Ok(session.write_done(plan, &result?))
 }

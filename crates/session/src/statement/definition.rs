@@ -6,7 +6,7 @@ use schema::definition::{AlterChange, Ddl};
 use schema::view::Definer;
 use types::{Result, Warning};
 
-use super::lock_tables;
+use super::{lock_tables, temporary};
 use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::reply::Done;
 use crate::session::Session;
@@ -15,6 +15,11 @@ use crate::session::Session;
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client.account, ddl)?;
+    if !session.temporary.is_empty()
+        && let Some(done) = temporary::run_named(session, ddl)
+    {
+        return done;
+    }
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;

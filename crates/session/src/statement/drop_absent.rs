@@ -1,4 +1,4 @@
-//! DROP of what no database has: stored programs, temporary tables. Scripts that clean up before they
+//! DROP of what no database has: stored programs. Scripts that clean up before they
 //! begin say DROP ... IF EXISTS, whether they ever made one or not.
 
 use schema::definition::TableName;
@@ -49,7 +49,7 @@ fn note(kind: ObjectKind, name: &TableName) -> (u16, String) {
 
 fn error(kind: ObjectKind, name: &TableName, missing: &[String]) -> Error {
     match kind {
-        ObjectKind::View | ObjectKind::TemporaryTable => Error::new(
+        ObjectKind::View => Error::new(
             errno::ER_BAD_TABLE_ERROR,
             format!("Unknown table '{}'", missing.join(",")),
         ),

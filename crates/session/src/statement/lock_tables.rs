@@ -27,6 +27,10 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
     let mut named = Vec::with_capacity(tables.len());
     for one in tables {
         let table = session.table(&one.table)?;
+        // No other session can use it.
+        if table.is_temporary() {
+            continue;
+        }
         if table.view.is_some() {
             lock_tables_of_view(session, &table, one.write, &mut named)?;
         }

@@ -27,7 +27,11 @@ fn check_stored(session: &Session, name: &TableName) -> Result<()> {
     if table.view.is_some() {
         return session.accesses_of_view(&table).map(drop);
     }
-    ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+    let store = &session.shared.engine.store;
+    let snapshot = store
+        .snapshot_now()?
+        .with_private(session.transaction.private().cloned());
+    ddl::check::check_table_at(snapshot, store, &table, &session.process.interrupt)?;
     Ok(())
 }
 
@@ -53,7 +57,7 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
         let analyzed = session.table(name).and_then(|table| {
             lock_tables::check_name(session, name, Use::Read)?;
             check_base_table(session, name)?;
-            if table.is_virtual() {
+            if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
             let catalog = &session.shared.catalog;

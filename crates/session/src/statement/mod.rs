@@ -17,6 +17,7 @@ mod of_row;
 pub mod set;
 pub mod show;
 mod split_table;
+mod temporary;
 mod transaction;
 
 use std::io;
@@ -137,6 +138,7 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
         Command::CreateTableSelect(create) => {
             Answer::Outcome(create_select::run(session, create).map(Outcome::Ok))
         }
+        Command::Temporary(ddl) => Answer::Outcome(temporary::run(session, ddl).map(Outcome::Ok)),
         other => Answer::ok(plain(session, other)),
     }
 }

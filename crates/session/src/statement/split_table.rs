@@ -10,7 +10,7 @@ use functions::{EvalContext, Expr, assign, eval_value};
 use schema::definition::TableName;
 use schema::model::Table;
 use syntax::ast::SplitPoints;
-use types::{Result, SqlType, Value, Warning, errno};
+use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
@@ -70,6 +70,12 @@ pub fn split(
 /// A table whose rows are in the store.
 fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
     let table = session.table(name)?;
+    if table.is_temporary() {
+        return Err(Error::not_supported(
+            "regions of temporary tables",
+            "they are in the session's memory",
+        ));
+    }
     if table.is_virtual() {
         return Err(crate::errors::database_access(
             &session.client.account.name(),

@@ -5,7 +5,7 @@ use syntax::ast::TransactionStatement;
 use types::Result;
 use wire::connection::PacketSink;
 
-use super::Answer;
+use super::{Answer, temporary};
 use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -44,7 +44,14 @@ pub fn run(
             session.transaction.savepoint(name, autocommit);
             Answer::ok(Ok(()))
         }
-        TransactionStatement::RollbackTo(name) => Answer::ok(session.transaction.rollback_to(name)),
+        TransactionStatement::RollbackTo(name) => {
+            let done = session.transaction.rollback_to(name);
+            let changes = session.transaction.temporary_changes;
+            if done.is_ok() {
+                temporary::warn_of_rollback(session, changes);
+            }
+            Answer::ok(done)
+        }
         TransactionStatement::ReleaseSavepoint(name) => Answer::ok(session.transaction.release(name)),
     }
 }
@@ -72,8 +79,11 @@ fn end(session: &mut Session, commit: bool, chain: bool) -> Result<()> {
     if commit {
         runner.commit()?;
     } else {
+        let changes = runner.transaction.temporary_changes;
         runner.rollback();
+        temporary::warn_of_rollback(session, changes);
     }
+    let runner = session.runner();
     if !chain {
         runner.transaction.next = Characteristics::default();
         return Ok(());

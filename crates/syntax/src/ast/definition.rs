@@ -11,6 +11,7 @@ pub struct DatabaseOptions {
 #[derive(Debug, Clone)]
 pub struct CreateTable {
     pub name: ObjectName,
+    pub temporary: bool,
     pub if_not_exists: bool,
     pub elements: Vec<TableElement>,
     pub options: TableOptions,
@@ -297,7 +298,6 @@ pub enum ObjectKind {
     Function,
     Trigger,
     Event,
-    TemporaryTable,
 }
 
 #[derive(Debug, Clone)]

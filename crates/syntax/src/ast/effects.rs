@@ -1,6 +1,6 @@
 //! What a kind of statement does to the open transaction before it runs, whatever comes of it.
 
-use super::{Maintenance, ObjectKind, Query, QueryBody, Statement, TableRef, UserStatement};
+use super::{Maintenance, Query, QueryBody, Statement, TableRef, UserStatement};
 
 impl Statement {
     /// Whether the statement commits the open transaction before it runs, even if it then fails (manual
@@ -12,8 +12,7 @@ impl Statement {
             // SET ROLE is about the session alone.
             Self::User(statement) => !matches!(statement, UserStatement::SetRole { user: None, .. }),
             // Temporary tables are no part of the schema that others see.
-            Self::DropObject { kind, .. } => *kind != ObjectKind::TemporaryTable,
-            other => other.defines(),
+            other => other.defines() && !other.is_temporary(),
         }
     }
 
@@ -32,6 +31,15 @@ impl Statement {
             }
             Self::User(statement) => !matches!(statement, UserStatement::SetRole { .. }),
             other => other.defines(),
+        }
+    }
+
+    /// Whether it is a definition that says TEMPORARY.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::CreateTable(create) => create.temporary,
+            Self::CreateTableLike { temporary, .. } | Self::DropTable { temporary, .. } => *temporary,
+            _ => false,
         }
     }
 

@@ -79,6 +79,7 @@ pub enum Statement {
         name: ObjectName,
         source: ObjectName,
         if_not_exists: bool,
+        temporary: bool,
     },
     AlterTable {
         name: ObjectName,
@@ -88,6 +89,8 @@ pub enum Statement {
     DropTable {
         names: Vec<ObjectName>,
         if_exists: bool,
+        /// DROP TEMPORARY TABLE: permanent tables are not meant.
+        temporary: bool,
     },
     /// CREATE VIEW and ALTER VIEW.
     CreateView(Box<CreateView>),

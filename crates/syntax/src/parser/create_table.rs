@@ -12,9 +12,8 @@ use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
-    /// The cursor is at TABLE.
-    pub fn create_table(&mut self) -> Result<Statement> {
-        self.advance();
+    /// The cursor is behind TABLE.
+    pub fn create_table(&mut self, temporary: bool) -> Result<Statement> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.object_name()?;
         if self.eat(Kw::LIKE) {
@@ -23,6 +22,7 @@ impl Parser<'_> {
                 name,
                 source,
                 if_not_exists,
+                temporary,
             });
         }
         let mut elements = Vec::new();
@@ -35,6 +35,7 @@ impl Parser<'_> {
                 name,
                 source,
                 if_not_exists,
+                temporary,
             });
         }
         if self.kind() == Kind::LeftParen && !self.peek_is(Kw::SELECT) {
@@ -55,6 +56,7 @@ impl Parser<'_> {
         }
         Ok(Statement::CreateTable(Box::new(CreateTable {
             name,
+            temporary,
             if_not_exists,
             elements,
             options,
@@ -629,7 +631,8 @@ mod tests {
                 1064,
             ),
             ("create table t (a int) partition by hash(a)", 1235),
-            ("create temporary table t (a int)", 1235),
+            ("create temporary t (a int)", 1064),
+            ("alter temporary table t add b int", 1064),
             ("create table t", 1113),
             ("create table t ()", 1064),
             ("create table t (a)", 1064),

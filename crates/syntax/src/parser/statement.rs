@@ -137,8 +137,11 @@ impl Parser<'_> {
         if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
             return self.create_database();
         }
-        if self.is(Kw::TABLE) {
-            return self.create_table();
+        if self.eat(Kw::TABLE) {
+            return self.create_table(false);
+        }
+        if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) {
+            return self.create_table(true);
         }
         if self.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
             return self.create_index();
@@ -176,11 +179,19 @@ impl Parser<'_> {
             let name = self.database_name()?;
             return Ok(Statement::DropDatabase { name, if_exists });
         }
+        let temporary = self.eat(Kw::TEMPORARY);
         if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
             let if_exists = self.if_exists()?;
             let names = self.comma_separated(Self::object_name)?;
             self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-            return Ok(Statement::DropTable { names, if_exists });
+            return Ok(Statement::DropTable {
+                names,
+                if_exists,
+                temporary,
+            });
+        }
+        if temporary {
+            return self.fail();
         }
         if self.eat(Kw::INDEX) {
             return self.drop_index();

@@ -50,16 +50,12 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
     (Kw::UNDO, "tablespaces", "storage is managed by the server"),
     (Kw::LOGFILE, "tablespaces", "storage is managed by the server"),
     (Kw::RESOURCE, "resource groups", ""),
-    (Kw::TEMPORARY, "temporary tables", "use an ordinary table"),
     (Kw::INSTANCE, "ALTER INSTANCE", ""),
 ];
 
 impl Parser<'_> {
     /// Takes the words for a kind of object.
     pub fn object_kind(&mut self) -> Option<ObjectKind> {
-        if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) || self.eat_all(&[Kw::TEMPORARY, Kw::TABLES]) {
-            return Some(ObjectKind::TemporaryTable);
-        }
         match self.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
             Kw::VIEW => Some(ObjectKind::View),
             Kw::PROCEDURE => Some(ObjectKind::Procedure),
@@ -72,7 +68,7 @@ impl Parser<'_> {
     /// DROP of such an object, the kind taken.
     pub fn drop_object(&mut self, kind: ObjectKind) -> Result<Statement> {
         let if_exists = self.if_exists()?;
-        let names = if matches!(kind, ObjectKind::View | ObjectKind::TemporaryTable) {
+        let names = if kind == ObjectKind::View {
             let names = self.comma_separated(Self::object_name)?;
             self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
             names

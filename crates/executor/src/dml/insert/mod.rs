@@ -236,7 +236,7 @@ impl Insert<'_> {
                     .ctx
                     .cluster
                     .ids()
-                    .allocate_row_ids(self.table.id, rows.len() as u64)?;
+                    .allocate_row_ids(self.table, rows.len() as u64)?;
                 let (layout, start_ts) = (self.table.row_id_layout(), writer.txn.start_ts());
                 Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64))
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schema::definition::TableName;
-use schema::model::{Database, Index, Table};
+use schema::model::{Column, Database, Index, Table};
 use syntax::ast::ShowFilter;
 use system::{columns, keys};
 use types::{Result, SqlType, Value};
@@ -170,7 +170,7 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
             text(if column.nullable { "YES" } else { "NO" }),
             text(columns::column_key(&table, offset)),
             columns::default(column, &session.settings.time_zone).map_or(Value::Null, Value::String),
-            text(columns::extra(column)),
+            extra(&table, column),
         ]);
         if full {
             row.extend([text("select,insert,update,references"), text(&column.comment)]);
@@ -200,15 +200,28 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
         ("Expression", text_type(256)),
     ]);
     let statistics = &session.shared.catalog.statistics;
-    let guess = i64::try_from(session.row_estimate(table.id) / ROWS_PER_VALUE).unwrap_or(i64::MAX);
+    let rows = i64::try_from(session.row_estimate(table.id)).unwrap_or(i64::MAX);
+    let guess = rows / ROWS_PER_VALUE as i64;
     for index in keys::all_indexes(&table) {
         let cardinality = |parts| {
+            if table.is_temporary() {
+                return Value::Int(rows);
+            }
             let known = statistics.cardinality(&table, &index, parts, &session.process.interrupt);
             Value::Int(known.unwrap_or(guess))
         };
         index_rows(&table, &index, &cardinality, &mut listing);
     }
     Ok(listing)
+}
+
+/// Of a temporary table, MySQL shows the word NULL where there is nothing to say.
+fn extra(table: &Table, column: &Column) -> Value {
+    let extra = columns::extra(column);
+    match extra.is_empty() && table.is_temporary() {
+        true => text("NULL"),
+        false => text(extra),
+    }
 }
 
 /// Rows with equal values in an index that is not unique, where nothing is known of it.
