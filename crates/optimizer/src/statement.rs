@@ -24,6 +24,7 @@ impl Builder<'_> {
             }
             LogicalStatement::Insert(insert) => Plan::Insert(InsertPlan {
                 table: insert.table,
+                partitions: insert.partitions,
                 columns: insert.columns,
                 source: match insert.source {
                     LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
@@ -137,6 +138,7 @@ impl Builder<'_> {
                     .map(|list| list.into_iter().map(assignment).collect()),
                 check: found.check.map(|check| check.map_columns(&of_row)),
                 table: get.table.clone(),
+                partitions: get.partitions.clone(),
                 foreign_keys: found.foreign_keys,
             });
         }

@@ -349,6 +349,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         foreign_keys: Vec::new(),
         temporary: None,
         physical: None,
+        partitioning: None,
     }
 }
 

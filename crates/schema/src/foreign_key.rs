@@ -247,6 +247,12 @@ pub fn unknown_parent(key: &ForeignKey) -> Error {
 /// # Errors
 /// 3734, 3780 and 1822.
 pub fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, compares_charsets: bool) -> Result<()> {
+    if parent.partitioning.is_some() || child.partitioning.is_some() {
+        return Err(Error::new(
+            1506,
+            "Foreign keys are not yet supported in conjunction with partitioning",
+        ));
+    }
     let mut offsets = Vec::with_capacity(key.parent_columns.len());
     for name in &key.parent_columns {
         let offset = parent.column_offset(name).ok_or_else(|| {

@@ -61,11 +61,17 @@ pub fn scan(
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
-    let range = KeyRange::from(schema::layout::table_range(&scan.table));
-    let pieces = source
-        .snapshot
-        .split_range(&range, partitions() * PIECES_PER_PARTITION)
-        .map_err(|error| carry(error.into()))?;
+    let places = match &scan.partitions {
+        None => vec![scan.table.physical_id()],
+        Some(chosen) => chosen.ids(&scan.table, &[], eval).map_err(carry)?,
+    };
+    let mut pieces = Vec::new();
+    for place in &places {
+        let wanted = (partitions() * PIECES_PER_PARTITION).div_ceil(places.len());
+        let range = KeyRange::prefix(codec::key::row_prefix(*place));
+        let split = source.snapshot.split_range(&range, wanted);
+        pieces.append(&mut split.map_err(|error| carry(error.into()))?);
+    }
     let shared = Arc::new(Shared {
         scan: scan.clone(),
         filter: scan

@@ -6,7 +6,7 @@ use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
-use super::{Chosen, Request, order, sarg, tuple};
+use super::{Chosen, Request, order, partitions, sarg, tuple};
 use syntax::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
@@ -52,6 +52,7 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
         None => full(request),
     };
     chosen.possible_keys = possible_keys;
+    chosen.partitions = partitions::of(request, chosen.ordered);
     Ok(chosen)
 }
 
@@ -66,6 +67,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
         wide: true,
         points: false,
         possible_keys: Vec::new(),
+        partitions: partitions::of(request, false),
     }
 }
 
@@ -137,6 +139,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
         rows,
         expected,
         possible_keys: Vec::new(),
+        partitions: None,
     };
     Some((cost, chosen))
 }

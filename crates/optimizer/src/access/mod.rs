@@ -16,6 +16,7 @@ mod fold;
 mod generated;
 mod like;
 mod order;
+mod partitions;
 mod paths;
 pub mod sarg;
 mod tuple;
@@ -23,7 +24,7 @@ mod tuple;
 use functions::Expr;
 use schema::model::Table;
 
-use planner::plan::Access;
+use planner::plan::{Access, ScanPartitions};
 use syntax::ast::IndexHint;
 
 use crate::estimates::TableEstimate;
@@ -42,6 +43,8 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub named_partitions: Option<&'a [usize]>,
     pub estimate: TableEstimate<'a>,
 }
 
@@ -72,6 +75,8 @@ pub struct Chosen {
     pub points: bool,
     /// Names of the indexes that were candidates.
     pub possible_keys: Vec<String>,
+    /// `None`: the table has no partitions.
+    pub partitions: Option<Box<ScanPartitions>>,
 }
 
 /// Whether an expression has the same value for every row.

@@ -9,7 +9,8 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{ColumnId, Get, Logical};
 use planner::plan::{
-    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,
+    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel,
+    ScanPartitions, TableScan,
 };
 use types::Result;
 
@@ -37,6 +38,8 @@ pub struct Lookup {
     expected: Expected,
     /// Names of the indexes that could serve.
     keys: Vec<String>,
+    /// Its expressions are over the left side's columns, by id.
+    partitions: Option<Box<ScanPartitions>>,
 }
 
 /// The table that an operator reads, with the condition on its rows, if it does nothing else.
@@ -116,8 +119,12 @@ impl Builder<'_> {
             residual.push(pair);
         }
         expressions_mut(&mut chosen.access, &mut restore);
+        if let Some(partitions) = &mut chosen.partitions {
+            partition_expressions_mut(partitions, &mut restore);
+        }
         Lookup {
             access: chosen.access,
+            partitions: chosen.partitions,
             filter,
             residual,
             cost,
@@ -155,15 +162,16 @@ impl Builder<'_> {
             filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
             filter
         });
-        let mut access = lookup.access;
+        let (mut access, mut partitions) = (lookup.access, lookup.partitions);
         let mut failed = None;
-        expressions_mut(
-            &mut access,
-            &mut |expr| match positioned(expr.clone(), &left.layout) {
-                Ok(placed) => *expr = placed,
-                Err(error) => failed = Some(error),
-            },
-        );
+        let mut place = |expr: &mut Expr| match positioned(expr.clone(), &left.layout) {
+            Ok(placed) => *expr = placed,
+            Err(error) => failed = Some(error),
+        };
+        expressions_mut(&mut access, &mut place);
+        if let Some(partitions) = &mut partitions {
+            partition_expressions_mut(partitions, &mut place);
+        }
         if let Some(error) = failed {
             return Err(error);
         }
@@ -189,6 +197,7 @@ impl Builder<'_> {
                     locking: get.locking,
                     expected: lookup.expected,
                     read: None,
+                    partitions,
                 },
                 residual,
                 rows,
@@ -243,6 +252,12 @@ fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
         Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
             ranges.iter_mut().for_each(|range| of_range(range, visit));
         }
+    }
+}
+
+fn partition_expressions_mut(partitions: &mut ScanPartitions, visit: &mut dyn FnMut(&mut Expr)) {
+    for range in partitions.top.iter_mut().chain(&mut partitions.sub).flatten() {
+        of_range(range, visit);
     }
 }
 

@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
                 false => RowLimit::All,
             },
             hints: &get.hints,
+            named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
     }
@@ -158,6 +159,7 @@ impl<'a> Builder<'a> {
             locking: get.locking,
             expected,
             read: None,
+            partitions: chosen.partitions,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

@@ -40,6 +40,7 @@ impl Binder<'_> {
         let columns = names.iter().map(offset).collect::<Result<_>>()?;
         let insert = LogicalInsert {
             table: Arc::new(table),
+            partitions: None,
             columns,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {

@@ -76,6 +76,7 @@ impl Binder<'_> {
         Ok(LogicalInsert {
             columns: written_columns(&table, columns),
             foreign_keys: self.keys_for(&found, &changes)?,
+            partitions: found.selected_leaves(&insert.partitions)?,
             table: found,
             source,
             mode,

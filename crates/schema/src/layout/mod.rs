@@ -40,6 +40,7 @@ pub use row::TableLayout;
 pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
 pub use zone::to_local;
+pub(crate) use zone::to_stored;
 
 use std::ops::Range;
 

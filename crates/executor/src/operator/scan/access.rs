@@ -12,6 +12,7 @@ use schema::model::Table;
 use types::{Error, Result, Value};
 
 use super::pages::{Pages, Visit};
+use super::partitions;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
 
@@ -78,16 +79,24 @@ pub(super) fn open(
     eval: &EvalContext,
 ) -> Result<Opened> {
     match &scan.access {
-        plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-            vec![table_range(&scan.table).into()],
-            *reverse,
-        )))),
+        plan::Access::Full { reverse } => full(scan, *reverse, row, eval),
         _ => {
             let mut plan = AccessPlan::new(scan, never_covering)?;
             let lookup = plan.lookup.take();
             plan.open_with(lookup, row, eval)
         }
     }
+}
+
+/// All rows of the table, or of the partitions that the scan reads.
+fn full(scan: &plan::TableScan, reverse: bool, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+    let ranges = vec![table_range(&scan.table).into()];
+    Ok(Opened::rows(Path::Pages(
+        match partitions::in_places(scan, &ranges, row, eval)? {
+            None => Pages::new(ranges, reverse),
+            Some(places) => partitions::pages(scan, places, reverse),
+        },
+    )))
 }
 
 impl<'p> AccessPlan<'p> {
@@ -126,7 +135,7 @@ impl<'p> AccessPlan<'p> {
     pub fn points(&self, row: &[Value], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>> {
         match &self.scan.access {
             plan::Access::PrimaryPoints { keys } | plan::Access::UniquePoints { keys, .. } => {
-                points(&self.parts, keys, row, eval).map(Some)
+                self.points_of(keys, row, eval).map(Some)
             }
             _ => Ok(None),
         }
@@ -136,22 +145,45 @@ impl<'p> AccessPlan<'p> {
         self.lookup.as_ref()
     }
 
+    fn points_of(&self, keys: &[Vec<Expr>], row: &[Value], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
+        match &self.scan.partitions {
+            None => points(&self.parts, keys, row, eval),
+            Some(_) => partitions::points(self.scan, &self.parts, keys, row, eval),
+        }
+    }
+
+    /// What reads ranges, and these ranges in key order.
+    fn pages_of(
+        &self,
+        ranges: &[plan::Range],
+        reverse: bool,
+        row: &[Value],
+        eval: &EvalContext,
+    ) -> Result<(Pages, Vec<KeyRange>)> {
+        let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+        match partitions::in_places(self.scan, &ranges, row, eval)? {
+            None => Ok((Pages::new(ranges.clone(), reverse), ranges)),
+            Some(places) => {
+                let mut all: Vec<KeyRange> = places.iter().flatten().cloned().collect();
+                all.sort_by(|a, b| a.start.cmp(&b.start));
+                Ok((partitions::pages(self.scan, places, reverse), all))
+            }
+        }
+    }
+
     fn open_with(&self, lookup: Option<Lookup>, row: &[Value], eval: &EvalContext) -> Result<Opened> {
         match &self.scan.access {
-            plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-                vec![table_range(&self.scan.table).into()],
-                *reverse,
-            )))),
+            plan::Access::Full { reverse } => full(self.scan, *reverse, row, eval),
             plan::Access::PrimaryPoints { keys } => {
-                let row_keys = points(&self.parts, keys, row, eval)?;
+                let row_keys = self.points_of(keys, row, eval)?;
                 Ok(Opened::rows(Path::Points(row_keys.into_iter())))
             }
             plan::Access::PrimaryRanges { ranges, reverse } => {
-                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
-                Ok(Opened::rows(Path::Pages(Pages::new(key_ranges, *reverse))))
+                let (pages, _) = self.pages_of(ranges, *reverse, row, eval)?;
+                Ok(Opened::rows(Path::Pages(pages)))
             }
             plan::Access::UniquePoints { index, keys } => {
-                let entry_keys = points(&self.parts, keys, row, eval)?;
+                let entry_keys = self.points_of(keys, row, eval)?;
                 let Some(lookup) = lookup else {
                     return Ok(Opened {
                         covering: self.covering,
@@ -174,8 +206,7 @@ impl<'p> AccessPlan<'p> {
                 reverse,
                 ..
             } => {
-                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
-                let pages = Pages::new(key_ranges.clone(), *reverse);
+                let (pages, key_ranges) = self.pages_of(ranges, *reverse, row, eval)?;
                 Ok(Opened {
                     access: Access::new(match lookup {
                         None => Path::Pages(pages),

@@ -9,7 +9,9 @@ mod as_of;
 mod locked;
 mod locked_keys;
 pub(crate) mod lookup;
+mod merged;
 mod pages;
+mod partitions;
 mod rows;
 
 use std::time::Instant;

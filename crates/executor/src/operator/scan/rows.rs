@@ -116,7 +116,8 @@ impl<'p> Rows<'p> {
         let layout = TableLayout::new(table, &all)?;
         let row = layout.decode_row_values(key, value, self.zone)?;
         let handle = layout.handle_of_row_key(key)?;
-        let entry = RowEncoder::new(table)?.index_entry(*index, &row, &handle, self.zone)?;
+        let encoder = RowEncoder::new(table)?;
+        let entry = encoder.index_entry_of(*index, &row, (key, &handle), self.zone)?;
         Ok(contain(ranges, &entry.key))
     }
 }
