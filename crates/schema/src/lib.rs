@@ -35,6 +35,7 @@ mod physical;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
+mod stored_expression;
 pub mod temporary;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
