@@ -55,6 +55,7 @@ struct Ends {
 }
 
 /// One table of a statement.
+#[derive(Clone)]
 pub struct TableEstimate<'a> {
     table: &'a Table,
     pub rows: u64,

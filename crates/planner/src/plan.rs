@@ -284,6 +284,9 @@ pub enum Access {
         reverse: bool,
         covering: bool,
     },
+    /// Rows of several of the paths above, each row once, in no order. None of them reads all rows or entries
+    /// alone.
+    Union { parts: Vec<Access> },
 }
 
 /// A range of an index: some leading parts fixed, then at most one part bounded.

@@ -123,13 +123,19 @@ impl UpdateLayout {
 /// Whether the assignments may move rows within the range that is scanned for them.
 fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     let scan = &plan.target.scan;
-    let index = match &scan.access {
+    touched.keys || touched.partitions || reads_touched(&scan.access, &scan.table, touched)
+}
+
+/// Whether a path goes through an index of columns that are assigned to.
+fn reads_touched(access: &Access, table: &Table, touched: &Touched) -> bool {
+    match access {
         Access::UniquePoints { index, .. } | Access::IndexRanges { index, .. } => {
-            scan.table.indexes.get(*index).map_or(&[][..], |i| &i.parts)
+            let parts = table.indexes.get(*index).map_or(&[][..], |i| &i.parts);
+            parts.iter().any(|p| touched.contains(p.column))
         }
-        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => &[],
-    };
-    touched.keys || touched.partitions || index.iter().any(|p| touched.contains(p.column))
+        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => false,
+        Access::Union { parts } => parts.iter().any(|part| reads_touched(part, table, touched)),
+    }
 }
 
 pub(super) struct Update<'p> {

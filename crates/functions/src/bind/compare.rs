@@ -49,6 +49,16 @@ pub(crate) fn pair(
     if ta.kind == TypeKind::Json || tb.kind == TypeKind::Json {
         return Ok((a, b));
     }
+    if kind == ComparisonKind::Operator {
+        if is_time_column(&a) && is_datetime_constant(&b) {
+            let ty = SqlType::time(tb.decimals);
+            return Ok((a, implicit_cast(b, ty)));
+        }
+        if is_time_column(&b) && is_datetime_constant(&a) {
+            let ty = SqlType::time(ta.decimals);
+            return Ok((implicit_cast(a, ty), b));
+        }
+    }
     if ta.is_datetime() || tb.is_datetime() {
         let (a2, b2) = (date_side(a.clone(), &b, kind, env)?, date_side(b, &a, kind, env)?);
         return Ok((a2, b2));
@@ -70,6 +80,15 @@ pub(crate) fn pair(
     }
     let years = kind != ComparisonKind::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
+}
+
+/// A constant beside a column gets the column's type: of a point in time, a TIME is the time of day.
+fn is_time_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column { ty, .. } if ty.kind == TypeKind::Time)
+}
+
+fn is_datetime_constant(expr: &Expr) -> bool {
+    expr.is_constant() && expr.ty().is_datetime()
 }
 
 /// FLOAT(M,D) and DOUBLE(M,D) are compared with a number of fixed scale at the larger of the two scales. So a

@@ -274,13 +274,20 @@ fn is_contained(target: &Json, candidate: &Json) -> bool {
         (Json::Object(_), Json::Object(members)) => members
             .iter()
             .all(|(key, value)| target.get(key).is_some_and(|found| is_contained(found, value))),
-        (Json::Array(_), Json::Array(wanted)) => wanted.iter().all(|w| is_contained(target, w)),
-        (Json::Array(items), single) => items.iter().any(|item| match item {
-            Json::Array(_) if !matches!(single, Json::Array(_)) => item.compare(single).is_eq(),
-            item => is_contained(item, single),
-        }),
+        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
+        (Json::Array(items), single) => items.iter().any(|item| is_contained(item, single)),
         (a, b) => a.compare(b).is_eq(),
     }
+}
+
+/// Whether one of an array's items contains a value of the candidate array. Only an array there contains an
+/// array.
+fn is_in_array(items: &[Json], wanted: &Json) -> bool {
+    items.iter().any(|item| match (item, wanted) {
+        (Json::Array(_), Json::Array(_)) => is_contained(item, wanted),
+        (_, Json::Array(_)) => false,
+        _ => is_contained(item, wanted),
+    })
 }
 
 /// `'one'` or `'all'`. Error 3154.

@@ -5,6 +5,7 @@
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns.
+//! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -20,6 +21,7 @@ mod partitions;
 mod paths;
 pub mod sarg;
 mod tuple;
+mod union;
 
 use functions::Expr;
 use schema::model::Table;
@@ -43,6 +45,8 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
+    /// Several indexes may be read.
+    pub unions: bool,
     /// Positions of the partitions that the statement names; `None`: all.
     pub named_partitions: Option<&'a [usize]>,
     pub estimate: TableEstimate<'a>,

@@ -6,6 +6,7 @@ use types::{SqlType, Value};
 
 use super::blocks::Blocks;
 use super::names::Names;
+use super::access_text::index_names;
 use super::{key_length, text_type};
 use crate::PlannedStatement;
 use planner::plan::{
@@ -194,6 +195,10 @@ impl Row {
             Access::IndexRanges { index, ranges, .. } => {
                 let index = &table.indexes[*index];
                 self.ranges(&index.name, &index.parts, ranges, table, names);
+            }
+            Access::Union { parts } => {
+                self.how = Some("index_merge");
+                self.key = Some(index_names(parts, table).join(","));
             }
         }
     }

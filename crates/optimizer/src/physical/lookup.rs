@@ -93,7 +93,7 @@ impl Builder<'_> {
         let columns = offsets(get, columns);
         let conjuncts = over_offsets(conjuncts, get);
         let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
-        if !expressions(&chosen.access).iter().any(names_left) {
+        if !reads_left(&chosen.access) {
             return Ok(None);
         }
         let keys = std::mem::take(&mut chosen.possible_keys);
@@ -209,6 +209,14 @@ impl Builder<'_> {
     }
 }
 
+/// Whether a path finds rows by the left side's columns: all parts of a union.
+fn reads_left(access: &Access) -> bool {
+    match access {
+        Access::Union { parts } => parts.iter().all(reads_left),
+        access => expressions(access).iter().any(names_left),
+    }
+}
+
 fn names_left(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |e| found |= matches!(e, Expr::Outer { slot, .. } if *slot >= LEFT));
@@ -252,6 +260,7 @@ fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
         Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
             ranges.iter_mut().for_each(|range| of_range(range, visit));
         }
+        Access::Union { parts } => parts.iter_mut().for_each(|part| expressions_mut(part, visit)),
     }
 }
 

@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
                 false => RowLimit::All,
             },
             hints: &get.hints,
+            unions: self.env.switches.index_union,
             named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }

@@ -39,6 +39,7 @@ impl Builder<'_> {
                 Some(count) => literal_count(count).map_or(RowLimit::Some, RowLimit::AtMost),
             },
             hints: &get.hints,
+            unions: self.env.switches.index_union,
             named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         };

@@ -69,7 +69,11 @@ impl Binder<'_> {
         let value = functions::eval_value(&cast, &context).map_err(|_| incorrect())?;
         let (warnings, _) = context.warnings.take();
         let is_odd_only = warnings.iter().all(|w| ODD_DELIMITERS.contains(&w.code));
-        let is_of_kind = kind != TemporalKind::Time || !functions::spells_point_in_time(text);
+        let is_of_kind = match kind {
+            TemporalKind::Date => !functions::spells_time_of_day(text),
+            TemporalKind::Time => !functions::spells_point_in_time(text),
+            TemporalKind::Timestamp => functions::spells_time_of_day(text),
+        };
         if value.is_null() || !is_odd_only || !is_of_kind {
             return Err(incorrect());
         }
@@ -162,6 +166,25 @@ impl Binder<'_> {
         Expr::literal(Value::String(shown), ty)
     }
 
+    /// A hexadecimal or bit literal where a number is needed: the number its bytes are. More bytes than a number
+    /// has are 0, with a warning.
+    pub fn as_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
+        let (ast::Expr::Bytes(bytes), true) = (written, bound.ty().is_binary()) else {
+            return bound;
+        };
+        let mut number = 0;
+        if bytes.len() > NUMBER_BYTES {
+            self.not_cacheable();
+            self.warn(Warning::warning(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Truncated incorrect BINARY value: '{}'", hex_text(bytes)),
+            ));
+        } else {
+            number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+        }
+        Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+    }
+
     /// The warning is raised by the next execution as well.
     fn invalid(&self, bytes: &[u8], charset: Charset) {
         self.not_cacheable();
@@ -178,6 +201,12 @@ impl Binder<'_> {
             functions::cannot_convert_text(bytes, from, self.types.collation.charset()),
         ));
     }
+}
+
+/// As warnings show the bytes of a literal that is no number.
+fn hex_text(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("x'{digits}'")
 }
 
 fn binary(bytes: &[u8]) -> Expr {
@@ -257,20 +286,6 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
         Value::Decimal(value),
         SqlType::decimal(precision, value.scale),
     ))
-}
-
-/// A hexadecimal or bit literal where a number is needed: the number its bytes are.
-pub fn as_number(written: &ast::Expr, bound: Expr) -> Expr {
-    let ast::Expr::Bytes(bytes) = written else {
-        return bound;
-    };
-    if bytes.len() > NUMBER_BYTES {
-        return bound;
-    }
-    let number = bytes
-        .iter()
-        .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
 }
 
 /// Whether the type makes a hexadecimal literal beside it a number.

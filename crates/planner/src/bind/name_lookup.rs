@@ -4,6 +4,7 @@
 //! column or alias references").
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use functions::Expr;
 use types::{Error, Result, Warning, errno};
@@ -64,6 +65,12 @@ pub fn find_item(
         return Err(ambiguous_column(&full_name(name), clause));
     }
     Ok(by_name.or(behind_alias))
+}
+
+/// Whether a name means an item by the column that it is, though the item is called otherwise. Then it has to
+/// mean that column among those of all tables, too.
+fn is_behind_alias(item: &Item, name: &ColumnName) -> bool {
+    name.table.is_none() && !item.name.eq_ignore_ascii_case(&name.column)
 }
 
 fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> bool {
@@ -169,6 +176,8 @@ fn illegal_reference(name: &ColumnName, why: &str) -> Error {
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
+    /// The items that were named: a query with groups or DISTINCT can be ordered by anything made of them.
+    pub named: RefCell<BTreeSet<usize>>,
 }
 
 impl Names for ColumnsThenItems<'_> {
@@ -177,7 +186,10 @@ impl Names for ColumnsThenItems<'_> {
             Ok(column) => Ok(column),
             Err(ambiguous) if ambiguous.code == errno::ER_NON_UNIQ_ERROR => Err(ambiguous),
             Err(unknown) => match find_item(self.items, name, &self.tables, self.tables.clause)? {
-                Some(item) => Ok(self.items[item].expr.clone()),
+                Some(item) => {
+                    self.named.borrow_mut().insert(item);
+                    Ok(self.items[item].expr.clone())
+                }
                 None => Err(unknown),
             },
         }
@@ -236,16 +248,23 @@ impl Binder<'_> {
     /// A lone name in ORDER BY: a select item, else a column.
     pub fn order_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
         match find_item(items, name, tables, ORDER_CLAUSE)? {
-            Some(item) => Ok(items[item].expr.clone()),
+            Some(item) => {
+                if is_behind_alias(&items[item], name) {
+                    tables.column(name)?;
+                }
+                Ok(items[item].expr.clone())
+            }
             None => tables.column(name),
         }
     }
 
     /// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
     pub fn group_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
-        let item = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i].expr);
+        let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
+        let item = found.map(|item| &item.expr);
         let column = tables.column(name);
         match (item, column) {
+            (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
             (Some(item), Ok(column)) if *item != column => {
                 self.warn(Warning::warning(
                     errno::ER_NON_UNIQ_ERROR,

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use functions::Expr;
 use functions::aggregate;
@@ -43,11 +44,21 @@ pub struct BoundBlock {
     pub windows: RefCell<Vec<PendingWindow>>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
+    /// What the keys of `order_by` name.
+    pub order_names: Vec<OrderNames>,
     pub distinct: bool,
     /// Subqueries that are evaluated for each row of FROM: in keys and in the arguments of aggregates.
     pub below: Subqueries,
     /// Subqueries that are evaluated for each group, or for each row where there are no groups.
     pub above: Subqueries,
+}
+
+/// What a key of ORDER BY names besides columns.
+pub struct OrderNames {
+    /// Select items, by their aliases.
+    pub items: BTreeSet<usize>,
+    /// It is `ANY_VALUE(...)`: any row of those that are one row of the result will do.
+    pub any_value: bool,
 }
 
 impl Binder<'_> {
@@ -155,6 +166,7 @@ impl Binder<'_> {
             let names = ColumnsThenItems {
                 items: &items,
                 tables: names_of(&scope, GROUP_STATEMENT, place),
+                named: RefCell::default(),
             };
             let context = Context {
                 subqueries: Some(&below),
@@ -198,10 +210,11 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let order_by = {
+        let (order_by, order_names) = {
             let names = ColumnsThenItems {
                 items: &items,
                 tables: names_of(&scope, ORDER_CLAUSE, place),
+                named: RefCell::default(),
             };
             let context = Context {
                 names: &names,
@@ -223,6 +236,7 @@ impl Binder<'_> {
             windows,
             having,
             order_by,
+            order_names,
             distinct,
             below,
             above,
@@ -533,10 +547,11 @@ impl Binder<'_> {
         items: &[Item],
         context: &Context<'_>,
         names: &ColumnsThenItems<'_>,
-    ) -> Result<Vec<SortKey>> {
+    ) -> Result<(Vec<SortKey>, Vec<OrderNames>)> {
         // An aggregate in ORDER BY alone does not make a query one with groups.
         let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
+        let mut named = Vec::with_capacity(select.order_by.len());
         for (position, item) in select.order_by.iter().enumerate() {
             if plain && self.env.sql_mode.only_full_group_by && item.expr.has_aggregate() {
                 return Err(aggregate_in_plain_order(position + 1));
@@ -553,15 +568,20 @@ impl Binder<'_> {
                 }
                 expr => self.scalar(expr, context)?,
             };
+            let items = names.named.take();
             // A second key of the same value orders nothing.
             if !keys.iter().any(|key| key.expr == expr) {
+                named.push(OrderNames {
+                    items,
+                    any_value: is_any_value(&item.expr),
+                });
                 keys.push(SortKey {
                     expr,
                     descending: item.descending,
                 });
             }
         }
-        Ok(keys)
+        Ok((keys, named))
     }
 }
 
@@ -636,6 +656,10 @@ fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item
             format!("Unknown column '{digits}' in '{clause}'"),
         )
     })
+}
+
+fn is_any_value(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Function { name, .. } if name.eq_ignore_ascii_case("any_value"))
 }
 
 /// Error 3029.

@@ -314,7 +314,7 @@ impl Binder<'_> {
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
-            super::literal::as_number(value, bound)
+            self.as_number(value, bound)
         } else {
             bound
         };
@@ -329,6 +329,12 @@ pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
     let Some(table) = relation.table() else {
         return Ok(());
     };
+    refuse_generated_column(table, column)
+}
+
+/// # Errors
+/// 3105 for a generated column.
+pub fn refuse_generated_column(table: &Table, column: usize) -> Result<()> {
     let column = &table.columns[column];
     if column.generated.is_none() {
         return Ok(());

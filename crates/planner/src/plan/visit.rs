@@ -296,6 +296,7 @@ impl Access {
             Self::PrimaryRanges { ranges, .. } | Self::IndexRanges { ranges, .. } => {
                 ranges.iter().for_each(|range| range.expressions(visit));
             }
+            Self::Union { parts } => parts.iter().for_each(|part| part.expressions(visit)),
         }
     }
 }
