@@ -37,6 +37,7 @@ pub mod privilege;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
+mod stored_expression;
 pub mod temporary;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
