@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
-use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::regex_cache::{CACHE_LIMIT, RegexFlags};
 use crate::call::Binding;
@@ -107,7 +107,7 @@ fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
 fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Regex>> {
     let collation = call.arg_type(0).collation;
     let mut flags = RegexFlags {
-        any_case: !collation.is_bytewise() && collation != Collation::Binary,
+        any_case: !collation.is_case_sensitive(),
         multi_line: false,
         dot_matches_newline: false,
     };

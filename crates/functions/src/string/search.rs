@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Collation, Members, Result, SqlType, TypeKind, Value};
+use types::{Charset, Collation, Members, Result, SqlType, TypeKind, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
@@ -86,14 +86,14 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
     let (Datum::String(text), Datum::String(needle)) = (text, needle) else {
         return find_units(text.bytes(), needle.bytes(), from, |a, b| a == b);
     };
-    if text.is_ascii() && needle.is_ascii() {
+    if text.is_ascii() && needle.is_ascii() && (collation.is_bytewise() || collation.folds_ascii()) {
         let (text, needle) = (text.as_bytes(), needle.as_bytes());
         return match collation.is_bytewise() {
             true => find_units(text, needle, from, |a, b| a == b),
             false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
-    if collation.charset().is_unicode() {
+    if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3) {
         return find_bytes(text, needle, from, collation);
     }
     let text: Vec<char> = text.chars().collect();

@@ -89,10 +89,9 @@ impl Binder<'_> {
     /// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
     /// [`functions::ill_formed_text`] for what such a literal is here.
     fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
-        // The parser has read what a client wrote in latin1 as text: its bytes are meant.
-        let bytes = &match (self.env.charset_client, std::str::from_utf8(bytes)) {
-            (Charset::Latin1, Ok(text)) if quoted => functions::encoded(text, Charset::Latin1),
-            _ => Cow::Borrowed(bytes),
+        let bytes = &match quoted {
+            true => self.as_sent(bytes),
+            false => Cow::Borrowed(bytes),
         };
         let charset = match introducer {
             Introducer::Named(name) => self.charset_of_expression(name)?,
@@ -102,16 +101,31 @@ impl Binder<'_> {
         if charset == Charset::Binary {
             return Ok(binary(bytes));
         }
+        let bytes = &with_whole_characters(bytes, charset);
         if let Some(text) = functions::text_of(bytes, charset) {
             let ty = literal_type(text.chars().count(), charset.default_collation());
             return Ok(Expr::literal(Value::String(text), ty));
         }
-        if !quoted && charset.is_unicode() {
+        if !quoted && charset.max_bytes_per_char() > 1 {
             let message = charset.invalid_message(bytes);
             return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
         }
         self.invalid(bytes, charset);
         Ok(functions::ill_formed_text(bytes, charset.default_collation()))
+    }
+
+    /// What a client wrote as a text, as it was sent: the parser has made UTF-8 of it where it could.
+    fn as_sent<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let client = self.env.charset_client;
+        if client.is_utf8() || client.holds_ascii() && bytes.is_ascii() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut sent = Vec::with_capacity(bytes.len());
+        for chunk in bytes.utf8_chunks() {
+            sent.extend_from_slice(&client.encode(chunk.valid()));
+            sent.extend_from_slice(chunk.invalid());
+        }
+        Cow::Owned(sent)
     }
 
     /// A literal in the client's character set, which is not `latin1`: that has all bytes.
@@ -200,6 +214,15 @@ impl Binder<'_> {
             errno::ER_INVALID_CHARACTER_STRING,
             functions::cannot_convert_text(bytes, from, self.types.collation.charset()),
         ));
+    }
+}
+
+/// Where characters have two or four bytes, zeros are put before bytes that are too few.
+fn with_whole_characters(bytes: &[u8], charset: Charset) -> Cow<'_, [u8]> {
+    let missing = bytes.len().next_multiple_of(charset.min_bytes_per_char()) - bytes.len();
+    match missing {
+        0 => Cow::Borrowed(bytes),
+        _ => Cow::Owned([&[0; 4][..missing], bytes].concat()),
     }
 }
 
