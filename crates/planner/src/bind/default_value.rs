@@ -113,7 +113,7 @@ impl Binder<'_> {
         }
         let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
         let bound = if ty.is_numeric() {
-            self.as_number(literal, bound)
+            self.as_stored_number(literal, bound)
         } else {
             bound
         };

@@ -463,6 +463,9 @@ impl Binder<'_> {
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
             CastType::Decimal { precision, scale } => {
+                if *precision == 0 {
+                    super::column::check_decimals("", 0, u64::from(*scale))?;
+                }
                 super::column::decimal_type("CAST", *precision, u32::from(*scale))?
             }
             CastType::Float => SqlType {
@@ -555,15 +558,9 @@ impl Binder<'_> {
         self.add_aggregate(call, context)
     }
 
-    /// The result of a call. It is one of the query around if its arguments name columns of that alone.
+    /// The result of a call. It is one of a query around if its arguments name columns of that alone.
     fn add_aggregate(&self, call: AggregateCall, context: &Context<'_>) -> Result<Expr> {
-        if let Some(outer) = context.outer
-            && outer.aggregates.is_some()
-            && is_about_outer(&call, context.first_own)
-        {
-            return self.add_aggregate(call, outer);
-        }
-        let aggregates = context.aggregates.ok_or_else(invalid_group_function)?;
+        let aggregates = home_of(&call, context).ok_or_else(invalid_group_function)?;
         let column = self.aggregate_column(&call, aggregates);
         Ok(functions::aggregate::result(column, &call))
     }
@@ -584,7 +581,19 @@ impl Binder<'_> {
     }
 }
 
-/// Whether the arguments name columns, and all of them are those of the query around.
+/// The aggregates of the query that a call is one of: that whose columns it names, however many queries are
+/// between; if there may be none where that query stands, the last one on the way where there may.
+fn home_of<'c>(call: &AggregateCall, context: &'c Context<'_>) -> Option<&'c Aggregates> {
+    let mut home = context.aggregates;
+    let mut place = context;
+    while let Some(outer) = place.outer.filter(|_| is_about_outer(call, place.first_own)) {
+        home = outer.aggregates.or(home);
+        place = outer;
+    }
+    home
+}
+
+/// Whether the arguments name columns, and all of them are those of queries around.
 fn is_about_outer(call: &AggregateCall, first_own: ColumnId) -> bool {
     let mut names_any = false;
     let mut names_own = false;

@@ -497,6 +497,8 @@ impl Scope {
 
     /// The relations of both; `pairs` are columns that are one in `*`, and `from_right` says which of each.
     fn joined(mut self, right: Self, pairs: Option<&Vec<(ColumnRef, ColumnRef)>>, from_right: bool) -> Self {
+        // A join with ON has its columns in the order of its sides.
+        let from_right = from_right && pairs.is_some();
         let shift = self.relations.len();
         let shifted = |column: &ColumnRef| ColumnRef {
             relation: column.relation + shift,

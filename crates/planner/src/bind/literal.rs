@@ -191,12 +191,23 @@ impl Binder<'_> {
             self.not_cacheable();
             self.warn(Warning::warning(
                 errno::ER_TRUNCATED_WRONG_VALUE,
-                format!("Truncated incorrect BINARY value: '{}'", hex_text(bytes)),
+                format!(
+                    "Truncated incorrect BINARY value: '{}'",
+                    hex_text(bytes).to_ascii_lowercase()
+                ),
             ));
         } else {
             number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
         }
         Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+    }
+
+    /// The same where the number is stored in a column: one that is too long is the largest that fits.
+    pub fn as_stored_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
+        match written {
+            ast::Expr::Bytes(bytes) if bytes.len() > NUMBER_BYTES => bound,
+            written => self.as_number(written, bound),
+        }
     }
 
     /// The warning is raised by the next execution as well.

@@ -111,17 +111,18 @@ impl FieldsAndItems<'_> {
             };
         };
         let expr = &items[found].expr;
-        let columns = columns_of(expr);
-        if self
-            .aggregates
-            .borrow()
-            .iter()
-            .any(|(id, _)| columns.contains(id))
-        {
-            return Err(illegal_reference(name, "reference to group function"));
-        }
+        check_no_aggregate(expr, name, self.aggregates)?;
         check_no_window(expr, name, self.windows)?;
         Ok(Some(expr.clone()))
+    }
+}
+
+/// Error 1247 where an alias means an item with an aggregate.
+fn check_no_aggregate(item: &Expr, alias: &ColumnName, aggregates: &Aggregates) -> Result<()> {
+    let columns = columns_of(item);
+    match aggregates.borrow().iter().any(|(id, _)| columns.contains(id)) {
+        true => Err(illegal_reference(alias, "reference to group function")),
+        false => Ok(()),
     }
 }
 
@@ -176,6 +177,8 @@ fn illegal_reference(name: &ColumnName, why: &str) -> Error {
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
+    /// In GROUP BY: a subquery may not name items with these.
+    pub of_groups: Option<(&'a Aggregates, &'a RefCell<Vec<PendingWindow>>)>,
     /// The items that were named: a query with groups or DISTINCT can be ordered by anything made of them.
     pub named: RefCell<BTreeSet<usize>>,
 }
@@ -195,6 +198,15 @@ impl Names for ColumnsThenItems<'_> {
         }
     }
 
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+        let meant = self.column(name)?;
+        if let Some((aggregates, windows)) = self.of_groups {
+            check_no_aggregate(&meant, name, aggregates)?;
+            check_no_window(&meant, name, windows)?;
+        }
+        Ok(meant)
+    }
+
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         self.tables.defaulted(name)
     }
@@ -210,6 +222,8 @@ pub struct ItemsAndKeys<'a, 'b> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
     pub keys: &'a [Expr],
+    /// The query has groups.
+    pub grouped: bool,
     pub windows: &'a RefCell<Vec<PendingWindow>>,
 }
 
@@ -237,6 +251,16 @@ impl Names for ItemsAndKeys<'_, '_> {
             (Some(found), _) | (None, Some(found)) => Ok(found.clone()),
             (None, None) => self.tables.around(name),
         }
+    }
+
+    /// A subquery in HAVING names the tables' columns first: where there are groups, those that are keys.
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+        let column = self.tables.scope.find(name, HAVING_CLAUSE)?;
+        let column = column.map(|column| self.tables.scope.column(column));
+        let Some(column) = column.filter(|column| !self.grouped || self.keys.contains(column)) else {
+            return self.column(name);
+        };
+        Ok(column)
     }
 
     fn values(&self, name: &ColumnName) -> Result<Expr> {

@@ -143,6 +143,7 @@ impl Binder<'_> {
                 outer: place.outer,
                 in_aggregate: false,
             },
+            of_groups: None,
             named: RefCell::default(),
         };
         let (mut keys, _) = self.order_by(block, items, &Context::of(&names), &names)?;

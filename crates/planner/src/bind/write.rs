@@ -63,6 +63,9 @@ impl Binder<'_> {
             },
         )?;
         let scope = &rows.from.scope;
+        if update.limit.is_some() {
+            self.check_limited_view(scope)?;
+        }
         let mut assigned = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
             let column = scope.find(&assignment.column, FIELD_LIST)?;
@@ -117,6 +120,9 @@ impl Binder<'_> {
         };
         let rows = self.found_rows(&delete.tables, clauses)?;
         let scope = &rows.from.scope;
+        if delete.limit.is_some() {
+            self.check_limited_view(scope)?;
+        }
         let mut targets = BTreeSet::new();
         for target in &delete.targets {
             let found = scope
@@ -314,7 +320,7 @@ impl Binder<'_> {
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
-            self.as_number(value, bound)
+            self.as_stored_number(value, bound)
         } else {
             bound
         };

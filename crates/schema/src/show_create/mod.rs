@@ -269,6 +269,8 @@ pub fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String
             Ok(number) => Value::Double(number).display_text(&column.ty),
             Err(_) => text.to_owned(),
         },
+        // The empty value of a VARBINARY is shown as text, unlike all others.
+        TypeKind::VarChar if text == "0x" && column.ty.is_binary() => String::new(),
         _ => text.to_owned(),
     }
 }
