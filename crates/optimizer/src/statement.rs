@@ -25,6 +25,7 @@ impl Builder<'_> {
             LogicalStatement::Insert(insert) => Plan::Insert(InsertPlan {
                 table: insert.table,
                 columns: insert.columns,
+                given_rows: insert.given_rows,
                 source: match insert.source {
                     LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
                     LogicalInsertSource::Query(query) => {

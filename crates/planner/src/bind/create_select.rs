@@ -41,6 +41,7 @@ impl Binder<'_> {
         let insert = LogicalInsert {
             table: Arc::new(table),
             columns,
+            given_rows: None,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {
                 DuplicateRows::Replacing => LogicalInsertMode::Replace,

@@ -113,7 +113,7 @@ impl Binder<'_> {
             if let Some(table) = relation.table() {
                 let (privileges, lock) = need(relation);
                 self.accesses.add(table, &relation.alias, privileges, lock);
-                self.note_written(table.id, lock);
+                self.note_written(table.id, &relation.alias, lock);
             }
             let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
             for below in below {
@@ -124,14 +124,14 @@ impl Binder<'_> {
                 let alias = &below.relation.alias;
                 self.accesses
                     .add_through(table, alias, (privileges, lock), below.through.clone());
-                self.note_written(table.id, lock);
+                self.note_written(table.id, alias, lock);
             }
         }
     }
 
-    fn note_written(&self, table: i64, lock: LockMode) {
+    fn note_written(&self, table: i64, alias: &str, lock: LockMode) {
         if lock == LockMode::Write {
-            self.written.borrow_mut().push(table);
+            self.written.borrow_mut().push((table, alias.to_owned()));
         }
     }
 
