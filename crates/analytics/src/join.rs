@@ -15,6 +15,7 @@ use types::Error;
 
 use crate::columns::{column_name, columns, schema_of};
 use crate::error::carry;
+use crate::join_filter::{CollectKeys, KeyColumn, PendingKeys};
 use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
 use crate::{expression, grouping_key, tuple};
 
@@ -23,11 +24,12 @@ use crate::{expression, grouping_key, tuple};
 const ONE_TABLE_ROWS: u64 = 200_000;
 
 /// The rows of a join. They have positions if those of the left side have. `spilling`: by a method that spills,
-/// if there are keys.
+/// if there are keys. `filters`: the sets that are made of the right side's keys, by the key's number.
 pub fn over(
     left: Translated,
     right: Plan,
     join: &plan::Join,
+    filters: Vec<(usize, Arc<PendingKeys>)>,
     spilling: bool,
     eval: &Arc<EvalContext>,
 ) -> Result<Translated> {
@@ -50,6 +52,7 @@ pub fn over(
     let right_width = right.schema().fields().len();
     let (left, left_keys) = with_keys(left.plan, join.keys.iter().map(|k| (&k.left, k.null_safe)), eval)?;
     let (right, right_keys) = with_keys(right, join.keys.iter().map(|k| (&k.right, k.null_safe)), eval)?;
+    let right = collecting(right, &right_keys, filters);
     let mut output: Vec<usize> = (0..left_width).collect();
     if matches!(join_type, JoinType::Inner | JoinType::Left) {
         let first = left.schema().fields().len();
@@ -74,6 +77,19 @@ pub fn over(
         plan: operators::project(joined, named)?,
         positions,
     })
+}
+
+/// The right side with its keys collected.
+fn collecting(right: Plan, keys: &[PhysicalExprRef], filters: Vec<(usize, Arc<PendingKeys>)>) -> Plan {
+    let column = |(number, set): (usize, Arc<PendingKeys>)| {
+        let column = keys.get(number)?.downcast_ref::<Column>()?.index();
+        Some(KeyColumn { column, keys: set })
+    };
+    let columns: Arc<[KeyColumn]> = filters.into_iter().filter_map(column).collect();
+    match columns.is_empty() {
+        true => right,
+        false => Arc::new(CollectKeys::new(right, columns)),
+    }
 }
 
 /// One side with the comparable forms of its keys, and their columns. `keys`: each with whether NULL is equal

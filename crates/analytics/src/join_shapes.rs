@@ -41,7 +41,9 @@ fn joined(
         positions: false,
     };
     let eval = Arc::new(EvalContext::default());
-    join::over(left, scan(), &join, spilling, &eval).unwrap().plan
+    join::over(left, scan(), &join, Vec::new(), spilling, &eval)
+        .unwrap()
+        .plan
 }
 
 /// The lines of a plan without the projection above a join, which names its columns.

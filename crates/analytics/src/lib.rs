@@ -18,6 +18,7 @@ mod expression;
 mod finite;
 mod grouping_key;
 mod join;
+mod join_filter;
 #[cfg(test)]
 mod join_shapes;
 mod limits;

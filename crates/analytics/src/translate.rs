@@ -14,6 +14,7 @@ use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
+use crate::join_filter::ScanFilters;
 use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
@@ -38,6 +39,7 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &Subqueries) -> R
         spilling_joins: running.spilling_joins,
         subqueries,
         inside: Cell::new(0),
+        filters: ScanFilters::default(),
     };
     Ok(translator.rel(rel, false)?.plan)
 }
@@ -50,6 +52,8 @@ struct Translator<'a> {
     subqueries: &'a Subqueries,
     /// How many set operations the operator is inside of.
     inside: Cell<u32>,
+    /// What joins above say of scans.
+    filters: ScanFilters,
 }
 
 impl Translator<'_> {
@@ -62,7 +66,9 @@ impl Translator<'_> {
         };
         match rel {
             Rel::Scan(scan) => {
-                let plan = scan::scan(scan, positions, self.source, self.batches.bytes, self.eval)?;
+                let joins = self.filters.take(scan);
+                let bytes = self.batches.bytes;
+                let plan = scan::scan(scan, positions, self.source, bytes, self.eval, joins)?;
                 Ok(Translated { plan, positions })
             }
             Rel::Measured { input, measure } => {
@@ -89,9 +95,14 @@ impl Translator<'_> {
             }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
             Rel::Join(join) => {
+                let filters = match self.spilling_joins {
+                    // Such a join reads both sides at the same time.
+                    true => Vec::new(),
+                    false => self.filters.make(join),
+                };
                 let left = self.rel(&join.left, positions)?;
                 let right = self.rel(&join.right, false)?;
-                join::over(left, right.plan, join, self.spilling_joins, self.eval)
+                join::over(left, right.plan, join, filters, self.spilling_joins, self.eval)
             }
             Rel::Apply(apply) => {
                 let values = self.subqueries.values(apply)?;

@@ -61,6 +61,8 @@ impl About {
                 of_first(kind, renames.first().map(|(from, _)| from))
             }
             Ddl::AlterTable { name, changes, .. } => of_table(kind_of(changes), name),
+            Ddl::AlterPartitions { name, .. } => of_table("alter table partition", name),
+            Ddl::ExchangePartition { name, .. } => of_table("exchange partition", name),
             Ddl::CreateView { name, .. } => of_table("create view", name),
             Ddl::DropView { names, .. } => of_first("drop view", names.first()),
         }

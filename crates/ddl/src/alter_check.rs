@@ -10,6 +10,7 @@ use crate::alter_plan::{Altered, alter};
 use crate::context::DdlContext;
 use crate::foreign_key;
 use crate::new_name::check_free;
+use crate::partition;
 
 /// The result of an ALTER TABLE, if the change is possible.
 pub(crate) fn altered(
@@ -20,6 +21,8 @@ pub(crate) fn altered(
     ctx: &DdlContext,
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
+    planner::check_partitions(&altered.table)?;
+    partition::check_columns_keep_types(base, &altered.table)?;
     schema
         .require_database(&base.database)?
         .check_constraint_names(&altered.table)?;

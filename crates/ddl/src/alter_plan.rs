@@ -17,6 +17,7 @@ use types::{Error, Result, SqlType, TypeKind, Warning, errno};
 use crate::alter_expressions;
 use crate::context::DdlContext;
 use crate::modify::{self, INSTEAD, RowCheck, compatible};
+use crate::partition;
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
@@ -87,6 +88,7 @@ struct Draft<'a> {
 /// # Errors
 /// MySQL's; 1235 for what would rewrite stored values.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
+    partition::check_columns_stay(base, changes)?;
     let mut draft = Draft::new(base, ctx);
     let changes = &draft.drop_keys(changes)?;
     draft.drop_columns(changes)?;

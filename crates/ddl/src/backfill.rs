@@ -170,7 +170,9 @@ impl Filler<'_> {
         let row = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
         let handle = self.layout.handle_of_row_key(key)?;
         for &index in &self.indexes {
-            let entry = self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+            let entry = self
+                .encoder
+                .index_entry_of(index, &row, (key, &handle), TimeZone::UTC)?;
             entries.push(NewEntry {
                 index,
                 row: rows.len(),

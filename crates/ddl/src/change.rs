@@ -157,6 +157,20 @@ impl<'a> Change<'a> {
         self.meta.put_counter(keys::auto_increment(table), next)
     }
 
+    /// Hidden ids of both tables go on behind those of either.
+    pub(crate) fn raise_row_ids(&mut self, tables: [i64; 2]) -> Result<()> {
+        let mut next = 1;
+        for table in tables {
+            let stored = self.meta.lock_counter(&keys::row_id(table))?;
+            next = next.max(stored.unwrap_or(1));
+        }
+        for table in tables {
+            self.recounted.push(table);
+            self.meta.put_counter(keys::row_id(table), next)?;
+        }
+        Ok(())
+    }
+
     /// Has key ranges destroyed as soon as no snapshot can read them.
     pub(crate) fn discard(&mut self, ranges: Vec<KeyRange>) -> Result<()> {
         if ranges.is_empty() {

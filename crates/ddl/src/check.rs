@@ -8,7 +8,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use functions::TimeZone;
+use functions::{EvalContext, TimeZone};
 use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
 use schema::layout::{IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout};
 use schema::model::{Schema, SchemaState, Table};
@@ -36,6 +36,12 @@ struct Checker<'a> {
     /// Positions of the indexes to check; those that are being built are not complete yet.
     indexes: Vec<usize>,
     interrupt: &'a Interrupt,
+}
+
+struct DecodedRow {
+    key: Vec<u8>,
+    values: Vec<Value>,
+    handle: RowHandle,
 }
 
 /// Checks a table as it is now.
@@ -153,6 +159,7 @@ impl Checker<'_> {
                 .iter()
                 .map(|(key, value)| self.read(key, value))
                 .collect::<Result<Vec<_>>>()?;
+            decoded.iter().try_for_each(|row| self.check_place(row))?;
             for &index in &self.indexes {
                 self.check_entries(index, &decoded)?;
             }
@@ -162,14 +169,14 @@ impl Checker<'_> {
         Ok(rows)
     }
 
-    fn check_entries(&self, index: usize, rows: &[(Vec<Value>, RowHandle)]) -> Result<()> {
+    fn check_entries(&self, index: usize, rows: &[DecodedRow]) -> Result<()> {
         let expected = rows
             .iter()
-            .map(|(row, handle)| self.encoder.index_entry(index, row, handle, TimeZone::UTC))
+            .map(|row| self.entry(index, row))
             .collect::<Result<Vec<_>>>()?;
         let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
         let stored = self.snapshot.batch_get(&keys)?;
-        for ((entry, (_, handle)), stored) in expected.iter().zip(rows).zip(stored) {
+        for ((entry, DecodedRow { handle, .. }), stored) in expected.iter().zip(rows).zip(stored) {
             match stored {
                 Some(value) if value == entry.value => {}
                 Some(value) => {
@@ -182,10 +189,39 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn read(&self, key: &[u8], value: &[u8]) -> Result<(Vec<Value>, RowHandle)> {
+    fn entry(&self, index: usize, row: &DecodedRow) -> Result<IndexEntry> {
+        let place = (row.key.as_slice(), &row.handle);
+        self.encoder
+            .index_entry_of(index, &row.values, place, TimeZone::UTC)
+    }
+
+    /// Whether a row lies in its partition.
+    fn check_place(&self, row: &DecodedRow) -> Result<()> {
+        let Some(function) = self.table.partition_function()? else {
+            return Ok(());
+        };
+        let place = function.place(&row.values, &EvalContext::default());
+        if place.ok() == codec::key::table_id(&row.key).ok() {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_ADMIN_CHECK_TABLE,
+            format!(
+                "data inconsistency in table: {}, handle: {}, the row lies in another partition than its own",
+                self.name(),
+                show(&row.handle)
+            ),
+        ))
+    }
+
+    fn read(&self, key: &[u8], value: &[u8]) -> Result<DecodedRow> {
         let row = self.layout.decode_row_values(key, value, TimeZone::UTC);
         match (row, self.layout.handle_of_row_key(key)) {
-            (Ok(row), Ok(handle)) => Ok((row, handle)),
+            (Ok(values), Ok(handle)) => Ok(DecodedRow {
+                key: key.to_vec(),
+                values,
+                handle,
+            }),
             (Err(problem), _) | (_, Err(problem)) => Err(Error::new(
                 errno::ER_ADMIN_CHECK_TABLE,
                 format!(
@@ -214,10 +250,7 @@ impl Checker<'_> {
             for ((key, _), (row_key, row)) in page.iter().zip(row_keys.iter().zip(rows)) {
                 let entry: Option<IndexEntry> = match row {
                     None => None,
-                    Some(value) => {
-                        let (row, handle) = self.read(row_key, &value)?;
-                        Some(self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?)
-                    }
+                    Some(value) => Some(self.entry(index, &self.read(row_key, &value)?)?),
                 };
                 if entry.is_none_or(|e| e.key != *key) {
                     let handle = self.layout.handle_of_row_key(row_key)?;

@@ -79,8 +79,10 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
+        planner::check_partitions(&table)?;
         change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
+        table.place_anew(|| change.meta.next_id())?;
         table.readable_from_ts = change.ts;
         foreign_key::check_new(&change.schema, &table, statement)?;
         let relatives = foreign_key::relatives(&change.schema, name, keys);

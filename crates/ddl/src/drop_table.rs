@@ -86,13 +86,13 @@ pub(crate) fn truncate_table(
     let mut warnings = changer.change_tables(ctx, &table, &mut |change| {
         let old = change.table(&name.database, &name.name)?;
         foreign_key::check_truncate(&change.schema, &old, ctx)?;
-        let new = Table {
+        let mut new = Table {
             id: change.meta.next_id()?,
             auto_increment_start: 1,
-            physical: None,
             readable_from_ts: change.ts,
             ..Table::clone(&old)
         };
+        new.place_anew(|| change.meta.next_id())?;
         change.drop_table(&old)?;
         change.put_table(new)?;
         Ok(Outcome::Done(Vec::new()))

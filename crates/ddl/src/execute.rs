@@ -13,6 +13,7 @@ use crate::context::{DdlContext, Statement};
 use crate::create_table::{create_table, create_table_like, create_table_like_temporary};
 use crate::database::{alter_database, create_database, drop_database};
 use crate::drop_table::{drop_tables, truncate_table};
+use crate::partition::{alter_partitions, exchange_partition};
 use crate::rename::rename_tables;
 use crate::view::{create_view, drop_views};
 
@@ -86,6 +87,13 @@ impl SchemaChanger {
             Ddl::TruncateTable { name } => truncate_table(self, name, statement),
             Ddl::RenameTable { renames } => rename_tables(self, renames, statement),
             Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
+            Ddl::AlterPartitions { name, change } => alter_partitions(self, name, change, statement),
+            Ddl::ExchangePartition {
+                name,
+                partition,
+                other,
+                validates,
+            } => exchange_partition(self, (name, partition), other, *validates, statement),
             Ddl::CreateView {
                 name,
                 verb,

@@ -7,7 +7,7 @@
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
-    backticked, check_child, check_names, check_parent, has_child_index, rename_child, unknown_parent,
+    backticked, changing_action, check_child, check_names, check_parent, has_child_index, rename_child, unknown_parent,
 };
 use schema::model::{ForeignKey, Reference, Schema, Table};
 use types::{Error, Result, errno};
@@ -20,6 +20,7 @@ const ER_CANNOT_ADD_FOREIGN: u16 = 1215;
 const ER_DROP_INDEX_FK: u16 = 1553;
 const ER_FK_COLUMN_CANNOT_DROP_CHILD: u16 = 1829;
 const ER_FK_CANNOT_DROP_PARENT: u16 = 3730;
+const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: u16 = 3823;
 
 /// The existing tables that a new table of this name has keys in common with: its parents, and the children
 /// that were created before it.
@@ -64,9 +65,32 @@ pub(crate) fn check_new(schema: &Schema, table: &Table, ctx: &DdlContext) -> Res
         check_names(schema, table)?;
     }
     for key in &table.foreign_keys {
+        check_constraints(table, key)?;
         check_key(schema, table, key, ctx)?;
     }
     check_waiting(schema, table, ctx)
+}
+
+/// # Errors
+/// 3823 where an action of the key changes a column that a CHECK constraint reads.
+fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
+    if changing_action(key).is_none() {
+        return Ok(());
+    }
+    for check in &table.checks {
+        let read = planner::columns_of_check(table, check, None)?;
+        if let Some(column) = key.columns.iter().find(|column| read.contains(column)) {
+            return Err(Error::new(
+                ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN,
+                format!(
+                    "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' \
+                     referential action.",
+                    table.columns[*column].name, check.name, key.name
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The keys of children that refer to a table with a new name.
@@ -265,9 +289,14 @@ pub(crate) fn check_altered(
     if !altered.new_keys.is_empty() {
         check_names(schema, after)?;
     }
+    let is_known = |name: &str| base.checks.iter().any(|check| check.name == name);
+    let has_new_check = after.checks.iter().any(|check| !is_known(&check.name));
     for key in &after.foreign_keys {
         let is_new = altered.new_keys.iter().any(|new| new.name == key.name);
         check_child(after, key)?;
+        if is_new || has_new_check {
+            check_constraints(after, key)?;
+        }
         if is_new {
             check_key(schema, after, key, ctx)?;
         } else if key.parent != name_of(base)

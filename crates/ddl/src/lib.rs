@@ -64,6 +64,7 @@ mod load;
 mod local;
 mod modify;
 mod new_name;
+mod partition;
 mod publish;
 mod rename;
 mod rows;

@@ -39,7 +39,9 @@ impl SchemaChanger {
                 return Err(exists);
             }
             let (mut table, warnings) = new_table(name, definition, ctx.now_us)?;
+            planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
+            table.place_anew(|| change.meta.next_id())?;
             Ok(Outcome::Stored((Some(table), warnings)))
         })
     }

@@ -7,11 +7,12 @@ use codec::key::{index_prefix, row_prefix, table_prefix};
 use functions::TimeZone;
 use kv::KeyRange;
 use schema::definition::TableName;
-use schema::layout::{KeyParts, RowHandle, index_range, row_key};
+use schema::layout::{KeyParts, RowHandle, row_key};
 use schema::model::{Handle, Table};
 use types::{Error, Result, Value, Warning, errno};
 
 use crate::DdlContext;
+use crate::change::ranges;
 
 /// TiDB's number for ranges that cannot be split.
 const ER_SPLIT_REGION_RANGES: u16 = 8212;
@@ -85,6 +86,9 @@ impl<'t> Splitting<'t> {
     /// # Errors
     /// 1176 where there is no such index.
     pub fn new(table: &'t Table, index: Option<&str>) -> Result<Self> {
+        if table.partitioning.is_some() {
+            return Err(Error::not_supported("SPLIT TABLE of a table with partitions", ""));
+        }
         let position = index.map(|name| index_position(table, name)).transpose()?;
         let parts = match (position, table.handle) {
             (Some(position), _) => Some(KeyParts::index(table, position)?),
@@ -201,11 +205,11 @@ impl<'t> Splitting<'t> {
 ///
 /// # Errors
 /// 1176 where there is no such index.
-pub fn keys_of(table: &Table, index: Option<&str>) -> Result<KeyRange> {
-    Ok(match index {
-        Some(name) => index_range(table, index_position(table, name)?).into(),
-        None => KeyRange::prefix(table_prefix(table.physical_id())),
-    })
+pub fn keys_of(table: &Table, index: Option<&str>) -> Result<Vec<KeyRange>> {
+    Ok(ranges(match index {
+        Some(name) => table.index_ranges(index_position(table, name)?),
+        None => table.data_ranges(),
+    }))
 }
 
 fn index_position(table: &Table, name: &str) -> Result<usize> {

@@ -19,6 +19,7 @@ mod memory;
 mod operator;
 pub mod query;
 mod ranges;
+pub mod row_checks;
 mod row_order;
 pub mod source;
 

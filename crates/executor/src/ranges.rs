@@ -3,10 +3,10 @@
 //! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). If an index holds a
 //! prefix of a column, ranges are wider than the values, and the scan's filter drops the other rows.
 
-use functions::{EvalContext, eval_row};
+use functions::EvalContext;
 use kv::KeyRange;
-use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
-use schema::layout::{KeyParts, ValueBound, ValueRange};
+use planner::plan::{Range, evaluate};
+use schema::layout::KeyParts;
 use types::{Result, Value};
 
 /// The keys of `ranges`: in order and disjoint, so that a key is read once even if several ranges have it.
@@ -22,57 +22,6 @@ pub(crate) fn of_keys(
         .iter()
         .map(|range| parts.range(range, eval.time_zone).map(KeyRange::from));
     keys.collect::<Result<Vec<_>>>().map(disjoint)
-}
-
-/// The ranges with their values at run time. Ranges that are empty because of a NULL are left out.
-fn evaluate(ranges: &[Range], row: &[Value], eval: &EvalContext) -> Result<Vec<ValueRange>> {
-    ranges
-        .iter()
-        .filter_map(|range| evaluate_one(range, row, eval).transpose())
-        .collect()
-}
-
-fn evaluate_one(range: &Range, row: &[Value], eval: &EvalContext) -> Result<Option<ValueRange>> {
-    let mut prefix = Vec::with_capacity(range.prefix.len());
-    for value in &range.prefix {
-        match value {
-            RangeValue::IsNull => prefix.push(Value::Null),
-            RangeValue::NullSafe(expr) => prefix.push(eval_row(expr, row, eval)?),
-            RangeValue::Equal(expr) => match eval_row(expr, row, eval)? {
-                Value::Null => return Ok(None),
-                value => prefix.push(value),
-            },
-        }
-    }
-    let (Some(lower), Some(upper)) = (
-        evaluate_end(range.lower.as_ref(), row, eval)?,
-        evaluate_end(range.upper.as_ref(), row, eval)?,
-    ) else {
-        return Ok(None);
-    };
-    Ok(Some(ValueRange { prefix, lower, upper }))
-}
-
-/// The outer `None`: the range is empty, since the bound is NULL at run time.
-fn evaluate_end(
-    bound: Option<&RangeBound>,
-    row: &[Value],
-    eval: &EvalContext,
-) -> Result<Option<Option<ValueBound>>> {
-    let Some(bound) = bound else {
-        return Ok(Some(None));
-    };
-    let value = match &bound.value {
-        RangeBoundValue::Null => Value::Null,
-        RangeBoundValue::Value(expr) => match eval_row(expr, row, eval)? {
-            Value::Null => return Ok(None),
-            value => value,
-        },
-    };
-    Ok(Some(Some(ValueBound {
-        value,
-        inclusive: bound.inclusive,
-    })))
 }
 
 /// Sorts ranges by key, drops empty ones and merges overlapping ones.
@@ -106,6 +55,7 @@ pub(crate) fn contain(ranges: &[KeyRange], key: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use functions::Expr;
+    use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
     use types::SqlType;
 
     use super::*;

@@ -3,26 +3,15 @@
 use std::borrow::Cow;
 
 use types::Charset;
-use types::collation::{char_to_latin1, latin1_to_utf8};
 
 /// The bytes of `text` in a character set. Characters that it does not have become `?`.
 pub fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
-    match charset {
-        _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),
-        Charset::Latin1 => Cow::Owned(text.chars().map(|c| char_to_latin1(c).unwrap_or(b'?')).collect()),
-        _ => match restrict(text, charset) {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        },
-    }
+    charset.encode(text)
 }
 
 /// The text of bytes in a character set; `None` if they are not valid in it.
 pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
-    if charset == Charset::Latin1 {
-        return Some(latin1_to_utf8(bytes));
-    }
-    (charset.valid_len(bytes) == bytes.len()).then(|| String::from_utf8_lossy(bytes).into_owned())
+    charset.decode(bytes).map(Cow::into_owned)
 }
 
 /// Text for a message. Bytes that are not text are shown by [`types::shown_bytes`].
@@ -33,26 +22,9 @@ pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether bytes are an incomplete character, as far as the first byte tells.
-pub(crate) fn is_incomplete(bytes: &[u8], charset: Charset) -> bool {
-    let length = match bytes.first() {
-        _ if !charset.is_unicode() => 1,
-        Some(0xc2..=0xdf) => 2,
-        Some(0xe0..=0xef) => 3,
-        Some(0xf0..) if charset == Charset::Utf8mb4 => 4,
-        _ => 1,
-    };
-    bytes.len() < length
-}
-
 /// How many bytes `text` takes in a character set.
 pub(crate) fn encoded_len(text: &str, charset: Charset) -> usize {
-    match charset {
-        Charset::Latin1 | Charset::Ascii if !text.is_ascii() => text.chars().count(),
-        // A character that utf8mb3 does not have is a `?`.
-        Charset::Utf8mb3 => text.len() - 3 * text.bytes().filter(|byte| *byte >= 0xf0).count(),
-        _ => text.len(),
-    }
+    charset.encoded_len(text)
 }
 
 /// `text`, with `?` for every character that the character set does not have.

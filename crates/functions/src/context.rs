@@ -17,6 +17,8 @@ use crate::warnings::Warnings;
 pub enum Strictness {
     Error,
     Warn,
+    /// As `Warn`, in DML with IGNORE: other errors of a row are warnings as well.
+    Ignore,
 }
 
 /// The context of a statement. It is shared, and read-only while the statement runs, except for the warnings.
@@ -104,7 +106,15 @@ impl EvalContext {
     pub fn conversion_lost(&self, code: u16, message: impl Into<String>) -> Result<()> {
         match self.strictness {
             Strictness::Error => Err(Error::new(code, message)),
-            Strictness::Warn => self.warn(code, message),
+            Strictness::Warn | Strictness::Ignore => self.warn(code, message),
+        }
+    }
+
+    /// An error that IGNORE makes a warning.
+    pub fn unless_ignored(&self, error: Error) -> Result<()> {
+        match self.strictness {
+            Strictness::Error | Strictness::Warn => Err(error),
+            Strictness::Ignore => self.warn(error.code, error.message),
         }
     }
 

@@ -163,20 +163,30 @@ impl Expr {
 
     /// Calls `visit` with this expression and everything below it, outermost first.
     pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
-        visit(self);
+        self.walk_parts(&mut |expr| {
+            visit(expr);
+            true
+        });
+    }
+
+    /// The same, but for what is below expressions for which `visit` answers no.
+    pub fn walk_parts(&self, visit: &mut dyn FnMut(&Expr) -> bool) {
+        if !visit(self) {
+            return;
+        }
         match self {
             Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } | Self::Outer { .. } => {}
-            Self::Call { args, .. } => args.iter().for_each(|a| a.walk(visit)),
-            Self::Cast { input, .. } => input.walk(visit),
+            Self::Call { args, .. } => args.iter().for_each(|a| a.walk_parts(visit)),
+            Self::Cast { input, .. } => input.walk_parts(visit),
             Self::Case {
                 branches, otherwise, ..
             } => {
                 for (condition, value) in branches {
-                    condition.walk(visit);
-                    value.walk(visit);
+                    condition.walk_parts(visit);
+                    value.walk_parts(visit);
                 }
                 if let Some(otherwise) = otherwise {
-                    otherwise.walk(visit);
+                    otherwise.walk_parts(visit);
                 }
             }
         }

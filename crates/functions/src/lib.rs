@@ -54,13 +54,14 @@ pub use eval::{
 };
 pub use expr::Expr;
 pub use json::table as json_table;
+pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
 pub use string::base64::encode as base64;
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::ill_formed::ill_formed_text;
-pub use temporal::spells_point_in_time;
+pub use temporal::{spells_point_in_time, spells_time_of_day};
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
 pub use warnings::{TakenBack, Warnings};

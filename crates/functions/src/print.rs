@@ -152,6 +152,17 @@ impl Call<'_> {
 }
 
 impl Conversion<'_> {
+    /// Error 1690: what is converted does not fit the type.
+    pub fn out_of_range(&self, kind: &str) -> types::Error {
+        types::Error::new(
+            types::errno::ER_DATA_OUT_OF_RANGE,
+            format!(
+                "{kind} value is out of range in '{}'",
+                expr(self.input, Some(self.ctx))
+            ),
+        )
+    }
+
     /// The conversion as messages print it.
     pub fn text(&self) -> String {
         cast(self.input, &self.to, Some(self.ctx))

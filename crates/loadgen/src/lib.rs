@@ -15,6 +15,7 @@
 
 pub mod ageing;
 pub mod bench;
+pub mod ch;
 pub mod client;
 pub mod demo;
 pub mod distribution;
@@ -31,6 +32,7 @@ pub mod result;
 pub mod runner;
 pub mod sysbench;
 pub mod table;
+mod tables;
 pub mod target;
 pub mod tpcc;
 pub mod tpch;

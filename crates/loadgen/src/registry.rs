@@ -10,6 +10,7 @@ pub fn all() -> impl Iterator<Item = WorkloadSpec> {
         crate::sysbench::WORKLOADS,
         crate::tpcc::WORKLOADS,
         crate::tpch::WORKLOADS,
+        crate::ch::WORKLOADS,
         crate::ontime::WORKLOADS,
         crate::ycsb::WORKLOADS,
         crate::ageing::WORKLOADS,

@@ -43,6 +43,10 @@ pub fn of_access(access: &Access, rows: f64) -> f64 {
             let fetch = if *covering { 0.0 } else { POINT_READ };
             ranges.len() as f64 * POINT_READ + rows * (NEXT_ENTRY + fetch)
         }
+        Access::Union { parts } => {
+            let each = rows / parts.len().max(1) as f64;
+            parts.iter().map(|part| of_access(part, each)).sum()
+        }
     }
 }
 
@@ -84,5 +88,9 @@ pub fn rows_of_lookup(access: &Access, table: &Table, estimate: &TableEstimate<'
                 .map(|range| of_range(range, Some(*at), index.unique, index.parts.len()))
                 .sum()
         }
+        Access::Union { parts } => parts
+            .iter()
+            .map(|part| rows_of_lookup(part, table, estimate))
+            .sum(),
     }
 }

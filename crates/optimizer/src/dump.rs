@@ -315,6 +315,10 @@ fn access(access: &Access, table: &Table, names: &[String]) -> String {
                 direction(*reverse)
             )
         }
+        Access::Union { parts } => {
+            let parts: Vec<String> = parts.iter().map(|part| self::access(part, table, names)).collect();
+            format!("union of {}", parts.join("; "))
+        }
     }
 }
 

@@ -47,7 +47,15 @@ const DIVES_MAX: usize = 8;
 /// The share of values that a range with an end of unknown value has.
 const UNKNOWN_RANGE: f64 = 0.1;
 
+/// The shares of rows above a column's lower end and below its upper end.
+struct Ends {
+    column: usize,
+    lower: f64,
+    upper: f64,
+}
+
 /// One table of a statement.
+#[derive(Clone)]
 pub struct TableEstimate<'a> {
     table: &'a Table,
     pub rows: u64,
@@ -102,6 +110,59 @@ impl<'a> TableEstimate<'a> {
             Interval::Between { lower, upper } => share_of_bounds(column, lower.as_ref(), upper.as_ref()),
         };
         Some(sum(&sarg.intervals, share).min(1.0))
+    }
+
+    /// The share of rows that satisfies those of some conditions of which something is known, and how many the others
+    /// are. A column's lower and its upper end are taken together.
+    pub fn share_of_all(&self, conditions: &[Expr]) -> (f64, usize) {
+        let (mut known, mut unknown) = (1.0, 0);
+        let mut ends: Vec<Ends> = Vec::new();
+        for condition in conditions {
+            let Some(share) = self.share_of(condition) else {
+                unknown += 1;
+                continue;
+            };
+            let Some((column, is_lower)) = self.open_end(condition) else {
+                known *= share;
+                continue;
+            };
+            let at = ends
+                .iter()
+                .position(|ends| ends.column == column)
+                .unwrap_or_else(|| {
+                    ends.push(Ends {
+                        column,
+                        lower: 1.0,
+                        upper: 1.0,
+                    });
+                    ends.len() - 1
+                });
+            let end = match is_lower {
+                true => &mut ends[at].lower,
+                false => &mut ends[at].upper,
+            };
+            *end = end.min(share);
+        }
+        let least = 1.0 / self.rows.max(1) as f64;
+        for Ends { column, lower, upper } in ends {
+            let values = 1.0 - self.column(column).map_or(0.0, |column| column.nulls);
+            known *= match lower.max(upper) < 1.0 {
+                true => (lower + upper - values).max(least),
+                false => lower * upper,
+            };
+        }
+        (known, unknown)
+    }
+
+    /// The column of which a condition gives one end, and whether that is the lower one.
+    fn open_end(&self, condition: &Expr) -> Option<(usize, bool)> {
+        let sarg = sarg::of(condition, self.table)?;
+        match sarg.intervals.as_slice() {
+            [Interval::Between { lower, upper }] if lower.is_some() != upper.is_some() => {
+                Some((sarg.column, lower.is_some()))
+            }
+            _ => None,
+        }
     }
 
     /// Rows in ranges of an index, by its position; `None`: of the primary key. `dives`: the engine may be

@@ -61,6 +61,8 @@ pub struct Switches {
     pub hash_join: bool,
     /// An index that gives the order under a LIMIT is weighed against those that serve conditions.
     pub prefer_ordering_index: bool,
+    /// The parts of an OR are served by an index each.
+    pub index_union: bool,
 }
 
 impl Default for Switches {
@@ -72,6 +74,7 @@ impl Default for Switches {
             subquery_to_derived: true,
             hash_join: true,
             prefer_ordering_index: true,
+            index_union: true,
         }
     }
 }

@@ -24,6 +24,7 @@ impl Builder<'_> {
             }
             LogicalStatement::Insert(insert) => Plan::Insert(InsertPlan {
                 table: insert.table,
+                partitions: insert.partitions,
                 columns: insert.columns,
                 given_rows: insert.given_rows,
                 source: match insert.source {
@@ -138,6 +139,7 @@ impl Builder<'_> {
                     .map(|list| list.into_iter().map(assignment).collect()),
                 check: found.check.map(|check| check.map_columns(&of_row)),
                 table: get.table.clone(),
+                partitions: get.partitions.clone(),
                 foreign_keys: found.foreign_keys,
             });
         }

@@ -1,11 +1,16 @@
 //! Statements and what the planner and the optimizer make of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
 //!
-//! A line that begins with `>` is a statement, what follows it up to the next one is the answer. Lines that
-//! begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@
-//! guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`.
-//! `UPDATE_GOLDEN=1` writes the answers anew.
+//! A line that begins with `>` is a statement, what follows it up to the next one is the answer. `> < FILE`: the
+//! statement of a file. Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`,
+//! `@ params TYPE ...`, `@ guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database
+//! NAME|none`, `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
+//! `UPDATE_GOLDEN=1` writes the answers anew. Files are those of `crates/loadgen/src`, so that a workload's plans are
+//! those of the statements that it sends.
 
 #![allow(clippy::unwrap_used)]
+
+#[path = "golden/statistics.rs"]
+mod statistics;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
-use optimizer::{Planned, RowCounts, Surroundings, Switches};
+use optimizer::{Planned, Surroundings, Switches};
 use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
@@ -61,7 +66,7 @@ fn difference(expected: &str, actual: &str) -> String {
 
 struct Runner {
     schema: Arc<Schema>,
-    rows: HashMap<i64, u64>,
+    known: statistics::Known,
     params: Vec<SqlType>,
     guess: bool,
     route: Option<Route>,
@@ -73,21 +78,27 @@ impl Runner {
     fn new() -> Self {
         let mut runner = Self {
             schema: Arc::new(empty_schema()),
-            rows: HashMap::new(),
+            known: statistics::Known::default(),
             params: Vec::new(),
             guess: false,
             route: None,
             mode: SqlMode::default(),
             database: Some("shop".into()),
         };
-        for parsed in syntax::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
-            let Planned::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.plan(&parsed).unwrap().0
+        runner.create(include_str!("golden/schema.sql"));
+        runner
+    }
+
+    /// The tables of some definitions, and no others.
+    fn create(&mut self, definitions: &str) {
+        self.schema = Arc::new(empty_schema());
+        for parsed in syntax::parse(definitions, &self.mode).unwrap() {
+            let Planned::Ddl(Ddl::CreateTable { name, definition, .. }) = self.plan(&parsed).unwrap().0
             else {
                 panic!("{parsed:?}")
             };
-            runner.add(&name.database, &name.name, definition);
+            self.add(&name.database, &name.name, definition);
         }
-        runner
     }
 
     fn add(&mut self, database: &str, name: &str, definition: TableDefinition) {
@@ -108,7 +119,9 @@ impl Runner {
             if let Some(setting) = line.strip_prefix("@ ") {
                 self.set(setting);
             } else if let Some(statement) = line.strip_prefix("> ") {
-                out += &format!("{line}\n{}\n", self.answer(statement));
+                let text = statement.strip_prefix("< ").map(of_loadgen);
+                let text = text.as_deref().unwrap_or(statement);
+                out += &format!("{line}\n{}\n", self.answer(text));
                 continue;
             } else if line.starts_with('#') {
                 // A comment.
@@ -128,9 +141,10 @@ impl Runner {
     fn set(&mut self, setting: &str) {
         let words: Vec<&str> = setting.split_whitespace().collect();
         match words.as_slice() {
-            ["rows", name, rows] => {
-                let id = self.schema.table("shop", name).unwrap().id;
-                self.rows.insert(id, rows.parse().unwrap());
+            ["tables", file] => self.create(&of_loadgen(file)),
+            [what @ ("rows" | "column" | "index"), name, rest @ ..] => {
+                let table = Arc::clone(self.schema.table("shop", name).unwrap());
+                self.known.learn(&table, what, rest);
             }
             ["params", types @ ..] => {
                 self.guess = false;
@@ -200,7 +214,7 @@ impl Runner {
         let surroundings = Surroundings {
             route: self.route,
             switches: Switches::default(),
-            estimates: &RowCounts(|id| self.rows.get(&id).copied().unwrap_or(0)),
+            estimates: &self.known,
         };
         optimizer::plan(bound, &surroundings)
     }
@@ -253,6 +267,12 @@ impl Runner {
         }
         text
     }
+}
+
+/// A file of the workloads.
+fn of_loadgen(file: &str) -> String {
+    let path = format!("{}/../loadgen/src/{file}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
 }
 
 /// Types of expressions are not this crate's to decide.
@@ -329,6 +349,7 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         foreign_keys: Vec::new(),
         temporary: None,
         physical: None,
+        partitioning: None,
     }
 }
 

@@ -24,7 +24,7 @@ pub mod plan;
 mod row_check;
 
 pub use bind::{
-    bind, bind_filter, collation_named, columns_of_check, default_text, deprecated_charset,
+    bind, bind_filter, check_partitions, collation_named, columns_of_check, default_text, deprecated_charset,
     deprecated_collation, expressions, view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};

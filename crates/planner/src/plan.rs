@@ -7,6 +7,8 @@
 mod join;
 mod measure;
 mod parallel;
+mod partitions;
+mod range;
 mod visit;
 
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub use crate::execution_cache::ExecutionCache;
 
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 pub use measure::{Measure, Measured, measured};
+pub use partitions::ScanPartitions;
+pub use range::evaluate;
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]
@@ -246,6 +250,8 @@ pub struct TableScan {
     pub expected: Expected,
     /// Only for EXPLAIN ANALYZE: counts the rows that are read, before the filter.
     pub read: Option<Measure>,
+    /// `None`: the table has no partitions.
+    pub partitions: Option<Box<ScanPartitions>>,
 }
 
 /// What the optimizer expects of reading a table, once or for one row of a join's other side.
@@ -278,6 +284,9 @@ pub enum Access {
         reverse: bool,
         covering: bool,
     },
+    /// Rows of several of the paths above, each row once, in no order. None of them reads all rows or entries
+    /// alone.
+    Union { parts: Vec<Access> },
 }
 
 /// A range of an index: some leading parts fixed, then at most one part bounded.
@@ -336,6 +345,8 @@ pub enum InsertSource {
 #[derive(Debug, Clone)]
 pub struct InsertPlan {
     pub table: Arc<Table>,
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub partitions: Option<Vec<usize>>,
     /// Target column offsets, in the order of the values. Further columns of a query are for
     /// [`InsertMode::Update`].
     pub columns: Vec<usize>,
@@ -415,6 +426,8 @@ pub struct FoundWritePlan {
 #[derive(Debug, Clone)]
 pub struct FoundTable {
     pub table: Arc<Table>,
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub partitions: Option<Vec<usize>>,
     /// Position in the query's rows of each of the table's columns.
     pub columns: Vec<usize>,
     /// Position of the row's key; NULL there means that there is no row (an outer join).

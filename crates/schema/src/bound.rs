@@ -9,6 +9,7 @@ use functions::{EvalContext, Expr, Row};
 use types::{Error, Result, Value, errno};
 
 use crate::model::Table;
+use crate::partition::function::PartitionFunction;
 
 #[derive(Debug, Default)]
 pub struct BoundExpressions {
@@ -18,6 +19,7 @@ pub struct BoundExpressions {
     pub generated: Vec<ColumnExpression>,
     /// The conditions that are enforced.
     pub checks: Vec<BoundCheck>,
+    pub partitions: Option<Arc<PartitionFunction>>,
 }
 
 /// An expression that gives a column its value.
@@ -75,6 +77,7 @@ impl Table {
     pub fn has_expressions(&self) -> bool {
         use crate::model::Default;
         !self.checks.is_empty()
+            || self.partitioning.is_some()
             || self
                 .columns
                 .iter()
@@ -93,6 +96,17 @@ impl Table {
                 "the expressions of table {}.{} are not bound",
                 self.database, self.name
             ))),
+        }
+    }
+
+    /// What decides in which partition a row lies; `None`: the table has no partitions.
+    ///
+    /// # Errors
+    /// As [`Table::expressions`].
+    pub fn partition_function(&self) -> Result<Option<&Arc<PartitionFunction>>> {
+        match &self.partitioning {
+            None => Ok(None),
+            Some(_) => Ok(self.expressions()?.and_then(|bound| bound.partitions.as_ref())),
         }
     }
 

@@ -4,6 +4,7 @@ use types::Collation;
 
 use crate::expression::{Check, StoredExpression};
 use crate::model::{Column, Default, Handle, Index, ReferenceAction, Table};
+use crate::partition::{Partition, Partitioning};
 use crate::view::View;
 
 pub use crate::model::TableName;
@@ -58,6 +59,16 @@ pub enum Ddl {
         changes: Vec<AlterChange>,
         way: AlterWay,
     },
+    AlterPartitions {
+        name: TableName,
+        change: PartitionChange,
+    },
+    ExchangePartition {
+        name: TableName,
+        partition: String,
+        other: TableName,
+        validates: bool,
+    },
     CreateView {
         name: TableName,
         verb: ViewVerb,
@@ -69,6 +80,26 @@ pub enum Ddl {
         names: Vec<TableName>,
         if_exists: bool,
     },
+}
+
+/// What ALTER TABLE does with the partitions of a table. Partitions have no places yet.
+#[derive(Debug, Clone)]
+pub enum PartitionChange {
+    /// PARTITION BY
+    By(Box<Partitioning>),
+    /// REMOVE PARTITIONING
+    Remove,
+    Add(Vec<Partition>),
+    AddCount(u64),
+    Drop(Vec<String>),
+    /// `None`: ALL.
+    Truncate(Option<Vec<String>>),
+    Coalesce(u64),
+    Reorganize {
+        names: Vec<String>,
+        into: Vec<Partition>,
+    },
+    Rebuild(Option<Vec<String>>),
 }
 
 /// What CREATE VIEW and ALTER VIEW do about a view that is there, or is not.
@@ -123,6 +154,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// Their indexes are among the others.
     pub foreign_keys: Vec<NewForeignKey>,
+    /// Without physical ids.
+    pub partitioning: Option<Box<Partitioning>>,
 }
 
 /// `[CONSTRAINT name] FOREIGN KEY ...`

@@ -19,6 +19,8 @@ const ER_FK_NO_INDEX_PARENT: u16 = 1822;
 const ER_FK_CANNOT_OPEN_PARENT: u16 = 1824;
 const ER_FK_DUP_NAME: u16 = 1826;
 const ER_FK_COLUMN_NOT_NULL: u16 = 1830;
+const ER_WRONG_FK_OPTION_FOR_GENERATED_COLUMN: u16 = 3104;
+const ER_FK_CANNOT_USE_VIRTUAL_COLUMN: u16 = 3733;
 const ER_FK_NO_COLUMN_PARENT: u16 = 3734;
 const ER_FK_INCOMPATIBLE_COLUMNS: u16 = 3780;
 
@@ -218,8 +220,18 @@ fn new_key(table: &Table, name: String, definition: &NewForeignKey) -> Result<Fo
 }
 
 /// # Errors
-/// 1830 for SET NULL of a column that cannot be NULL.
+/// 3733 for a column that is not stored, 3104 where an action changes a generated column, 1830 for SET NULL of a
+/// column that cannot be NULL.
 pub fn check_child(table: &Table, key: &ForeignKey) -> Result<()> {
+    for column in key.columns.iter().filter_map(|&at| table.columns.get(at)) {
+        check_stored(column, key)?;
+        if let Some(action) = column.generated.as_ref().and_then(|_| changing_action(key)) {
+            return Err(Error::new(
+                ER_WRONG_FK_OPTION_FOR_GENERATED_COLUMN,
+                format!("Cannot define foreign key with {action} clause on a generated column."),
+            ));
+        }
+    }
     let sets_null = [key.on_delete, key.on_update].contains(&ReferenceAction::SetNull);
     let mut columns = key.columns.iter().filter_map(|&at| table.columns.get(at));
     match columns.find(|column| sets_null && !column.nullable) {
@@ -231,6 +243,31 @@ pub fn check_child(table: &Table, key: &ForeignKey) -> Result<()> {
                 column.name, key.name
             ),
         )),
+    }
+}
+
+/// # Errors
+/// 3733
+fn check_stored(column: &Column, key: &ForeignKey) -> Result<()> {
+    if !column.is_virtual() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ER_FK_CANNOT_USE_VIRTUAL_COLUMN,
+        format!(
+            "Foreign key '{}' uses virtual column '{}' which is not supported.",
+            key.name, column.name
+        ),
+    ))
+}
+
+/// The action of a key that changes its columns, if one does.
+pub fn changing_action(key: &ForeignKey) -> Option<&'static str> {
+    match (key.on_update, key.on_delete) {
+        (ReferenceAction::SetNull, _) => Some("ON UPDATE SET NULL"),
+        (ReferenceAction::Cascade, _) => Some("ON UPDATE CASCADE"),
+        (_, ReferenceAction::SetNull) => Some("ON DELETE SET NULL"),
+        _ => None,
     }
 }
 
@@ -247,6 +284,12 @@ pub fn unknown_parent(key: &ForeignKey) -> Error {
 /// # Errors
 /// 3734, 3780 and 1822.
 pub fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, compares_charsets: bool) -> Result<()> {
+    if parent.partitioning.is_some() || child.partitioning.is_some() {
+        return Err(Error::new(
+            1506,
+            "Foreign keys are not yet supported in conjunction with partitioning",
+        ));
+    }
     let mut offsets = Vec::with_capacity(key.parent_columns.len());
     for name in &key.parent_columns {
         let offset = parent.column_offset(name).ok_or_else(|| {
@@ -263,6 +306,7 @@ pub fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, compares_ch
     }
     for (&of_child, &of_parent) in key.columns.iter().zip(&offsets) {
         let (of_child, of_parent) = (&child.columns[of_child], &parent.columns[of_parent]);
+        check_stored(of_parent, key)?;
         if !is_comparable(of_child, of_parent, compares_charsets) {
             return Err(Error::new(
                 ER_FK_INCOMPATIBLE_COLUMNS,

@@ -6,6 +6,7 @@
 //! - [`layout`]: which keys and values hold a table's rows and index entries.
 //! - [`show_create`]: definitions as MySQL's text. [`default_value`]: defaults as text. [`duplicate`]: the
 //!   text of error 1062.
+//! - [`partition`]: tables whose rows lie in several places.
 //! - `physical`: under which ids the rows of a table lie.
 //! - [`view`]: what a view is besides its name and columns.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
@@ -29,6 +30,7 @@ pub mod layout;
 pub mod limits;
 pub mod model;
 mod new_table;
+pub mod partition;
 mod physical;
 pub mod sharded_id;
 pub mod show_create;

@@ -31,9 +31,17 @@ pub fn check_table_name(name: &str) -> Result<()> {
 }
 
 /// Names have 1 to 64 characters and no space at the end.
+/// InnoDB's own columns, and its index where there is no primary key.
+const RESERVED_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
+const RESERVED_INDEX: &str = "GEN_CLUST_INDEX";
+
+fn wrong_name(name: &str, code: u16, what: &str) -> Error {
+    Error::new(code, format!("Incorrect {what} name '{name}'"))
+}
+
 fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
-        return Err(Error::new(code, format!("Incorrect {what} name '{name}'")));
+        return Err(wrong_name(name, code, what));
     }
     if name.chars().count() > NAME_CHARS_MAX {
         return Err(Error::new(
@@ -77,6 +85,9 @@ fn check_columns(table: &Table) -> Result<()> {
     }
     for (at, column) in table.columns.iter().enumerate() {
         check_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column")?;
+        if RESERVED_COLUMNS.iter().any(|name| column.name.eq_ignore_ascii_case(name)) {
+            return Err(wrong_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column"));
+        }
         let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
         if table.columns[..at].iter().any(same) {
             return Err(duplicate_column(&column.name));
@@ -212,6 +223,9 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
         ));
     }
     check_name(&index.name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
+    if index.name.eq_ignore_ascii_case(RESERVED_INDEX) {
+        return Err(self::wrong_name(RESERVED_INDEX, errno::ER_WRONG_NAME_FOR_INDEX, "index"));
+    }
     check_comment(
         &index.comment,
         COMMENT_CHARS_MAX,

@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 
 use crate::bound::BoundCell;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
+use crate::partition::Partitioning;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::temporary::TemporaryIds;
 use crate::view::View;
@@ -93,6 +94,8 @@ pub struct Table {
     /// [`Table::physical_id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Box<Partitioning>>,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -133,6 +136,7 @@ impl Table {
             foreign_keys: Vec::new(),
             temporary: None,
             physical: None,
+            partitioning: None,
         }
     }
 }

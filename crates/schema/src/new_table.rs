@@ -54,6 +54,7 @@ pub fn new_table(
         foreign_keys: Vec::new(),
         temporary: None,
         physical: None,
+        partitioning: definition.partitioning.clone(),
     };
     if matches!(table.handle, Handle::Integer { .. }) {
         // The rows' keys are the primary key; it has no index of its own.
@@ -88,6 +89,9 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         physical: None,
         ..Table::clone(source)
     };
+    if let Some(partitioning) = &mut table.partitioning {
+        partitioning.displace();
+    }
     // MySQL's manual, 13.1.20.3: foreign keys are not copied.
     table.foreign_keys.clear();
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);

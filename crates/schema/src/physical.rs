@@ -3,25 +3,45 @@
 
 use std::ops::Range;
 
+use types::Result;
+
 use crate::model::Table;
 
 impl Table {
-    /// The id in the keys of rows and index entries: the table's own unless a definition statement has moved
-    /// the rows. Ids of tables and physical ids come from one counter, so that none is used twice.
+    /// The id in the keys of rows and index entries of a table without partitions: its own unless a definition
+    /// statement has moved the rows. In keys of a table with partitions, which [`codec::key::set_table_id`] puts in
+    /// their places, it stands for all of them. Ids of tables and physical ids come from one counter, so that none is used twice.
     pub fn physical_id(&self) -> i64 {
         self.physical.unwrap_or(self.id)
     }
 
-    /// All ids under which the table has rows.
+    /// All ids under which the table has rows, in the order of its partitions.
     pub fn physical_ids(&self) -> Vec<i64> {
-        vec![self.physical_id()]
+        match &self.partitioning {
+            Some(partitioning) => partitioning.leaves().map(|leaf| leaf.id).collect(),
+            None => vec![self.physical_id()],
+        }
     }
 
-    /// The same definition with its rows under another id.
+    /// Gives the table, which has been copied from another one, places of its own.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub fn place_anew(&mut self, next: impl FnMut() -> Result<i64>) -> Result<()> {
+        self.physical = None;
+        let Some(partitioning) = &mut self.partitioning else {
+            return Ok(());
+        };
+        partitioning.displace();
+        partitioning.place(next)
+    }
+
+    /// The same definition, without partitions, with its rows under another id.
     #[must_use]
     pub fn placed_at(&self, physical: i64) -> Self {
         Self {
             physical: (physical != self.id).then_some(physical),
+            partitioning: None,
             ..self.clone()
         }
     }

@@ -111,6 +111,7 @@ pub fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
         pre_split_regions: 0,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
     }
 }
 

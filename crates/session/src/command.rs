@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use types::{Charset, Collation, Error, Result, errno};
+use types::{Collation, Error, Result, errno};
 use wire::capability;
 use wire::command::Command;
 use wire::connection::{Flow, PacketSink};
@@ -162,10 +162,7 @@ impl Session {
     /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8
     /// are encoded for the planner, which decodes them, or refuses them where they stand.
     pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
-        match self.settings.charset_client {
-            Charset::Latin1 => self.decode_text(bytes).map(Cow::Owned),
-            charset => Ok(syntax::carry_bytes(bytes, charset)),
-        }
+        Ok(syntax::carry_bytes(bytes, self.settings.charset_client))
     }
 
     /// COM_FIELD_LIST: definitions, with defaults, of a table's columns whose names are LIKE the wildcard.

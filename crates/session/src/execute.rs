@@ -221,11 +221,10 @@ impl Session {
         waits: bool,
         out: &mut dyn PacketSink,
     ) -> Result<Done> {
-        let strict = self.settings.sql_mode.strict && !ignores_errors(plan);
-        let strictness = if strict {
-            Strictness::Error
-        } else {
-            Strictness::Warn
+        let strictness = match self.settings.sql_mode.strict {
+            _ if ignores_errors(plan) => Strictness::Ignore,
+            true => Strictness::Error,
+            false => Strictness::Warn,
         };
         let eval = self.eval_context(std::mem::take(params), strictness);
         let started = self.statement_started;

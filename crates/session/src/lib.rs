@@ -36,7 +36,6 @@ mod execute;
 mod hinted_variables;
 mod last_statement;
 mod listing;
-mod other_collations;
 mod other_nodes;
 mod parts;
 mod prepared;

@@ -106,7 +106,8 @@ impl LockedTables {
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
-            Ddl::TruncateTable { name } => written(name),
+            Ddl::TruncateTable { name } | Ddl::AlterPartitions { name, .. } => written(name),
+            Ddl::ExchangePartition { name, other, .. } => written(name).and_then(|()| written(other)),
             Ddl::AlterTable { name, changes, .. } => {
                 written(name)?;
                 changes.iter().try_for_each(|change| match change {

@@ -7,13 +7,24 @@ use std::sync::Arc;
 use kv::{KeyRange, PrivateKeys};
 use schema::model::Table;
 use schema::temporary;
-use types::Result;
+use types::{Error, Result};
 
 use crate::session::Session;
 
+/// Error 1562.
+pub(crate) fn with_partitions() -> Error {
+    Error::new(1562, "Cannot create temporary table with partitions")
+}
+
 impl Session {
     /// Adds a temporary table, which gets an id, and no rows.
+    ///
+    /// # Errors
+    /// 1562 for one with partitions.
     pub(crate) fn add_temporary(&mut self, table: Table) -> Result<Arc<Table>> {
+        if table.partitioning.is_some() {
+            return Err(with_partitions());
+        }
         if self.transaction.private().is_none() {
             let keys = PrivateKeys::new(temporary::keys().into(), self.shared.engine.memory);
             keys.set_limit(self.settings.run.memory_limit_bytes);

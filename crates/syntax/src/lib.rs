@@ -106,6 +106,11 @@ pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     }
 }
 
+/// Whether a name is a reserved word, which stands in quotes.
+pub fn is_reserved(name: &str) -> bool {
+    keywords::Keyword::of(name.as_bytes()).is_some_and(keywords::Keyword::is_reserved)
+}
+
 /// A lone expression, as the filter of a test or a tool gives it.
 pub fn parse_expression(text: &str, mode: SqlMode) -> Result<ast::Expr> {
     let mut parser = Parser::new(text, 0, mode);

@@ -10,19 +10,22 @@
 //! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.
 
 pub mod array;
+pub mod charset;
 pub mod collation;
 pub mod decimal;
 pub mod error;
 mod members;
 pub mod number_narrow;
 pub mod number_text;
+mod packed;
 mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
 mod type_name;
 pub mod value;
 
-pub use collation::{Charset, Collation};
+pub use charset::Charset;
+pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{Error, Result, Warning, WarningLevel, errno};
 pub use members::Members;

@@ -1,29 +1,16 @@
 //! Conversion of text between a client's character set and ours, which is UTF-8 everywhere in memory.
 //!
 //! Statements and parameters arrive in `@@character_set_client`, rows are sent in
-//! `@@character_set_results`. The table of latin1 is in [`types::collation`].
+//! `@@character_set_results`. The character sets are in [`types::charset`].
 
 use std::borrow::Cow;
 
 use types::Charset;
-use types::collation::{char_to_latin1, latin1_to_char};
 
 /// Converts text from a client to UTF-8; `None` if the bytes are not valid in that character set. `binary`
 /// is read as UTF-8.
 pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {
-    match charset {
-        Charset::Utf8mb4 | Charset::Binary => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Charset::Utf8mb3 => std::str::from_utf8(bytes)
-            .ok()
-            .filter(|text| charset.has_all_of(text))
-            .map(Cow::Borrowed),
-        Charset::Latin1 if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Charset::Latin1 => Some(Cow::Owned(
-            bytes.iter().map(|&byte| latin1_to_char(byte)).collect(),
-        )),
-        Charset::Ascii if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Charset::Ascii => None,
-    }
+    charset.decode(bytes)
 }
 
 /// Replaces the characters that a character set lacks by `?`.
@@ -44,7 +31,7 @@ pub struct Transcoder {
 impl Transcoder {
     /// `None` where no byte changes: utf8mb4, and `binary` or NULL, which mean "no conversion".
     pub fn to(charset: Charset) -> Option<Self> {
-        matches!(charset, Charset::Latin1 | Charset::Ascii | Charset::Utf8mb3).then_some(Self { charset })
+        (!matches!(charset, Charset::Utf8mb4 | Charset::Binary)).then_some(Self { charset })
     }
 
     /// For names of columns, tables and databases. MySQL stores them in utf8mb3, and sends them so where it
@@ -56,39 +43,33 @@ impl Transcoder {
     }
 
     pub fn encode<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        if text.is_ascii() {
+        if self.charset.holds_ascii() && text.is_ascii() {
             return Cow::Borrowed(text);
         }
         if self.charset == Charset::Utf8mb3 {
             return without_four_byte_characters(text);
         }
-        let encode_char = |character: char| match self.charset {
-            Charset::Latin1 => char_to_latin1(character).unwrap_or(b'?'),
-            _ if character.is_ascii() => character as u8,
-            _ => b'?',
-        };
-        Cow::Owned(String::from_utf8_lossy(text).chars().map(encode_char).collect())
+        match std::str::from_utf8(text) {
+            Ok(text) => self.charset.encode(text),
+            Err(_) => Cow::Owned(self.charset.encode(&String::from_utf8_lossy(text)).into_owned()),
+        }
     }
 }
 
 /// An error's message in the results' character set. Characters that it lacks are written as their numbers,
 /// `\6F22`. Characters outside utf8mb3, the character set of MySQL's messages, become `?`.
 pub fn error_message(text: &str, results: Option<Charset>) -> Cow<'_, [u8]> {
-    if text.is_ascii() {
+    if text.is_ascii() && results.is_none_or(Charset::holds_ascii) {
         return Cow::Borrowed(text.as_bytes());
     }
     let text = without_four_byte_characters(text.as_bytes());
-    let Some(charset @ (Charset::Latin1 | Charset::Ascii)) = results else {
-        return text;
-    };
-    let mut out = Vec::with_capacity(text.len());
-    for character in String::from_utf8_lossy(&text).chars() {
-        match char_to_latin1(character).filter(|byte| byte.is_ascii() || charset == Charset::Latin1) {
-            Some(byte) => out.push(byte),
-            None => out.extend(format!("\\{:04X}", u32::from(character)).into_bytes()),
+    match results {
+        None | Some(Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary) => text,
+        Some(charset) => {
+            let by_number = |c: char| format!("\\{:04X}", u32::from(c)).into();
+            Cow::Owned(charset.encode_or(&String::from_utf8_lossy(&text), by_number).into_owned())
         }
     }
-    Cow::Owned(out)
 }
 
 fn without_four_byte_characters(text: &[u8]) -> Cow<'_, [u8]> {

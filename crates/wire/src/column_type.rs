@@ -259,9 +259,7 @@ pub fn announced_decimals(ty: &SqlType) -> u8 {
 
 /// The bytes of the longest character of a collation given by number; 4 if it is not one of ours.
 pub fn max_bytes_per_char(collation_id: u16) -> u32 {
-    Collation::ALL
-        .into_iter()
-        .find(|c| c.id() == collation_id)
+    Collation::from_id(collation_id)
         .map_or(Charset::Utf8mb4, Collation::charset)
         .max_bytes_per_char()
 }

@@ -23,8 +23,9 @@ pub fn encode(error: &Error, capabilities: u32, results: Option<Charset>, out: &
     let message = charset::error_message(&error.message, results);
     let mut end = message.len().min(MESSAGE_BYTES_MAX);
     // UTF-8 is cut between characters.
+    let is_utf8 = results.is_none_or(Charset::is_utf8);
     let continues = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
-    while results != Some(Charset::Latin1) && continues(message.get(end)) {
+    while is_utf8 && continues(message.get(end)) {
         end -= 1;
     }
     out.put_bytes(message.get(..end).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Workloads of `stemdb bench` whose answers are known, at the smallest scale.
+//! Workloads of `stemdb bench` whose answers can be checked, at the smallest scale.
 
 use loadgen::options::Options;
 use loadgen::registry;
@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::server::Address;
 use crate::text;
 
-const WORKLOADS: [(&str, &[(&str, &str)]); 1] = [("tpch", &[("scale", "0.01")])];
+const WORKLOADS: [(&str, &[(&str, &str)]); 2] = [("tpch", &[("scale", "0.01")]), ("ch", &[])];
 
 pub fn check(address: &Address, report: &mut Report) {
     report.set_place("workloads");

@@ -1,6 +1,6 @@
 //! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
-mod checks;
+mod join_check;
 mod rows;
 
 use std::fmt;
@@ -16,17 +16,20 @@ use arrow::record_batch::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use functions::order::sort_options;
 use functions::{EvalContext, Expr};
 use futures::Stream;
 use kv::{KeyRange, Reader};
 use planner::plan::TableScan;
 use rows::Rows;
-use types::SqlType;
+use types::{SqlType, TypeKind};
 
 use crate::Source;
 use crate::columns::schema_of;
 use crate::error::carry;
+use crate::join_filter::ScanFilter;
 use crate::limits::partitions;
 use crate::operators::Plan;
 
@@ -46,28 +49,36 @@ const WIDE_ROWS: usize = 2;
 const POSITION_ROW_BITS: u32 = 40;
 
 /// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batch_bytes`: the bytes of rows that a batch should have.
+/// `batch_bytes`: the bytes of rows that a batch should have. `joins`: what joins know of its rows.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
     source: &Source,
     batch_bytes: usize,
     eval: &Arc<EvalContext>,
+    joins: Vec<ScanFilter>,
 ) -> Result<Plan> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
-    let range = KeyRange::from(schema::layout::table_range(&scan.table));
-    let pieces = source
-        .snapshot
-        .split_range(&range, partitions() * PIECES_PER_PARTITION)
-        .map_err(|error| carry(error.into()))?;
+    let places = match &scan.partitions {
+        None => vec![scan.table.physical_id()],
+        Some(chosen) => chosen.ids(&scan.table, &[], eval).map_err(carry)?,
+    };
+    let mut pieces = Vec::new();
+    for place in &places {
+        let wanted = (partitions() * PIECES_PER_PARTITION).div_ceil(places.len());
+        let range = KeyRange::prefix(codec::key::row_prefix(*place));
+        let split = source.snapshot.split_range(&range, wanted);
+        pieces.append(&mut split.map_err(|error| carry(error.into()))?);
+    }
     let shared = Arc::new(Shared {
         scan: scan.clone(),
         filter: scan
             .filter
             .as_ref()
             .map(|filter| functions::hoist(filter, eval).into_owned()),
+        joins,
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,
@@ -81,8 +92,27 @@ pub fn scan(
     }
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();
-    let scan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
+    let order = order_of(scan, &schema);
+    let scan = StreamingTableExec::try_new(schema, partitions, None, order, false, None)?;
     Ok(Arc::new(scan))
+}
+
+/// The order of each partition's rows: it takes pieces in the order of their keys. Of the primary key, the leading
+/// parts whose values have the order of their stored form; groups by them are complete one after the other.
+fn order_of(scan: &TableScan, schema: &SchemaRef) -> Option<LexOrdering> {
+    if scan.table.row_ranges().len() > 1 {
+        return None;
+    }
+    let names = crate::columns::columns(schema);
+    let is_plain = |ty: &SqlType| ty.is_integer() || ty.kind == TypeKind::Date;
+    let parts = scan.table.primary_parts();
+    let keys = parts.iter().map_while(|part| {
+        let column = scan.columns.iter().position(|&column| column == part.column)?;
+        let definition = scan.table.columns.get(part.column)?;
+        let is_ordered = is_plain(&definition.ty) && !definition.nullable;
+        is_ordered.then(|| PhysicalSortExpr::new(names[column].clone(), sort_options(false)))
+    });
+    LexOrdering::new(keys)
 }
 
 /// The state that all partitions of one scan share.
@@ -90,6 +120,7 @@ struct Shared {
     scan: TableScan,
     /// The scan's filter with its constants computed.
     filter: Option<Expr>,
+    joins: Vec<ScanFilter>,
     snapshot: kv::Snapshot,
     eval: Arc<EvalContext>,
     pieces: Vec<KeyRange>,
@@ -119,6 +150,7 @@ impl PartitionStream for Partition {
             rows: Rows::new(
                 &shared.scan,
                 shared.filter.as_ref(),
+                &shared.joins,
                 shared.positions,
                 shared.batch_bytes,
                 &shared.eval,
@@ -190,6 +222,7 @@ impl Batches {
         let mut resume = None;
         let mut failure = None;
         let rows = self.rows.as_mut().map_err(|error| error.clone())?;
+        rows.begin();
         let first_position = (piece.index as u64) << POSITION_ROW_BITS;
         let enough = piece.rows_read + ROWS_A_TURN;
         let before = piece.rows_read;

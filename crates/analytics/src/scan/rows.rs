@@ -1,6 +1,7 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`checks`]).
+//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`row_checks`]),
+//! and so is what a join knows of a row's key ([`super::join_check`]).
 //! For the others there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
@@ -18,13 +19,15 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use codec::row::RangeCheck;
+use executor::row_checks;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
-use super::checks;
+use super::join_check::JoinCheck;
 use crate::columns::schema_of;
+use crate::join_filter::ScanFilter;
 use crate::limits::BATCH_ROWS;
 
 /// Rows in a scan's first batch. Each further batch may have twice as many, up to [`BATCH_ROWS`], so that a
@@ -50,6 +53,8 @@ pub struct Rows {
     positions: Option<Vec<u64>>,
     /// What of the filter is decided on a row's bytes.
     checks: Vec<RangeCheck>,
+    /// What joins say of a row before it is decoded.
+    joins: Vec<JoinCheck>,
     filter: Option<Filter>,
     eval: Arc<EvalContext>,
     /// Bytes of the rows that were decoded whole.
@@ -99,13 +104,14 @@ impl Rows {
     pub fn new(
         scan: &TableScan,
         filter: Option<&Expr>,
+        joins: &[ScanFilter],
         positions: bool,
         max_bytes: usize,
         eval: &Arc<EvalContext>,
     ) -> Result<Self> {
         let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
         let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
-        let checks = checks::of_filter(scan, filter);
+        let checks = row_checks::of_filter(scan, filter);
         let filter = filter
             .map(|expr| Filter::new(scan, &types, expr, eval))
             .transpose()?;
@@ -114,6 +120,7 @@ impl Rows {
             schema: schema_of(types.into_iter().chain(position)),
             positions: positions.then(Vec::new),
             checks,
+            joins: joins.iter().map(JoinCheck::new).collect(),
             filter,
             eval: eval.clone(),
             bytes: 0,
@@ -134,8 +141,16 @@ impl Rows {
         rows >= self.max_rows || (rows > 0 && self.bytes >= self.max_bytes)
     }
 
+    /// Before some rows are read.
+    pub fn begin(&mut self) {
+        self.joins.iter_mut().for_each(JoinCheck::begin);
+    }
+
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
         if !self.checks.iter().all(|check| check.may_hold(value)) {
+            return Ok(());
+        }
+        if !self.joins.iter_mut().all(|join| join.may_hold(key, value)) {
             return Ok(());
         }
         if let Some(Filter {

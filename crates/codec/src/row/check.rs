@@ -6,49 +6,65 @@ use super::cell::{Form, decode_signed, decode_unsigned};
 use super::view::find_small;
 use crate::decimal::SmallForm;
 
-/// Whether a column's value lies in a range. A number is compared as it is stored: a DECIMAL by its digits, a
-/// date by its packed form.
+/// A column whose value in a row can be read as an integer that orders as the values do: a DECIMAL by its digits,
+/// a date by its packed form.
 #[derive(Debug, Clone)]
-pub struct RangeCheck {
+pub struct StoredNumber {
     id: i64,
-    form: Compared,
-    low: i64,
-    high: i64,
+    form: NumberForm,
 }
 
 #[derive(Debug, Clone)]
-enum Compared {
+enum NumberForm {
     Signed,
     Unsigned,
     Decimal(SmallForm),
 }
 
+impl StoredNumber {
+    /// `None` for types that are not stored so.
+    pub fn new(id: i64, ty: &SqlType) -> Option<Self> {
+        let form = match Form::of(ty) {
+            Form::Signed => NumberForm::Signed,
+            Form::Unsigned if ty.kind != TypeKind::Year => NumberForm::Unsigned,
+            Form::Decimal => NumberForm::Decimal(SmallForm::new(ty.length as u8, ty.decimals)?),
+            _ => return None,
+        };
+        Some(Self { id, form })
+    }
+
+    /// The value in a row. `None`: the row lacks it, or is not of the usual form; it must be decoded.
+    #[inline]
+    pub fn value(&self, row: &[u8]) -> Option<i64> {
+        let bytes = find_small(row, self.id)?;
+        match &self.form {
+            NumberForm::Signed => decode_signed(bytes).ok(),
+            NumberForm::Unsigned => i64::try_from(decode_unsigned(bytes).ok()?).ok(),
+            NumberForm::Decimal(form) => form.decode(bytes),
+        }
+    }
+}
+
+/// Whether a column's value lies in a range.
+#[derive(Debug, Clone)]
+pub struct RangeCheck {
+    number: StoredNumber,
+    low: i64,
+    high: i64,
+}
+
 impl RangeCheck {
     /// From `low` to `high`, both included. `None` for types that are not compared so.
     pub fn new(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
-        let form = match Form::of(ty) {
-            Form::Signed => Compared::Signed,
-            Form::Unsigned if ty.kind != TypeKind::Year => Compared::Unsigned,
-            Form::Decimal => Compared::Decimal(SmallForm::new(ty.length as u8, ty.decimals)?),
-            _ => return None,
-        };
-        Some(Self { id, form, low, high })
+        let number = StoredNumber::new(id, ty)?;
+        Some(Self { number, low, high })
     }
 
-    /// Whether the row may satisfy the condition. A row that lacks the column, or is not of the usual form, is
-    /// left to those that decode it.
+    /// Whether the row may satisfy the condition. A row whose value is not read here is left to those that
+    /// decode it.
     #[inline]
     pub fn may_hold(&self, row: &[u8]) -> bool {
-        let Some(bytes) = find_small(row, self.id) else {
-            return true;
-        };
-        let value = match &self.form {
-            Compared::Signed => decode_signed(bytes).ok(),
-            Compared::Unsigned => decode_unsigned(bytes)
-                .ok()
-                .and_then(|value| i64::try_from(value).ok()),
-            Compared::Decimal(form) => form.decode(bytes),
-        };
+        let value = self.number.value(row);
         value.is_none_or(|value| self.low <= value && value <= self.high)
     }
 }

@@ -24,7 +24,7 @@ mod encode;
 mod view;
 
 pub use cell::{CellValue, TakeCell};
-pub use check::RangeCheck;
+pub use check::{RangeCheck, StoredNumber};
 pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;

@@ -38,6 +38,7 @@ use crate::change::{Change, Outcome};
 use crate::context::{Statement, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
+use crate::partition::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};
 
@@ -186,6 +187,31 @@ impl SharedJobs {
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_altered(change, Some(job), altered, counter)
         })
+    }
+
+    /// Copies the rows of the places that a table loses to its new ones, and publishes its new definition.
+    pub(crate) fn copy_to_places(
+        &self,
+        name: &TableName,
+        plan: &dyn Fn(&Table) -> Result<(Table, bool)>,
+        statement: &Statement,
+    ) -> Result<()> {
+        let (publisher, limit) = (&self.publisher, statement.limit());
+        loop {
+            let base = changeable_table(&publisher.cluster.schema(), name, statement)?;
+            let (target, drops_misplaced) = plan(&base)?;
+            let target = with_places(publisher, target, statement)?;
+            let claimed = self.claim(&limit, &|schema| {
+                let now = changeable_table(schema, name, statement)?;
+                Ok((now == base).then(|| copying_job(&base, &target, statement)))
+            })?;
+            let Some(job) = claimed else { continue };
+            let options = StepOptions::statement(&limit);
+            return self.work_on(job, |job| {
+                freeze(publisher, job, &options, |_| Ok(()))?;
+                copy_and_publish(publisher, &base, (&target, drops_misplaced), job, statement)
+            });
+        }
     }
 
     /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if

@@ -41,7 +41,11 @@ impl PointSelect {
     }
 
     fn of_scan(scan: &TableScan, positions: &[usize]) -> Option<Self> {
-        if scan.filter.is_some() || scan.as_of.is_some() || scan.table.is_virtual() {
+        if scan.filter.is_some()
+            || scan.as_of.is_some()
+            || scan.table.is_virtual()
+            || scan.partitions.is_some()
+        {
             return None;
         }
         let table = &scan.table;

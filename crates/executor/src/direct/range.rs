@@ -295,7 +295,7 @@ fn is_plain(scan: &TableScan) -> bool {
     let by_rows = match &scan.access {
         Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => true,
         Access::IndexRanges { covering, .. } => !covering,
-        Access::UniquePoints { .. } => false,
+        Access::UniquePoints { .. } | Access::Union { .. } => false,
     };
     by_rows
         && scan.filter.is_none()

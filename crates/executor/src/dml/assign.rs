@@ -34,7 +34,7 @@ impl<'a> NullRule<'a> {
     pub fn of(eval: &EvalContext) -> Self {
         match eval.strictness {
             Strictness::Error => Self::Error,
-            Strictness::Warn => Self::Warn,
+            Strictness::Warn | Strictness::Ignore => Self::Warn,
         }
     }
 

@@ -23,7 +23,12 @@ use crate::source::ReadSource;
 pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table = &plan.target.scan.table;
     let layout = plan.execution_cache.get_or_make(|| DeleteLayout::of(plan))?;
-    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
+    let maker = ImageMaker::new(
+        table,
+        &layout.codec,
+        plan.target.scan.named_partitions(),
+        ctx.eval,
+    )?;
     let mut result = DmlResult::default();
     let mut keys = ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?;
     let mut removal = Removal {
@@ -134,7 +139,7 @@ fn remove<K: AsRef<[u8]>>(
     let maker = writer.maker;
     let images = rows.map(|(key, row)| {
         let handle = maker.handle(key.as_ref())?;
-        maker.image(&row, Some(&handle), maker.secondary())
+        maker.image_beside(key.as_ref(), &row, Some(&handle), maker.secondary())
     });
     let images = images.collect::<Result<Vec<_>>>()?;
     let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));

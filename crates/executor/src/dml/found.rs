@@ -111,7 +111,7 @@ fn update(
             .flatten(),
         result: DmlResult::default(),
     };
-    let maker = ImageMaker::new(table, &codec, ctx.eval.time_zone);
+    let maker = ImageMaker::new(table, &codec, found.partitions.as_deref(), ctx.eval)?;
     let mut seen = HashSet::new();
     for batch in &rows.batches {
         env.check_interrupted()?;
@@ -139,7 +139,7 @@ fn delete(
 ) -> Result<DmlResult> {
     let ctx = env.ctx;
     let codec = TableCodec::of(&found.table)?;
-    let maker = ImageMaker::new(&found.table, &codec, ctx.eval.time_zone);
+    let maker = ImageMaker::new(&found.table, &codec, None, ctx.eval)?;
     let mut result = DmlResult::default();
     let mut keys = ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?;
     let mut removal = Removal {

@@ -3,13 +3,16 @@
 //! Not here: bytes (`schema::layout`), locks and writes ([`super::writer`]).
 
 use arrow::record_batch::RecordBatch;
-use functions::TimeZone;
+use functions::{EvalContext, TimeZone};
 use schema::layout::{RowHandle, TableLayout};
 use schema::model::{Handle, SchemaState, Table};
+use schema::partition::function::{PartitionFunction, is_no_partition};
 use types::array::ColumnView;
 use types::{Error, Result, Value};
 
 use super::table_codec::TableCodec;
+
+const ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET: u16 = 1748;
 
 /// One value per column of the table, in the table's order, of the columns' types.
 pub(super) type Row = Vec<Value>;
@@ -42,13 +45,36 @@ pub(super) enum UniqueKey {
 /// Makes images of a table's rows.
 pub(super) struct ImageMaker<'p> {
     table: &'p Table,
+    eval: &'p EvalContext,
     zone: TimeZone,
     codec: &'p TableCodec,
+    /// `None`: all rows lie in one place.
+    partitions: Option<Places<'p>>,
+}
+
+/// Where the rows of a table with partitions lie.
+struct Places<'p> {
+    function: &'p PartitionFunction,
+    /// Positions of the partitions that the statement names; `None`: all.
+    named: Option<&'p [usize]>,
 }
 
 impl<'p> ImageMaker<'p> {
-    pub fn new(table: &'p Table, codec: &'p TableCodec, zone: TimeZone) -> Self {
-        Self { table, zone, codec }
+    /// `named`: positions of the partitions that the statement names; `None`: all.
+    pub fn new(
+        table: &'p Table,
+        codec: &'p TableCodec,
+        named: Option<&'p [usize]>,
+        eval: &'p EvalContext,
+    ) -> Result<Self> {
+        let function = table.partition_function()?;
+        Ok(Self {
+            table,
+            eval,
+            zone: eval.time_zone,
+            codec,
+            partitions: function.map(|function| Places { function, named }),
+        })
     }
 
     /// All indexes that have entries of their own.
@@ -56,9 +82,36 @@ impl<'p> ImageMaker<'p> {
         &self.codec.secondary
     }
 
-    /// The row's image with its entries in `indexes`. `handle`: the row's, if it has been determined;
+    /// The image of a new row with its entries in `indexes`. `handle`: the row's, if it has been determined;
     /// otherwise the primary key determines it.
+    ///
+    /// # Errors
+    /// 1526 if no partition takes the row, 1748 if it is none that the statement names.
     pub fn image(&self, row: &[Value], handle: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
+        let mut image = self.image_anywhere(row, handle, indexes)?;
+        if let Some(places) = &self.partitions {
+            image.put_at(places.of(row, self.eval)?);
+        }
+        Ok(image)
+    }
+
+    /// The image of a row that lies, or will lie, where the row with the key `beside` does. Of `row`, only the
+    /// parts of the keys are needed.
+    pub fn image_beside(
+        &self,
+        beside: &[u8],
+        row: &[Value],
+        handle: Option<&RowHandle>,
+        indexes: &[usize],
+    ) -> Result<Image> {
+        let mut image = self.image_anywhere(row, handle, indexes)?;
+        if self.partitions.is_some() {
+            image.put_at(codec::key::table_id(beside)?);
+        }
+        Ok(image)
+    }
+
+    fn image_anywhere(&self, row: &[Value], handle: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
         let computed;
         let handle = match handle {
             Some(handle) => handle,
@@ -106,9 +159,27 @@ impl<'p> ImageMaker<'p> {
         layout.decode_row_values(key, value, self.zone)
     }
 
-    /// The key of the row with these values of the primary key's parts. `None` if one of them is NULL.
+    /// The key of the row with these values of the primary key's parts. `None` if one of them is NULL, or if
+    /// such a row can be in no partition that the statement names.
     pub fn row_key(&self, values: &[Value]) -> Result<Option<Vec<u8>>> {
-        self.codec.key.point(values, self.zone)
+        let Some(mut key) = self.codec.key.point(values, self.zone)? else {
+            return Ok(None);
+        };
+        let Some(places) = &self.partitions else {
+            return Ok(Some(key));
+        };
+        let mut row = vec![Value::Null; self.table.columns.len()];
+        for (part, value) in self.table.primary_parts().iter().zip(values) {
+            row[part.column].clone_from(value);
+        }
+        match places.of(&row, self.eval) {
+            Ok(place) => {
+                codec::key::set_table_id(&mut key, place);
+                Ok(Some(key))
+            }
+            Err(error) if is_misplaced(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether rows have hidden handles, not determined by a primary key.
@@ -143,6 +214,37 @@ impl<'p> ImageMaker<'p> {
     pub fn writes_entries(&self, index: usize) -> bool {
         let index = self.table.indexes.get(index);
         index.is_some_and(|i| i.state >= SchemaState::WriteOnly)
+    }
+}
+
+impl Places<'_> {
+    /// Where a row lies.
+    fn of(&self, row: &[Value], eval: &EvalContext) -> Result<i64> {
+        let leaf = self.function.locate(row, eval)?;
+        if self.named.is_some_and(|named| !named.contains(&leaf)) {
+            return Err(Error::new(
+                ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET,
+                "Found a row not matching the given partition set",
+            ));
+        }
+        let place = self.function.ids.get(leaf).copied();
+        place.ok_or_else(|| Error::internal("a partition without a place"))
+    }
+}
+
+/// Whether an error says that a row has no partition, or none that the statement names. IGNORE makes it a
+/// warning.
+pub(super) fn is_misplaced(error: &Error) -> bool {
+    is_no_partition(error) || error.code == ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET
+}
+
+impl Image {
+    /// Puts the keys below another physical id.
+    fn put_at(&mut self, place: i64) {
+        let entries = self.entries.iter_mut().map(|entry| &mut entry.key);
+        for key in entries.chain([&mut self.key]) {
+            codec::key::set_table_id(key, place);
+        }
     }
 }
 

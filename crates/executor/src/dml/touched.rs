@@ -21,6 +21,8 @@ pub(super) struct Touched {
     pub indexes: Vec<usize>,
     /// Whether rows' keys may change.
     pub keys: bool,
+    /// Whether rows may move to other partitions, with all their index entries.
+    pub partitions: bool,
 }
 
 impl Touched {
@@ -32,17 +34,22 @@ impl Touched {
             columns.extend(expressions.generated_from(&columns));
         }
         let keys = table.primary_parts().iter().any(|p| columns.contains(&p.column));
+        let function = table.partition_function()?;
+        let partitions = function.is_some_and(|function| function.columns().any(|c| columns.contains(&c)));
         let has_touched_part = |i: &usize| {
             let parts = table.indexes.get(*i).map_or(&[][..], |index| &index.parts);
             parts.iter().any(|p| columns.contains(&p.column))
         };
         let secondary = codec.secondary.iter().copied();
         Ok(Self {
-            indexes: secondary.filter(|i| keys || has_touched_part(i)).collect(),
+            indexes: secondary
+                .filter(|i| keys || partitions || has_touched_part(i))
+                .collect(),
             columns,
             assigned: assigned.len(),
             on_update,
             keys,
+            partitions,
         })
     }
 
@@ -56,7 +63,7 @@ impl Touched {
 
     /// Whether a change may affect keys, not only the rows' values.
     pub fn any_keys(&self) -> bool {
-        self.keys || !self.indexes.is_empty()
+        self.keys || self.partitions || !self.indexes.is_empty()
     }
 
     /// The columns that the images of rows before and after the change are made of, with those of their index

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use kv::Transaction;
 use planner::RowCheck;
 use planner::plan::{Access, Assignment, Target, UpdatePlan};
+use schema::layout::RowHandle;
 use schema::model::Table;
 use types::{Result, Value};
 
@@ -18,7 +19,7 @@ use super::computed::Computed;
 use super::defaults::now;
 use super::duplicate;
 use super::foreign_key::ForeignKeys;
-use super::image::{Image, ImageMaker, Row, rows_of};
+use super::image::{Image, ImageMaker, Row, is_misplaced, rows_of};
 use super::row_check;
 use super::table_codec::TableCodec;
 use super::target::{Found, Point, Rows, add_columns, keys_of};
@@ -53,7 +54,12 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ids,
         result: DmlResult::default(),
     };
-    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
+    let maker = ImageMaker::new(
+        table,
+        &layout.codec,
+        plan.target.scan.named_partitions(),
+        ctx.eval,
+    )?;
     match &layout.point {
         Some(point) => update.run_point(&plan.target, point, txn, &maker)?,
         None => update.run(plan, txn, &maker)?,
@@ -82,6 +88,14 @@ impl UpdateLayout {
         let codec = TableCodec::of(table)?;
         let touched = Touched::by(&plan.assignments, table, &codec)?;
         let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
+        if touched.partitions {
+            read.extend(
+                table
+                    .partition_function()?
+                    .iter()
+                    .flat_map(|function| function.columns()),
+            );
+        }
         // If no key changes, the stored bytes show whether the row changes.
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
@@ -109,13 +123,19 @@ impl UpdateLayout {
 /// Whether the assignments may move rows within the range that is scanned for them.
 fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     let scan = &plan.target.scan;
-    let index = match &scan.access {
+    touched.keys || touched.partitions || reads_touched(&scan.access, &scan.table, touched)
+}
+
+/// Whether a path goes through an index of columns that are assigned to.
+fn reads_touched(access: &Access, table: &Table, touched: &Touched) -> bool {
+    match access {
         Access::UniquePoints { index, .. } | Access::IndexRanges { index, .. } => {
-            scan.table.indexes.get(*index).map_or(&[][..], |i| &i.parts)
+            let parts = table.indexes.get(*index).map_or(&[][..], |i| &i.parts);
+            parts.iter().any(|p| touched.contains(p.column))
         }
-        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => &[],
-    };
-    touched.keys || index.iter().any(|p| touched.contains(p.column))
+        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => false,
+        Access::Union { parts } => parts.iter().any(|part| reads_touched(part, table, touched)),
+    }
 }
 
 pub(super) struct Update<'p> {
@@ -167,8 +187,8 @@ impl Update<'_> {
         };
         let value = maker.changed_value(&found.stored, &row, &self.touched.columns)?;
         let value = value.unwrap_or_else(|| found.stored.to_vec());
-        let change = self.change(&found.key, &found.row, row, value, maker)?;
-        self.write(vec![change], warned, &mut writer)
+        let change = self.change_or_warn(&found.key, &found.row, row, value, maker)?;
+        self.write(change.into_iter().collect(), warned, &mut writer)
     }
 
     /// Changes a row whose keys do not change.
@@ -231,7 +251,7 @@ impl Update<'_> {
             };
             old.truncate(row.len());
             let value = maker.value(&row)?;
-            self.change(key.as_ref(), &old, row, value, maker).map(Some)
+            self.change_or_warn(key.as_ref(), &old, row, value, maker)
         });
         let changes = changes
             .filter_map(Result::transpose)
@@ -282,6 +302,35 @@ impl Update<'_> {
         }
     }
 
+    /// A hidden id is that of one row in its partition only, since EXCHANGE PARTITION brings rows of other tables:
+    /// a row that moves gets a new one.
+    fn moved_image(&self, after: Image, before: &Image, row: &Row, maker: &ImageMaker<'_>) -> Result<Image> {
+        if !maker.hides_handles() || after.key == before.key {
+            return Ok(after);
+        }
+        let sequence = self.ctx.cluster.ids().allocate_row_ids(self.table, 1)?;
+        let id = self.table.row_id_layout().id(sequence, sequence) as i64;
+        maker.image(row, Some(&RowHandle::Int(id)), &self.touched.indexes)
+    }
+
+    /// `None` after the warning of UPDATE IGNORE that no partition takes the row.
+    fn change_or_warn(
+        &self,
+        key: &[u8],
+        old: &Row,
+        row: Row,
+        value: Vec<u8>,
+        maker: &ImageMaker<'_>,
+    ) -> Result<Option<Change>> {
+        match self.change(key, old, row, value, maker) {
+            Err(error) if self.ignore && is_misplaced(&error) => {
+                warn(self.ctx.eval, error.code, error.message);
+                Ok(None)
+            }
+            change => change.map(Some),
+        }
+    }
+
     fn change(
         &self,
         key: &[u8],
@@ -292,9 +341,15 @@ impl Update<'_> {
     ) -> Result<Change> {
         let handle = maker.handle(key)?;
         let new_handle = (!self.touched.keys).then_some(&handle);
+        let indexes = &self.touched.indexes;
+        let before = maker.image_beside(key, old, Some(&handle), indexes)?;
+        let after = match self.touched.partitions {
+            true => self.moved_image(maker.image(&row, new_handle, indexes)?, &before, &row, maker)?,
+            false => maker.image_beside(key, &row, new_handle, indexes)?,
+        };
         Ok(Change {
-            old: maker.image(old, Some(&handle), &self.touched.indexes)?,
-            new: maker.image(&row, new_handle, &self.touched.indexes)?,
+            old: before,
+            new: after,
             old_row: self.keys.is_some().then(|| old.clone()),
             value,
             row,

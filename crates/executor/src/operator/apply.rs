@@ -118,6 +118,22 @@ struct Run<'p> {
     /// What has come, unless it is too much to be remembered.
     batches: Option<Vec<RecordBatch>>,
     bytes: usize,
+    /// The subquery has no more rows.
+    has_ended: bool,
+}
+
+impl Run<'_> {
+    /// Whether there is a row besides the one that has come.
+    fn has_second_row(&mut self, first: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
+        let mut rows = first.num_rows();
+        while rows == 1 && !self.has_ended {
+            match self.part.next(env, 1)? {
+                Some(more) => rows += more.num_rows(),
+                None => self.has_ended = true,
+            }
+        }
+        Ok(rows > 1)
+    }
 }
 
 impl<'p> Correlated<'p> {
@@ -137,6 +153,7 @@ impl<'p> Correlated<'p> {
             rows: 0,
             batches: self.results.as_ref().map(|_| Vec::new()),
             bytes: 0,
+            has_ended: false,
         })
     }
 
@@ -157,11 +174,18 @@ impl<'p> Correlated<'p> {
             RowsTaken::First => 1,
             RowsTaken::One => 2,
         };
-        let batch = if is_over {
+        let mut batch = if is_over || run.has_ended {
             None
         } else {
             run.part.next(env, wanted)?
         };
+        if let (RowsTaken::One, Some(first)) = (self.taken, &batch)
+            && run.has_second_row(first, env)?
+        {
+            env.eval().unless_ignored(more_than_one_row())?;
+            // NULL, and a warning for each row.
+            (batch, run.batches) = (None, None);
+        }
         let Some(batch) = batch else {
             run.part.close(env);
             if let (Some(results), Some(batches), Some(keys)) = (&mut self.results, run.batches, &left.keys) {
@@ -170,9 +194,6 @@ impl<'p> Correlated<'p> {
             return Ok(None);
         };
         run.rows += batch.num_rows();
-        if self.taken == RowsTaken::One && run.rows > 1 {
-            return Err(more_than_one_row());
-        }
         run.bytes += batch_bytes(&batch);
         match &mut run.batches {
             Some(batches) if run.bytes <= RESULT_BYTES => batches.push(batch.clone()),

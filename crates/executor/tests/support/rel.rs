@@ -78,6 +78,7 @@ pub fn scan(c: &Conn<'_>, table: &str, access: Access) -> TableScan {
         locking: None,
         expected: planner::plan::Expected::default(),
         read: None,
+        partitions: None,
     }
 }
 

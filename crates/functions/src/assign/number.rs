@@ -4,7 +4,7 @@ use types::temporal::DateTime;
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::Target;
-use crate::cast::number::{full_year, round_even, temporal_number, whole_seconds};
+use crate::cast::number::{full_year, temporal_number, whole_seconds};
 use crate::cast::number_text::{is_space, parse_double};
 use crate::datum::Datum;
 
@@ -40,10 +40,8 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     let number = match value {
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
-        // Beyond 64 bits a cast saturates, and is out of range all the same.
-        Datum::Double(v) => {
-            i128::from(round_even(v)) + if v >= 9.3e18 { i128::from(i64::MAX) * 2 } else { 0 }
-        }
+        // Beyond 128 bits a cast saturates, and is out of range all the same.
+        Datum::Double(v) => whole_of_double(v, target.to),
         Datum::Decimal(d) => {
             if d.is_negative() && target.to.unsigned && !d.is_zero() {
                 target.out_of_range()?;
@@ -52,6 +50,10 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             whole(&d)
         }
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        // Of too many bytes: beyond every type.
+        Datum::Bytes(bytes) if is_number_literal(target.from) => {
+            literal_number(bytes).map_or(i128::MAX, i128::from)
+        }
         Datum::String(_) | Datum::Bytes(_) => {
             let found = decimal_of_text(target, value, "integer")?;
             truncated = found.truncated;
@@ -70,6 +72,32 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     }
     target.out_of_range()?;
     Ok(integer_value(number.clamp(min, max), target.to))
+}
+
+/// Whether bytes are a hexadecimal or bit literal's, which is a number beside numbers.
+fn is_number_literal(from: &SqlType) -> bool {
+    from.is_binary() && from.unsigned
+}
+
+/// A hexadecimal or bit literal of at most eight bytes.
+fn literal_number(bytes: &[u8]) -> Option<u64> {
+    let number = bytes
+        .iter()
+        .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    (bytes.len() <= 8).then_some(number)
+}
+
+/// A double rounded to an integer; what is not below MySQL's limit for a BIGINT is beyond its range. The limits
+/// are the largest doubles that 64 bits hold.
+fn whole_of_double(value: f64, to: &SqlType) -> i128 {
+    const UNSIGNED_LIMIT: f64 = 18_446_744_073_709_549_568.0;
+    const SIGNED_LIMIT: f64 = 9_223_372_036_854_774_784.0;
+    let rounded = value.round_ties_even();
+    match to.unsigned {
+        true if rounded >= UNSIGNED_LIMIT => i128::MAX,
+        false if rounded == SIGNED_LIMIT => i128::from(i64::MAX),
+        _ => rounded as i128,
+    }
 }
 
 /// Rounded half away from zero; far out of range where 128 bits do not hold it.
@@ -139,6 +167,16 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             None => return largest_decimal(target, v < 0.0),
         },
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::Bytes(bytes) if is_number_literal(target.from) => match literal_number(bytes) {
+            Some(number) => Decimal::from_u64(number),
+            None => {
+                let largest = Decimal::from_i64(i64::MAX);
+                if largest.fits(u8::try_from(to.length).unwrap_or(65), to.decimals) {
+                    target.out_of_range()?;
+                }
+                largest
+            }
+        },
         Datum::String(_) | Datum::Bytes(_) => match text_as_decimal(target, value)? {
             Ok(d) => d,
             Err(negative) => return largest_decimal(target, negative),
@@ -193,6 +231,13 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
         Datum::UInt(v) if !target.from.is_datetime() => v as f64,
         Datum::Decimal(d) => d.to_f64(),
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::Bytes(bytes) if is_number_literal(target.from) => match literal_number(bytes) {
+            Some(number) => number as f64,
+            None => {
+                target.out_of_range()?;
+                i64::MAX as f64
+            }
+        },
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
             let parsed = parse_double(text);

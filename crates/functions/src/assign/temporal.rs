@@ -23,6 +23,14 @@ enum Reason {
     Overflow,
 }
 
+/// Why a point in time cannot be rounded up.
+fn not_rounded(at: &DateTime) -> Reason {
+    match at.has_zero_in_date() {
+        true => Reason::OutOfRange,
+        false => Reason::Overflow,
+    }
+}
+
 impl Target<'_> {
     fn temporal_kind(&self) -> &'static str {
         match self.to.kind {
@@ -83,7 +91,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         }
         Datum::String(text) if target.from.kind == TypeKind::Json => {
             match json::convert::datetime(text, rules) {
-                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow),
+                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)),
                 None => return no_json(target),
             }
         }
@@ -101,7 +109,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     let is_date = target.to.kind == TypeKind::Date;
     let fsp = if is_date { 0 } else { target.to.decimals };
     let Some(rounded) = temporal::fit(&at, fsp, target.ctx) else {
-        target.wrong_temporal(&value, Reason::Overflow)?;
+        target.wrong_temporal(&value, not_rounded(&at))?;
         return Ok(Value::UInt(0));
     };
     if is_date {
@@ -190,7 +198,7 @@ fn datetime_of_text(
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
     warn_delimiter(parsed.delimiter, text, target.ctx)?;
-    Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow))
+    Ok(temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)))
 }
 
 pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {

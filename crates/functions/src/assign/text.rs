@@ -105,9 +105,9 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
     }
-    let valid = charset.valid_len(bytes);
+    let (text, valid) = charset.decode_prefix(bytes);
     incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
-    Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
+    Ok(text.into_owned())
 }
 
 /// What a column stores of text that is not well formed. If the text is of the column's character set, the
@@ -121,9 +121,10 @@ fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<St
     let mut rest = bytes;
     let mut wrong: Option<&[u8]> = None;
     loop {
-        let (valid, ill) = rest.split_at(from.valid_len(rest).min(rest.len()));
-        text.push_str(&String::from_utf8_lossy(valid));
-        let stops = ill.is_empty() || charset == from || charset::is_incomplete(ill, from);
+        let (valid, length) = from.decode_prefix(rest);
+        let ill = rest.get(length..).unwrap_or_default();
+        text.push_str(&valid);
+        let stops = ill.is_empty() || charset == from || from.is_incomplete(ill);
         if charset == from || !stops {
             wrong = wrong.or(Some(ill));
         }
@@ -166,12 +167,13 @@ fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
         return text.char_indices().nth(limit).map_or(text.len(), |(i, _)| i);
     }
     let limit = byte_limit(to);
-    if text.len() <= limit || charset::encoded_len(text, charset) <= limit {
+    let is_short = charset.is_utf8() && text.len() <= limit;
+    if is_short || charset::encoded_len(text, charset) <= limit {
         return text.len();
     }
     let mut used = 0;
     for (i, c) in text.char_indices() {
-        used += if charset.is_unicode() { c.len_utf8() } else { 1 };
+        used += charset.encoded_len(c.encode_utf8(&mut [0; 4]));
         if used > limit {
             return i;
         }

@@ -114,6 +114,11 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if reads_branches(&expr, &ty) {
         return of_branches(expr, ty, &|branch| implicit_cast(branch, ty));
     }
+    if ty.is_numeric()
+        && let Some(form) = value_behind_text(&expr)
+    {
+        return implicit_cast(form, ty);
+    }
     let expr = hex_as_number(expr, &ty);
     match expr {
         expr if expr.ty() == ty => expr,
@@ -139,6 +144,37 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
             ty,
             implicit: true,
         },
+    }
+}
+
+/// What a text is where a number is wanted, if it is not read from the text: the weekday's number of
+/// DAYNAME, the date of GREATEST and LEAST.
+pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
+    let Expr::Call { function, args, ty } = expr else {
+        return None;
+    };
+    match function.0.name {
+        "dayname" => Some(Expr::Call {
+            function: crate::registry::find("weekday")?,
+            args: args.clone(),
+            ty: SqlType {
+                length: 1,
+                ..SqlType::BIGINT
+            },
+        }),
+        "greatest" | "least" if ty.is_string() => {
+            let (moment, dates) = args.split_last().filter(|(last, _)| last.ty().is_datetime())?;
+            let name = match function.0.name {
+                "greatest" => "greatest moment",
+                _ => "least moment",
+            };
+            Some(Expr::Call {
+                function: crate::registry::find(name)?,
+                args: dates.to_vec(),
+                ty: moment.ty(),
+            })
+        }
+        _ => None,
     }
 }
 
@@ -232,7 +268,14 @@ pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
             value: Value::Bytes(bytes),
             ty,
         } if ty.unsigned => {
-            // The last eight bytes count.
+            if bytes.len() > 8 {
+                // Where it is evaluated it is 0, with a warning.
+                return Expr::Cast {
+                    input: Box::new(Expr::literal(Value::Bytes(bytes), ty)),
+                    ty: SqlType::BIGINT_UNSIGNED,
+                    implicit: true,
+                };
+            }
             let number = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
             Expr::Literal {
                 value: Value::UInt(number),
@@ -309,6 +352,9 @@ impl Binding<'_> {
 
     /// A number of any kind: text becomes DOUBLE, dates and times their digits.
     pub fn number(&mut self, index: usize) {
+        if let Some(form) = self.args.get(index).and_then(value_behind_text) {
+            self.args[index] = form;
+        }
         let ty = self.ty(index);
         if ty.kind != TypeKind::Null {
             self.cast(index, numeric_type(&ty));

@@ -3,7 +3,7 @@
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::arguments::{implicit_cast, numeric_type, read_members};
-use super::compare::{ComparisonKind, by_member, pair, under_one_collation};
+use super::compare::{ComparisonKind, by_member, date_side, pair, under_one_collation};
 use super::env::TypeEnv;
 use crate::call::Binding;
 use crate::string::ill_formed::refuse_in_json;
@@ -94,7 +94,7 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     }
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
-    let kind = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
+    let kind = if list.len() == 1 && (matches!(ty.kind, TypeKind::Year | TypeKind::Time) || ty.is_datetime() || ty.is_float()) {
         ComparisonKind::Operator
     } else {
         ComparisonKind::List
@@ -146,6 +146,22 @@ fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         let mut all = vec![value, low, high];
         under_one_collation(&mut all, "between", binding.env)?;
         binding.args = all;
+        return Ok(None);
+    }
+    let date = [&value, &low, &high]
+        .into_iter()
+        .find(|arg| arg.ty().is_datetime())
+        .cloned();
+    if let Some(date) = date.filter(|_| !numbers) {
+        // Texts are dates beside a date, be it the other end.
+        for arg in [value, low, high] {
+            let is_date = null(&arg) || arg.ty().is_datetime() || arg.ty().kind == TypeKind::Json;
+            let arg = match is_date {
+                true => arg,
+                false => date_side(arg, &date, ComparisonKind::Range, binding.env)?,
+            };
+            binding.args.push(arg);
+        }
         return Ok(None);
     }
     let (a, low2) = pair(

@@ -190,7 +190,7 @@ fn holds_all_of(a: Derived, b: Derived) -> bool {
     let unicode = |d: Derived| d.collation.charset().is_unicode();
     let stronger = a.coercibility < b.coercibility;
     let equal = a.coercibility == b.coercibility;
-    // utf8mb4 has all of utf8mb3.
+    // utf8mb4 has all of the others.
     let wider = !unicode(b) || a.collation.charset() == Charset::Utf8mb4;
     (unicode(a) && (stronger || equal && wider)) || (b.ascii && (stronger || equal && !a.ascii))
 }
@@ -250,7 +250,7 @@ fn refuse_ill_formed(args: &[&Expr], operation: &str) -> Result<()> {
         let is_text = text.coercibility < Coercibility::Numeric && text.collation != Collation::Binary;
         is_text && text.collation.charset() != charset
     };
-    match texts.iter().any(is_other) && !crate::charset::is_incomplete(wrong, charset) {
+    match texts.iter().any(is_other) && !charset.is_incomplete(wrong) {
         true => Err(illegal_mix(&texts, operation)),
         false => Ok(()),
     }

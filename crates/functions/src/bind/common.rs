@@ -178,9 +178,18 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::decimal((whole + u32::from(scale)).clamp(1, 65), scale)
 }
 
+/// The length of a value as text: of characters among binary strings, in bytes.
+fn length_in(ty: &SqlType, collation: Collation) -> u32 {
+    let in_bytes = collation == Collation::Binary && ty.is_string() && !ty.is_binary();
+    text_length(ty).saturating_mul(match in_bytes {
+        true => ty.collation.charset().max_bytes_per_char(),
+        false => 1,
+    })
+}
+
 fn merge_texts(a: &SqlType, b: &SqlType, collation: Collation) -> SqlType {
     use TypeKind::*;
-    let length = text_length(a).max(text_length(b));
+    let length = length_in(a, collation).max(length_in(b, collation));
     let rank = |t: &SqlType| match t.kind {
         Char => 1,
         TinyText => 3,

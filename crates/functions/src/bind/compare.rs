@@ -21,6 +21,7 @@ pub(crate) const DATETIME_LIST_PARAMETER: &str = "datetime list parameter";
 pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
+pub(crate) const YEAR_BEGINNING: &str = "year beginning";
 
 /// The kind of comparison that two values are in.
 #[derive(Clone, Copy, PartialEq)]
@@ -49,6 +50,16 @@ pub(crate) fn pair(
     if ta.kind == TypeKind::Json || tb.kind == TypeKind::Json {
         return Ok((a, b));
     }
+    if kind == ComparisonKind::Operator {
+        if is_time_column(&a) && is_datetime_constant(&b) {
+            let ty = SqlType::time(tb.decimals);
+            return Ok((a, implicit_cast(b, ty)));
+        }
+        if is_time_column(&b) && is_datetime_constant(&a) {
+            let ty = SqlType::time(ta.decimals);
+            return Ok((implicit_cast(a, ty), b));
+        }
+    }
     if ta.is_datetime() || tb.is_datetime() {
         let (a2, b2) = (date_side(a.clone(), &b, kind, env)?, date_side(b, &a, kind, env)?);
         return Ok((a2, b2));
@@ -70,6 +81,15 @@ pub(crate) fn pair(
     }
     let years = kind != ComparisonKind::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
+}
+
+/// A constant beside a column gets the column's type: of a point in time, a TIME is the time of day.
+fn is_time_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column { ty, .. } if ty.kind == TypeKind::Time)
+}
+
+fn is_datetime_constant(expr: &Expr) -> bool {
+    expr.is_constant() && expr.ty().is_datetime()
 }
 
 /// FLOAT(M,D) and DOUBLE(M,D) are compared with a number of fixed scale at the larger of the two scales. So a
@@ -136,8 +156,11 @@ pub(super) fn by_member(all: Vec<Expr>) -> Vec<Expr> {
 }
 
 /// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
-fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
+pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
     let (ty, other_ty) = (expr.ty(), other.ty());
+    if let Some(year) = beside_year(&expr, other, kind)? {
+        return Ok(year);
+    }
     if ty.is_datetime() {
         let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr);
         return Ok(if as_number {
@@ -183,6 +206,32 @@ fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> R
         args.push(text_literal(label.name().unwrap_or_default()));
     }
     Ok(constant)
+}
+
+/// `expr` beside `other`, one of which is a YEAR and the other a date. A constant date beside a column is the
+/// year that the column would store. Otherwise an operator compares the year's beginning with the date, and
+/// IN and BETWEEN compare numbers.
+fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option<Expr>> {
+    let is_year = |expr: &Expr| expr.ty().kind == TypeKind::Year;
+    let (year, date) = match (is_year(expr), is_year(other)) {
+        (true, false) => (expr, other),
+        (false, true) => (other, expr),
+        _ => return Ok(None),
+    };
+    let is_read = matches!(year, Expr::Column { .. }) && date.is_constant();
+    if !is_read && kind != ComparisonKind::Operator {
+        return Ok(None);
+    }
+    if is_year(other) {
+        return match is_read {
+            true => internal(YEAR_CONSTANT, expr.clone(), SqlType::BIGINT, &other.ty()).map(Some),
+            false => Ok(Some(expr.clone())),
+        };
+    }
+    match is_read {
+        true => Ok(Some(expr.clone())),
+        false => internal(YEAR_BEGINNING, expr.clone(), SqlType::datetime(0), &other.ty()).map(Some),
+    }
 }
 
 /// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a

@@ -48,7 +48,11 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
             arguments::implicit_cast(input, branch_type)
         }
     } else {
-        input
+        let is_read = ty.is_numeric() && !(from.is_string() && ty.is_integer() && is_day_name(&input));
+        match arguments::value_behind_text(&input).filter(|_| is_read) {
+            Some(form) => form,
+            None => input,
+        }
     };
     let explicit = |ty| Expr::Cast {
         input: Box::new(input),
@@ -71,6 +75,11 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
         ty: arguments::text_result(length, ty.collation),
         implicit: true,
     })
+}
+
+/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike everything else that wants a number.
+fn is_day_name(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { function, .. } if function.0.name == "dayname")
 }
 
 /// Converts without an effect on the text of warnings or on metadata, for plans that need a value in another

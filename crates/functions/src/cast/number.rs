@@ -5,15 +5,15 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::conversion::Conversion;
 use super::number_text::{is_space, parse_double, parse_integer};
-use crate::EvalContext;
 use crate::datum::Datum;
+use crate::{EvalContext, Expr};
 
 /// `CAST(... AS SIGNED)`, and integers that functions ask for.
 pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::Int(match value {
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v,
         Datum::UInt(v) if !conversion.from.is_datetime() => v as i64,
-        Datum::Double(v) => round_even(v),
+        Datum::Double(v) => of_double(v, conversion)?,
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
             return json_number(text, conversion, "INTEGER", to_signed);
         }
@@ -73,9 +73,18 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
     Ok(Value::UInt(match value {
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v as u64,
         Datum::UInt(v) if !conversion.from.is_datetime() => v,
-        Datum::Double(v) => round_even(v) as u64,
+        Datum::Double(v) => of_double(v, conversion)? as u64,
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
             return json_number(text, conversion, "INTEGER", to_unsigned);
+        }
+        // A hexadecimal literal of more bytes than a number has.
+        Datum::Bytes(bytes) if conversion.from.unsigned => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            conversion.ctx.conversion_lost(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Truncated incorrect BINARY value: 'x'{digits}''"),
+            )?;
+            0
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_integer(value.bytes());
@@ -103,6 +112,24 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
         },
         other => temporal_integer(other, conversion)? as u64,
     }))
+}
+
+/// A double as an integer. One that does not fit is the nearest integer, with a warning of CAST; what a function
+/// has computed must fit.
+fn of_double(value: f64, conversion: &Conversion<'_>) -> Result<i64> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    let rounded = value.round_ties_even();
+    if !(-BEYOND..BEYOND).contains(&rounded) {
+        if let Expr::Call { function, .. } = conversion.input
+            && function.0.name != "aggregate result"
+        {
+            return Err(conversion.out_of_range("BIGINT"));
+        }
+        if !conversion.implicit && !matches!(conversion.input, Expr::Literal { .. }) {
+            conversion.truncated("INTEGER", Datum::Double(value))?;
+        }
+    }
+    Ok(round_even(value))
 }
 
 /// A double as an integer, halves to the even one, clamped.

@@ -104,6 +104,12 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
         };
         return Ok(Some(Moment::DateTime(date)));
     }
+    if let Some((whole, nano)) = temporal::split_moment(&datum, call.ctx).filter(|_| ty.is_numeric())
+        && temporal::has_date(whole)
+        && let Some(at) = temporal::number_to_datetime(whole, nano, DateRules::CALENDAR)
+    {
+        return Ok(Some(Moment::DateTime(at)));
+    }
     Ok(temporal::to_time(datum, &ty, call.ctx)?.map(Moment::Time))
 }
 

@@ -37,7 +37,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
         }
     }
     let any = |set: &str| specifiers.iter().any(|s| set.contains(*s));
-    let (date, time, fraction) = (any("MVUXYWabcjmvuxywdeD"), any("HISThikrls p"), any("f"));
+    let (date, time, fraction) = (any("MVUXYWabcjmvuxyw"), any("HISThiklrs"), any("f"));
     let fsp = if fraction { 6 } else { 0 };
     Ok(match (date, time || fraction) {
         (true, true) => SqlType::datetime(fsp),
@@ -181,23 +181,22 @@ impl<'a> Reader<'a> {
         self.number(max).and_then(|(v, _)| u8::try_from(v).ok())
     }
 
-    /// A name in a list, whole or by its first three letters; its position from 1.
+    /// A name in a list (of their first three letters, if `short`), or the beginning of one only; its position
+    /// from 1.
     fn name(&mut self, names: &[&str], short: bool) -> Option<u8> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
         let word = self.rest().get(..letters)?;
-        let found = names.iter().position(|name| {
-            let name = if short {
-                name.get(..3).unwrap_or(name)
-            } else {
-                name
-            };
-            word.len() >= name.len()
-                && word
-                    .get(..name.len())
-                    .is_some_and(|w| w.eq_ignore_ascii_case(name.as_bytes()))
-        })?;
-        let name = names.get(found)?;
-        self.at += if short { 3 } else { name.len() };
+        let begins = |name: &str| {
+            let name = if short { name.get(..3).unwrap_or(name) } else { name };
+            let begin = name.as_bytes().get(..letters);
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word))
+        };
+        let mut all = names.iter().enumerate().filter(|(_, name)| begins(name));
+        let (found, _) = all.next().filter(|_| letters > 0)?;
+        if all.next().is_some() {
+            return None;
+        }
+        self.at += letters;
         Some(found as u8 + 1)
     }
 

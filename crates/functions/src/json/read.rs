@@ -3,6 +3,8 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
+use std::collections::HashSet;
+
 use std::borrow::Cow;
 
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
@@ -230,6 +232,17 @@ fn part(call: &Call<'_>, args: &[Datum<'_>], document: Json, index: usize) -> Re
 
 fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
+    if args.len() > 1 {
+        let path = path_at(args, 1)?;
+        if path.is_multiple() {
+            // What it leads to is an array.
+            let found = path.find(&document).len();
+            return Ok(match found {
+                0 => Value::Null,
+                found => Value::Int(found as i64),
+            });
+        }
+    }
     Ok(match part(call, args, document, 1)? {
         None => Value::Null,
         Some(Json::Array(items)) => Value::Int(items.len() as i64),
@@ -274,13 +287,20 @@ fn is_contained(target: &Json, candidate: &Json) -> bool {
         (Json::Object(_), Json::Object(members)) => members
             .iter()
             .all(|(key, value)| target.get(key).is_some_and(|found| is_contained(found, value))),
-        (Json::Array(_), Json::Array(wanted)) => wanted.iter().all(|w| is_contained(target, w)),
-        (Json::Array(items), single) => items.iter().any(|item| match item {
-            Json::Array(_) if !matches!(single, Json::Array(_)) => item.compare(single).is_eq(),
-            item => is_contained(item, single),
-        }),
+        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
+        (Json::Array(items), single) => items.iter().any(|item| is_contained(item, single)),
         (a, b) => a.compare(b).is_eq(),
     }
+}
+
+/// Whether one of an array's items contains a value of the candidate array. Only an array there contains an
+/// array.
+fn is_in_array(items: &[Json], wanted: &Json) -> bool {
+    items.iter().any(|item| match (item, wanted) {
+        (Json::Array(_), Json::Array(_)) => is_contained(item, wanted),
+        (_, Json::Array(_)) => false,
+        _ => is_contained(item, wanted),
+    })
 }
 
 /// `'one'` or `'all'`. Error 3154.
@@ -394,14 +414,24 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
         for i in 4..args.len() {
             let path = path_at(args, i)?;
             let prefix = std::str::from_utf8(args.get(i).map_or(&b""[..], |d| d.bytes())).unwrap_or("$");
-            for part in path.find(&document) {
+            let parts = path.find(&document);
+            if path.is_multiple() {
+                // The path says less than where its values are.
+                let parts: HashSet<*const Json> = parts.into_iter().map(std::ptr::from_ref).collect();
+                walk_parts(&document, "$", &parts, &mut |part, path| {
+                    walk_strings(part, path, &matcher, &mut found);
+                });
+                continue;
+            }
+            for part in parts {
                 walk_strings(part, prefix.trim(), &matcher, &mut found);
             }
         }
     } else {
         walk_strings(&document, "$", &matcher, &mut found);
     }
-    found.dedup();
+    let mut seen = HashSet::with_capacity(found.len());
+    found.retain(|path| seen.insert(path.clone()));
     if !all {
         found.truncate(1);
     }
@@ -411,6 +441,41 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
         1 => paths.pop(),
         _ => Some(Json::Array(paths)),
     })
+}
+
+/// Calls `on_part` for those of a document's values that are among `parts`, with their paths; not for values
+/// below them.
+fn walk_parts(json: &Json, path: &str, parts: &HashSet<*const Json>, on_part: &mut dyn FnMut(&Json, &str)) {
+    if parts.contains(&std::ptr::from_ref(json)) {
+        return on_part(json, path);
+    }
+    match json {
+        Json::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                walk_parts(item, &format!("{path}[{i}]"), parts, on_part);
+            }
+        }
+        Json::Object(members) => {
+            for (key, value) in members {
+                walk_parts(value, &member_path(path, key), parts, on_part);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The path of an object's member.
+fn member_path(path: &str, key: &str) -> String {
+    let plain = key.chars().all(|c| c == '_' || c.is_alphanumeric())
+        && !key.starts_with(|c: char| c.is_ascii_digit())
+        && !key.is_empty();
+    let mut leg = String::new();
+    if plain {
+        leg.push_str(key)
+    } else {
+        write_quoted(key, &mut leg)
+    }
+    format!("{path}.{leg}")
 }
 
 fn walk_strings(json: &Json, path: &str, matcher: &crate::pattern::like::Like, found: &mut Vec<String>) {
@@ -423,16 +488,7 @@ fn walk_strings(json: &Json, path: &str, matcher: &crate::pattern::like::Like, f
         }
         Json::Object(members) => {
             for (key, value) in members {
-                let plain = key.chars().all(|c| c == '_' || c.is_alphanumeric())
-                    && !key.starts_with(|c: char| c.is_ascii_digit())
-                    && !key.is_empty();
-                let mut leg = String::new();
-                if plain {
-                    leg.push_str(key)
-                } else {
-                    write_quoted(key, &mut leg)
-                }
-                walk_strings(value, &format!("{path}.{leg}"), matcher, found);
+                walk_strings(value, &member_path(path, key), matcher, found);
             }
         }
         _ => {}

@@ -51,7 +51,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     makes_json("json_array_insert", 3, MANY, resolve_pairs, array_insert)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch).nullability(Nullability::Always),
+    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch)
+        .sees_null()
+        .nullability(Nullability::Always),
     makes_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
 ];
 
@@ -250,17 +252,23 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     Ok(Some(document))
 }
 
-/// All arguments merged from the left.
-fn merge(call: &Call<'_>, args: &[Datum<'_>], two: fn(Json, Json) -> Json) -> Result<Option<Json>> {
-    let mut result = document(call, args, 0)?;
-    for i in 1..args.len() {
-        result = two(result, document(call, args, i)?);
-    }
-    Ok(Some(result))
-}
-
+/// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one that
+/// is no object takes its place.
 fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    merge(call, args, patch)
+    let argument = |index: usize| match args.get(index) {
+        None | Some(Datum::Null) => Ok(None),
+        _ => document(call, args, index).map(Some),
+    };
+    let mut result = argument(0)?;
+    for i in 1..args.len() {
+        result = match (result, argument(i)?) {
+            (_, None) => None,
+            (Some(target), Some(change)) => Some(patch(target, change)),
+            (None, Some(Json::Object(_))) => None,
+            (None, Some(change)) => Some(change),
+        };
+    }
+    Ok(result)
 }
 
 /// RFC 7396.
@@ -285,7 +293,11 @@ fn patch(target: Json, change: Json) -> Json {
 }
 
 fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    merge(call, args, preserve)
+    let mut result = document(call, args, 0)?;
+    for i in 1..args.len() {
+        result = preserve(result, document(call, args, i)?);
+    }
+    Ok(Some(result))
 }
 
 fn preserve(a: Json, b: Json) -> Json {

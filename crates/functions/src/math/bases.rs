@@ -96,11 +96,12 @@ fn parse(text: &[u8], base: u32, signed: bool) -> Parsed {
             }
         }
     }
-    // An unsigned number that is too large stays the largest, its sign ignored.
-    let bits = if negative && (exact || signed) {
-        value.wrapping_neg()
-    } else {
-        value
+    // An unsigned number that is too large is the largest one, or 0 if it is negative and decimal: MySQL reads
+    // decimal digits with a function of their own.
+    let bits = match negative {
+        true if exact || signed => value.wrapping_neg(),
+        true if base == 10 => 0,
+        _ => value,
     };
     Parsed {
         bits,
@@ -141,6 +142,8 @@ mod tests {
             ("xyz", 10, 16, "0"),
             ("18446744073709551616", 10, 16, "FFFFFFFFFFFFFFFF"),
             ("-1", 10, 16, "FFFFFFFFFFFFFFFF"),
+            ("-29223372036854775809", 10, 16, "0"),
+            ("-ffffffffffffffffff", 16, 10, "18446744073709551615"),
             ("-1", 10, -10, "-1"),
             ("12abc", 10, 10, "12"),
             ("7fffffffffffffff", 16, -10, "9223372036854775807"),

@@ -230,7 +230,7 @@ fn round_integer(value: u64, places: i32, truncate: bool) -> Option<u64> {
 
 /// `value` with `places` digits after the point, or with zeros before it; halves to even.
 pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
-    let unit = 10f64.powi(places.abs());
+    let unit = power_of_ten(places.unsigned_abs());
     let (scaled, back): (f64, fn(f64, f64) -> f64) = if places < 0 {
         if unit.is_infinite() {
             return 0.0;
@@ -243,14 +243,22 @@ pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
         }
         (value * unit, |v, u| v / u)
     };
-    back(
-        if truncate {
-            scaled.trunc()
-        } else {
-            scaled.round_ties_even()
-        },
-        unit,
-    )
+    let whole = if truncate {
+        scaled.trunc()
+    } else {
+        scaled.round_ties_even()
+    };
+    // The way back may end beyond the largest double, which MySQL prints as 0.
+    let rounded = back(whole, unit);
+    if rounded.is_finite() { rounded } else { 0.0 }
+}
+
+/// The double nearest to a power of ten; repeated products are that up to 10^22 only.
+fn power_of_ten(exponent: u32) -> f64 {
+    match exponent {
+        0..=22 => 10f64.powi(exponent as i32),
+        _ => format!("1e{exponent}").parse().unwrap_or(f64::INFINITY),
+    }
 }
 
 /// An exact number as DECIMAL, any other as DOUBLE: what the tests compare.

@@ -236,7 +236,7 @@ pub(crate) fn division_by_zero(call: &Call<'_>) -> Result<Value> {
         let message = "Division by 0";
         match call.ctx.strictness {
             Strictness::Error => return Err(types::Error::new(errno::ER_DIVISION_BY_ZERO, message)),
-            Strictness::Warn => call.ctx.warn(errno::ER_DIVISION_BY_ZERO, message)?,
+            Strictness::Warn | Strictness::Ignore => call.ctx.warn(errno::ER_DIVISION_BY_ZERO, message)?,
         }
     }
     Ok(Value::Null)

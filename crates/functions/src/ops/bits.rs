@@ -2,7 +2,7 @@
 //!
 //! Source: manual 12.13 "Bit Functions and Operators".
 
-use types::{Collation, Error, Result, SqlType, Value};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
 use crate::call::Binding;
@@ -25,9 +25,11 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("bit_count", 1, 1, resolve_count, count),
 ];
 
-/// Whether an argument is binary data other than a hexadecimal literal, which is a number here.
-pub(crate) fn is_binary(expr: &Expr) -> bool {
-    expr.ty().is_binary() && !matches!(expr, Expr::Literal { .. })
+/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless it stands beside one.
+pub fn is_binary(expr: &Expr) -> bool {
+    // The type of a hexadecimal literal is unsigned.
+    let ty = expr.ty();
+    ty.is_binary() && !(matches!(expr, Expr::Literal { .. }) && ty.unsigned)
 }
 
 /// What a value of another type than an integer is converted to.
@@ -50,7 +52,8 @@ fn unsigned(binding: &mut Binding<'_>, index: usize) {
 }
 
 fn resolve_pair(binding: &mut Binding<'_>) -> Result<SqlType> {
-    if binding.args.iter().all(is_binary) {
+    let or_null = |arg: &Expr| arg.ty().is_binary() || arg.ty().kind == TypeKind::Null;
+    if binding.args.iter().any(is_binary) && binding.args.iter().all(or_null) {
         let length = binding.ty(0).length.max(binding.ty(1).length);
         return Ok(SqlType::varchar(length, Collation::Binary));
     }

@@ -9,7 +9,7 @@ use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
     DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
-    DATETIME_PARAMETER, TIME_CONSTANT, YEAR_CONSTANT,
+    DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
 };
 use crate::call::Call;
 use crate::cast::number::full_year;
@@ -37,6 +37,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
+    function(YEAR_BEGINNING, 2, 2, resolve_converted, year_beginning),
     function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
     function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
     function("key up", 1, 1, resolve_converted, |c, a| key(c, a, 1)),
@@ -199,6 +200,16 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(time.map_or(Value::Null, Value::Int))
 }
 
+/// A YEAR beside a date: the date of this year that comes before all others.
+fn year_beginning(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let year = args.first().map_or(0, Datum::int);
+    let beginning = DateTime {
+        year: u16::try_from(year).unwrap_or_default(),
+        ..DateTime::default()
+    };
+    Ok(Value::UInt(beginning.pack()))
+}
+
 /// A constant beside a YEAR column, converted as if it were stored: in whole years, with two digits for four.
 /// A value that cannot be stored is not converted.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -206,6 +217,9 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let text = matches!(datum, Datum::String(_) | Datum::Bytes(_));
+    if let (Datum::UInt(packed), true) = (datum, call.arg_type(0).is_datetime()) {
+        return Ok(Value::Int(i64::from(DateTime::unpack(*packed).year)));
+    }
     let number = match datum {
         _ if text => {
             let parsed = crate::cast::number_text::parse_double(datum.bytes());

@@ -8,7 +8,7 @@ use types::temporal::DateTime;
 use types::{Result, SqlType, TypeKind, Value, errno};
 
 use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
-use crate::bind::compare::{ComparisonKind, pair};
+use crate::bind::compare::{ComparisonKind, pair, resolve_converted};
 use crate::bind::env::TypeEnv;
 use crate::bind::{collation, common};
 use crate::call::Binding;
@@ -41,6 +41,13 @@ static FUNCTIONS: &[FunctionDef] = &[
         extreme(c, a, Ordering::Less)
     })
     .nullability(Nullability::AnyArgument),
+    // The two above of dates and texts, where a number is wanted and not their text.
+    function("greatest moment", 1, MANY, resolve_converted, |c, a| {
+        extreme_moment(c, a, c.ty, Ordering::Greater)
+    }),
+    function("least moment", 1, MANY, resolve_converted, |c, a| {
+        extreme_moment(c, a, c.ty, Ordering::Less)
+    }),
     function("interval", 2, MANY, resolve_interval, interval)
         .sees_null()
         .nullability(Nullability::Never)
@@ -208,9 +215,7 @@ fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: 
             best = Some(found);
         }
     }
-    Ok(best.map_or(Value::Null, |best| {
-        Value::String(Value::UInt(best.pack()).display_text(&moment))
-    }))
+    Ok(best.map_or(Value::Null, |best| Value::UInt(best.pack())))
 }
 
 fn no_date(call: &Call<'_>, datum: &Datum<'_>, ty: &SqlType, moment: &SqlType) -> Result<()> {
@@ -237,7 +242,11 @@ fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Valu
         && let (Some(moment), Some((_, args))) = (call.args.last().map(Expr::ty), args.split_last())
         && moment.is_datetime()
     {
-        return extreme_moment(call, args, moment, wanted);
+        let best = extreme_moment(call, args, moment, wanted)?;
+        return Ok(match best {
+            Value::Null => Value::Null,
+            best => Value::String(best.display_text(&moment)),
+        });
     }
     let collation = call.arg_type(0).collation;
     let mut best: Option<Datum<'_>> = None;

@@ -112,7 +112,7 @@ impl Like {
         if self.collation.is_bytewise() {
             return false;
         }
-        if a.is_ascii() && b.is_ascii() {
+        if a.is_ascii() && b.is_ascii() && self.collation.folds_ascii() {
             return a.eq_ignore_ascii_case(&b);
         }
         let (mut x, mut y) = ([0; 4], [0; 4]);

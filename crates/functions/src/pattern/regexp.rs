@@ -4,10 +4,11 @@
 //! look-around nor back references: those answer 1235.
 //! Source: manual 12.8.2 "Regular Expressions".
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
-use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::regex_cache::{CACHE_LIMIT, RegexFlags};
 use crate::call::Binding;
@@ -107,7 +108,7 @@ fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
 fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Regex>> {
     let collation = call.arg_type(0).collation;
     let mut flags = RegexFlags {
-        any_case: !collation.is_bytewise() && collation != Collation::Binary,
+        any_case: !collation.is_case_sensitive(),
         multi_line: false,
         dot_matches_newline: false,
     };
@@ -133,7 +134,7 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     if let Some(found) = cache.get(&key) {
         return Ok(found.clone());
     }
-    let compiled = RegexBuilder::new(&key.0)
+    let compiled = RegexBuilder::new(&unicode_classes(&key.0))
         .case_insensitive(flags.any_case)
         .multi_line(flags.multi_line)
         .dot_matches_new_line(flags.dot_matches_newline)
@@ -146,6 +147,68 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     }
     cache.insert(key, compiled.clone());
     Ok(compiled)
+}
+
+/// The pattern with ICU's meaning of `[:alpha:]` and its like: classes of Unicode, where the `regex` crate has
+/// ASCII's.
+fn unicode_classes(pattern: &str) -> Cow<'_, str> {
+    if !pattern.contains("[:") {
+        return pattern.into();
+    }
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut depth = 0_usize;
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let class = rest.strip_prefix("[:").and_then(|inner| {
+            let (name, behind) = inner.split_once(":]")?;
+            Some((unicode_class(name)?, behind))
+        });
+        if let Some((class, behind)) = class {
+            // ICU takes a class outside of brackets for one inside.
+            match depth {
+                0 => out.extend(["[", class, "]"]),
+                _ => out.push_str(class),
+            }
+            rest = behind;
+            continue;
+        }
+        let length = match c {
+            '\\' => rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at),
+            c => c.len_utf8(),
+        };
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.into()
+}
+
+/// A POSIX class, or what it is not, as an item of a bracket expression.
+fn unicode_class(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "alpha" => r"\p{Alphabetic}",
+        "^alpha" => r"\P{Alphabetic}",
+        "lower" => r"\p{Lowercase}",
+        "^lower" => r"\P{Lowercase}",
+        "upper" => r"\p{Uppercase}",
+        "^upper" => r"\P{Uppercase}",
+        "digit" => r"\p{Nd}",
+        "^digit" => r"\P{Nd}",
+        "alnum" => r"\p{Alphabetic}\p{Nd}",
+        "space" => r"\p{White_Space}",
+        "^space" => r"\P{White_Space}",
+        "punct" => r"\p{P}",
+        "^punct" => r"\P{P}",
+        "cntrl" => r"\p{Cc}",
+        "^cntrl" => r"\P{Cc}",
+        "word" => r"\w",
+        "^word" => r"\W",
+        _ => return None,
+    })
 }
 
 /// MySQL's error for what the `regex` crate refuses.

@@ -154,7 +154,15 @@ fn single(mut mapped: impl ExactSizeIterator<Item = char>, original: char) -> ch
 
 fn change_case(call: &Call<'_>, args: &[Datum<'_>], change: fn(char) -> char) -> Result<Value> {
     Ok(match args.first() {
-        Some(Datum::String(text)) => Value::String(text.chars().map(change).collect()),
+        Some(Datum::String(text)) if call.ty.collation.charset().is_unicode() => {
+            Value::String(text.chars().map(change).collect())
+        }
+        // A letter whose other case the character set does not have stays.
+        Some(Datum::String(text)) => {
+            let charset = call.ty.collation.charset();
+            let change = |c| Some(change(c)).filter(|changed| charset.has(*changed)).unwrap_or(c);
+            Value::String(text.chars().map(change).collect())
+        }
         // Binary data has no letters.
         Some(other) => value_of(&call.ty, other.bytes().to_vec()),
         None => Value::Null,

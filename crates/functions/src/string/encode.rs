@@ -181,6 +181,8 @@ fn resolve_char(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 fn char_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let mut bytes = Vec::with_capacity(args.len());
+    // Each number is as many characters as it needs.
+    let least = call.ty.collation.charset().min_bytes_per_char();
     for arg in args.iter().filter(|a| !a.is_null()) {
         let code = match arg {
             Datum::Int(v) => *v as u32,
@@ -189,7 +191,8 @@ fn char_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         };
         let all = code.to_be_bytes();
         let skip = all.iter().take(3).take_while(|b| **b == 0).count();
-        bytes.extend(all.iter().skip(skip));
+        let length = (all.len() - skip).next_multiple_of(least);
+        bytes.extend(all.iter().skip(all.len() - length));
     }
     if call.ty.is_binary() {
         return Ok(Value::Bytes(bytes));

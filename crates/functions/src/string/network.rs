@@ -43,8 +43,8 @@ fn run_test(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let holds = match call.def.name {
-        "is_ipv4" => text(datum).parse::<Ipv4Addr>().is_ok(),
-        "is_ipv6" => text(datum).parse::<Ipv6Addr>().is_ok(),
+        "is_ipv4" => ipv4(text(datum)).is_some(),
+        "is_ipv6" => ipv6(text(datum)).is_some(),
         "is_ipv4_compat" => {
             matches!(octets(datum), Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, rest @ ..]) if rest > [0, 0, 0, 1])
         }
@@ -119,16 +119,75 @@ fn inet6_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let text = text(datum);
-    if let Ok(address) = text.parse::<Ipv4Addr>() {
-        return Ok(Value::Bytes(address.octets().to_vec()));
+    if let Some(address) = ipv4(text) {
+        return Ok(Value::Bytes(address.to_vec()));
     }
-    match text.parse::<Ipv6Addr>() {
-        Ok(address) => Ok(Value::Bytes(address.octets().to_vec())),
-        Err(_) => {
+    match ipv6(text) {
+        Some(address) => Ok(Value::Bytes(address.octets().to_vec())),
+        None => {
             wrong_value(call, datum)?;
             Ok(Value::Null)
         }
     }
+}
+
+/// Four numbers of one to three digits, zeros in front included, which the standard library's parser refuses.
+fn ipv4(text: &str) -> Option<[u8; 4]> {
+    let mut octets = [0; 4];
+    let mut parts = text.split('.');
+    for octet in &mut octets {
+        let part = parts.next()?;
+        let digits = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        *octet = digits.then(|| part.parse().ok()).flatten()?;
+    }
+    parts.next().is_none().then_some(octets)
+}
+
+/// Groups of one to four hexadecimal digits; an IPv4 address may stand for the last two of them.
+fn ipv6(text: &str) -> Option<Ipv6Addr> {
+    let Some((front, tail)) = text.rsplit_once(':').filter(|(_, tail)| tail.contains('.')) else {
+        return text.parse().ok();
+    };
+    let [a, b, c, d] = ipv4(tail)?;
+    format!("{front}:{a:x}{b:02x}:{c:x}{d:02x}").parse().ok()
+}
+
+/// As MySQL writes an address: the first of the longest runs of zeros, be it of one group, is `::`.
+fn ipv6_text(address: Ipv6Addr) -> String {
+    let groups = address.segments();
+    let (mut start, mut length) = (0, 0);
+    let mut at = 0;
+    while at < groups.len() {
+        let zeros = groups[at..].iter().take_while(|group| **group == 0).count();
+        if zeros > length {
+            (start, length) = (at, zeros);
+        }
+        at += zeros + 1;
+    }
+    // `::a.b.c.d` and `::ffff:a.b.c.d`.
+    let embeds = start == 0 && (length == 6 || length == 5 && groups[5] == 0xffff);
+    let written = if embeds { 6 } else { 8 };
+    let mut text = String::new();
+    for (position, group) in groups.iter().enumerate().take(written) {
+        if (start..start + length).contains(&position) {
+            if position == start {
+                text.push_str("::");
+            }
+            continue;
+        }
+        if !text.is_empty() && !text.ends_with(':') {
+            text.push(':');
+        }
+        text.push_str(&format!("{group:x}"));
+    }
+    if embeds {
+        let [.., a, b, c, d] = address.octets();
+        if !text.ends_with(':') {
+            text.push(':');
+        }
+        text.push_str(&Ipv4Addr::new(a, b, c, d).to_string());
+    }
+    text
 }
 
 fn resolve_ntoa6(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -140,11 +199,16 @@ fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
+    // Text is no address, whatever its bytes are.
+    if matches!(datum, Datum::String(_)) {
+        wrong_value(call, datum)?;
+        return Ok(Value::Null);
+    }
     if let Ok(four) = <[u8; 4]>::try_from(datum.bytes()) {
         return Ok(Value::String(Ipv4Addr::from(four).to_string()));
     }
     match octets(datum) {
-        Some(sixteen) => Ok(Value::String(Ipv6Addr::from(sixteen).to_string())),
+        Some(sixteen) => Ok(Value::String(ipv6_text(Ipv6Addr::from(sixteen)))),
         None => {
             wrong_value(call, datum)?;
             Ok(Value::Null)

@@ -2,7 +2,7 @@
 
 use types::{Decimal, Result, SqlType, Value};
 
-use super::value_of;
+use super::{too_large, value_of};
 use crate::bind::arguments::text_length;
 use crate::call::Binding;
 use crate::call::Call;
@@ -211,6 +211,17 @@ fn export_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let separator = rest.first().map_or(&b","[..], |d| d.bytes());
     let count = rest.get(1).map_or(64, |d| d.int());
     let count = if (0..=64).contains(&count) { count } else { 64 };
+    let on_bits = match count {
+        0 => 0,
+        count => (bits & (u64::MAX >> (64 - count))).count_ones() as usize,
+    };
+    let separators = (count as usize).saturating_sub(1);
+    let length = (on_bits.saturating_mul(on.bytes().len()))
+        .saturating_add((count as usize - on_bits).saturating_mul(off.bytes().len()))
+        .saturating_add(separators.saturating_mul(separator.len()));
+    if length > call.ctx.max_allowed_packet {
+        return too_large(call);
+    }
     let parts: Vec<&[u8]> = (0..count)
         .map(|i| {
             if bits >> i & 1 == 1 {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Collation, Members, Result, SqlType, TypeKind, Value};
+use types::{Charset, Collation, Members, Result, SqlType, TypeKind, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
@@ -86,14 +86,14 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
     let (Datum::String(text), Datum::String(needle)) = (text, needle) else {
         return find_units(text.bytes(), needle.bytes(), from, |a, b| a == b);
     };
-    if text.is_ascii() && needle.is_ascii() {
+    if text.is_ascii() && needle.is_ascii() && (collation.is_bytewise() || collation.folds_ascii()) {
         let (text, needle) = (text.as_bytes(), needle.as_bytes());
         return match collation.is_bytewise() {
             true => find_units(text, needle, from, |a, b| a == b),
             false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
-    if collation.charset().is_unicode() {
+    if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3) {
         return find_bytes(text, needle, from, collation);
     }
     let text: Vec<char> = text.chars().collect();
@@ -284,6 +284,28 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if delimiter.is_empty() || count == 0 {
         return Ok(value_of(&call.ty, Vec::new()));
     }
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    // MySQL looks for delimiters from the end only where each character is a byte. It matters where they
+    // overlap: of 'aaa1' with the delimiter 'aa', '1' is left, and 'a1' of text in other character sets.
+    let from_end = count < 0 && call.ty.collation.charset().max_bytes_per_char() == 1;
+    let places = match from_end {
+        true => last_places(text, delimiter, wanted),
+        false => places(text, delimiter),
+    };
+    let kept = if count > 0 {
+        places.get(wanted - 1).and_then(|place| text.get(..*place))
+    } else if from_end {
+        let place = places.get(wanted - 1);
+        place.and_then(|place| text.get(place + delimiter.len()..))
+    } else {
+        let place = places.len().checked_sub(wanted).and_then(|i| places.get(i));
+        place.and_then(|place| text.get(place + delimiter.len()..))
+    };
+    Ok(value_of(&call.ty, kept.unwrap_or(text).to_vec()))
+}
+
+/// Where delimiters begin, looked for from the start.
+fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
     let mut places = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|r| r.len() >= delimiter.len()) {
@@ -294,12 +316,21 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             at += 1;
         }
     }
-    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    let kept = if count > 0 {
-        places.get(wanted - 1).and_then(|place| text.get(..*place))
-    } else {
-        let place = places.len().checked_sub(wanted).and_then(|i| places.get(i));
-        place.and_then(|place| text.get(place + delimiter.len()..))
-    };
-    Ok(value_of(&call.ty, kept.unwrap_or(text).to_vec()))
+    places
+}
+
+/// The same, looked for from the end, up to so many; the last one first.
+fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut rest = text;
+    while places.len() < wanted && !rest.is_empty() {
+        match rest.strip_suffix(delimiter) {
+            Some(before) => {
+                places.push(before.len());
+                rest = before;
+            }
+            None => rest = &rest[..rest.len() - 1],
+        }
+    }
+    places
 }

@@ -116,10 +116,14 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
     }
 }
 
-/// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999.
+/// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999, and where the
+/// rounding would change a date with a zero in it.
 pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
     let mut value = parsed.value;
     if parsed.round_up && !ctx.sql_mode.time_truncate_fractional {
+        if value.has_zero_in_date() {
+            return None;
+        }
         value = value.add_us(1)?;
     }
     if let Some(seconds) = parsed.displacement {
@@ -251,6 +255,11 @@ pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
 /// The TIME that a text spells in full.
 pub(crate) fn time_of_text(text: &[u8]) -> Option<ParsedTime> {
     parse::time(text).ok().filter(|p| !p.truncated)
+}
+
+/// Whether a text that can be read as a date has a time of day, too.
+pub fn spells_time_of_day(text: &str) -> bool {
+    parse::datetime(text.as_bytes(), DateRules::IMPOSSIBLE).is_some_and(|parsed| parsed.has_time)
 }
 
 /// Whether a text that can be read as a TIME is a point in time, of which a TIME is only the time of day.

@@ -18,10 +18,13 @@ pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
     let mut args: Vec<Expr> = args.into_iter().map(read_members).collect();
     let function = WindowFunction::from_name(name)
         .ok_or_else(|| Error::internal(format!("{name} is no window function")))?;
-    if let Some(rows) = function.row_count(&args)
-        && matches!(rows, Expr::Literal { .. })
-    {
-        function.count(rows, &EvalContext::default())?;
+    if let Some(rows) = function.row_count(&args) {
+        if !rows.is_constant() {
+            return Err(function.wrong_arguments());
+        }
+        if matches!(rows, Expr::Literal { .. }) {
+            function.count(rows, &EvalContext::default())?;
+        }
     }
     let rank = SqlType {
         length: 21,
@@ -135,12 +138,17 @@ impl WindowFunction {
             _ => None,
         };
         let least = usize::from(matches!(self, Self::Ntile | Self::NthValue));
-        count.filter(|count| *count >= least).ok_or_else(|| {
-            Error::new(
-                errno::ER_WRONG_ARGUMENTS,
-                format!("Incorrect arguments to {}", self.name()),
-            )
-        })
+        count
+            .filter(|count| *count >= least)
+            .ok_or_else(|| self.wrong_arguments())
+    }
+
+    /// Error 1210.
+    fn wrong_arguments(&self) -> Error {
+        Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            format!("Incorrect arguments to {}", self.name()),
+        )
     }
 }
 

@@ -21,6 +21,7 @@ mod split;
 pub use batch::Prepared;
 pub(crate) use batch::{Group, PutHeads};
 pub(crate) use load::{load_page, load_page_around};
+use sizes::Expansion;
 pub(crate) use sizes::approximate_bytes;
 pub(crate) use split::split_range;
 
@@ -43,6 +44,7 @@ pub(crate) struct Latest {
     log: Log,
     put_heads: PutHeads,
     expired: ExpiredDeletions,
+    expansion: Expansion,
     /// Made once: each costs an allocation in RocksDB.
     read_options: ReadOptions,
 }
@@ -62,6 +64,7 @@ impl Latest {
             cache: RowCache::new(row_cache_bytes),
             log,
             expired: ExpiredDeletions::new(newest_ts),
+            expansion: Expansion::new(),
             read_options: ReadOptions::default(),
         })
     }
@@ -149,6 +152,12 @@ impl Latest {
     pub fn property(&self, family: &str, property: &CStr) -> Option<u64> {
         let family = family_of(&self.db, family).ok()?;
         self.db.property_int_value_cf(family, property).ok().flatten()
+    }
+
+    /// A property of RocksDB's that is a text.
+    fn text_property(&self, family: &str, property: &CStr) -> Option<String> {
+        let family = family_of(&self.db, family).ok()?;
+        self.db.property_value_cf(family, property).ok().flatten()
     }
 
     /// Commits a group, which readers must not see yet: RocksDB first, then the cache. One call at a time.

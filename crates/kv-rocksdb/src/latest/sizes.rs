@@ -1,4 +1,5 @@
-//! About how many bytes ranges of `latest` take, in files and in the write buffers that are not files yet.
+//! About how many bytes the entries of ranges of `latest` have, in files (before compression) and in the write buffers
+//! that are not files yet.
 //!
 //! Both include superseded states of rows; the write buffers, all of them. A small table that is often
 //! updated would seem large by that, but it is in the row cache, whose pages are added up instead.
@@ -9,6 +10,11 @@ use crate::layout::LATEST;
 use kv::{KeyRange, Result};
 use rocksdb::properties;
 use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Sums of what RocksDB knows of each of its files.
+const FILE_PROPERTIES: &CStr = c"rocksdb.aggregated-table-properties";
 
 /// Entries looked at from each end of a range.
 const SAMPLE_ENTRIES: usize = 32;
@@ -29,7 +35,59 @@ pub(crate) fn approximate_bytes(latest: &Latest, range: &KeyRange) -> Result<u64
         0 => 0,
         bytes => by_entries(latest, range, bytes)?,
     };
-    Ok(measure_one(latest, &first, &last, IN_FILES)?.saturating_add(in_memory))
+    let in_files = measure_one(latest, &first, &last, IN_FILES)?;
+    Ok((in_files as f64 * latest.expansion.get(latest)) as u64 + in_memory)
+}
+
+/// How long the factor of [`Expansion`] is good for.
+const EXPANSION_SECONDS: u64 = 10;
+
+/// By how much entries are larger than the files that hold them, which are compressed. Cached: to find it out,
+/// RocksDB asks all files.
+pub(super) struct Expansion {
+    since: Instant,
+    /// Second in which it was asked last, counted from one, and the factor in hundredths.
+    asked: AtomicU64,
+    hundredths: AtomicU64,
+}
+
+impl Expansion {
+    pub fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            asked: AtomicU64::new(0),
+            hundredths: AtomicU64::new(100),
+        }
+    }
+
+    fn get(&self, latest: &Latest) -> f64 {
+        let now = self.since.elapsed().as_secs() + 1;
+        let asked = self.asked.load(Ordering::Relaxed);
+        if asked == 0 || now > asked + EXPANSION_SECONDS {
+            self.asked.store(now, Ordering::Relaxed);
+            if let Some(factor) = latest
+                .text_property(LATEST, FILE_PROPERTIES)
+                .as_deref()
+                .and_then(expansion_of)
+            {
+                self.hundredths.store((factor * 100.0) as u64, Ordering::Relaxed);
+            }
+        }
+        self.hundredths.load(Ordering::Relaxed) as f64 / 100.0
+    }
+}
+
+/// The factor, by RocksDB's `aggregated-table-properties`. Source: `TableProperties::ToString`.
+fn expansion_of(properties: &str) -> Option<f64> {
+    let number = |name: &str| {
+        let text = properties
+            .split("; ")
+            .find_map(|part| part.trim().strip_prefix(name))?;
+        text.strip_prefix('=')?.trim().parse::<f64>().ok()
+    };
+    let stored = number("data block size")?;
+    let raw = number("raw key size")? + number("raw value size")?;
+    (stored > 0.0).then(|| (raw / stored).clamp(1.0, 20.0))
 }
 
 /// Corrects RocksDB's estimate for the write buffers, which takes all entries for equally large, while rows
@@ -135,6 +193,14 @@ mod tests {
             found > expected / 3 && found < expected * 3,
             "{found} for {expected}"
         );
+    }
+
+    #[test]
+    fn the_factor_of_compression_is_read() {
+        let text = "# data blocks=10; # entries=20; raw key size=300; raw average key size=15; raw value size=700; \
+                    data block size=250; filter block size=0";
+        assert_eq!(expansion_of(text), Some(4.0));
+        assert_eq!(expansion_of(""), None);
     }
 
     #[test]

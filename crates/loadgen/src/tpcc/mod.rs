@@ -8,7 +8,7 @@
 //! Two things need joins: the stock-level transaction and the checks. A server that refuses joins (error
 //! 1235) is refused before anything is loaded or measured.
 //!
-//! - [`schema`], [`population`]: the tables and their first rows; [`choices`]: the standard's random
+//! - [`TABLES`], [`population`]: the tables and their first rows; [`choices`]: the standard's random
 //!   numbers and names.
 //! - [`input`]: the input of terminals; [`terminal`]: a terminal; [`new_order`], [`payment`],
 //!   [`order_status`], [`delivery`], [`stock_level`]: the transactions.
@@ -22,7 +22,6 @@ pub mod new_order;
 pub mod order_status;
 pub mod payment;
 pub mod population;
-pub mod schema;
 pub mod stock_level;
 pub mod terminal;
 
@@ -33,11 +32,17 @@ use crate::error::{Error, Result};
 use crate::load;
 use crate::options::{OptionSpec, Options};
 use crate::result::{Figure, Rung};
+use crate::tables::Tables;
 use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Worker, Workload};
 use choices::Constants;
 use input::{Company, Kind};
 use terminal::Terminal;
+
+/// The nine tables of the standard (clause 1.3) in MySQL's types, with the two customary secondary indexes:
+/// customers by last name, orders by customer. History has no key, as in the standard. Foreign keys are left
+/// out.
+pub(crate) const TABLES: Tables = Tables(include_str!("schema.sql"));
 
 pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     name: "tpcc",
@@ -46,7 +51,7 @@ pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     build,
 }];
 
-const OPTIONS: &[OptionSpec] = &[
+pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "warehouses",
         "1",
@@ -62,7 +67,7 @@ const OPTIONS: &[OptionSpec] = &[
 /// MySQL's "not supported yet".
 const NOT_SUPPORTED: u16 = 1235;
 
-fn build(options: &Options) -> Result<Box<dyn Workload>> {
+pub(crate) fn build(options: &Options) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Tpcc {
         warehouses: options.integer("warehouses", 1..=1_000_000)?,
         think: options.switch("think")?,
@@ -85,10 +90,10 @@ impl Workload for Tpcc {
 
     fn prepare(&self, context: &Context) -> Result<()> {
         let mut connection = Connection::open(&context.target)?;
-        schema::drop_tables(&mut connection)?;
-        schema::create_tables(&mut connection)?;
+        TABLES.drop(&mut connection)?;
+        TABLES.create(&mut connection)?;
         if let Err(error) = needs_joins(&mut connection) {
-            schema::drop_tables(&mut connection)?;
+            TABLES.drop(&mut connection)?;
             return Err(error);
         }
         load::in_parallel(
@@ -132,7 +137,7 @@ impl Workload for Tpcc {
     }
 
     fn cleanup(&self, context: &Context) -> Result<()> {
-        schema::drop_tables(&mut Connection::open(&context.target)?)
+        TABLES.drop(&mut Connection::open(&context.target)?)
     }
 }
 

@@ -7,7 +7,6 @@ use tpchgen::generators::{
     RegionGenerator, SupplierGenerator,
 };
 
-use super::schema::TABLES;
 use crate::client::Connection;
 use crate::error::{Error, Result};
 
@@ -27,16 +26,16 @@ pub struct Part {
     parts: i32,
 }
 
-/// Which columns of each table are numbers (`n`) and which are text (`t`).
-const KINDS: [&str; 8] = [
-    "ntt",
-    "ntnt",
-    "nttntnt",
-    "nttntntt",
-    "nttttntnt",
-    "nnnnt",
-    "nntntttnt",
-    "nnnnnnnntttttttt",
+/// The tables, and which columns of each are numbers (`n`) and which are text (`t`).
+const TABLES: [(&str, &str); 8] = [
+    ("region", "ntt"),
+    ("nation", "ntnt"),
+    ("supplier", "nttntnt"),
+    ("customer", "nttntntt"),
+    ("part", "nttttntnt"),
+    ("partsupp", "nnnnt"),
+    ("orders", "nntntttnt"),
+    ("lineitem", "nnnnnnnntttttttt"),
 ];
 
 /// All ranges of all tables.
@@ -64,7 +63,7 @@ impl Part {
     pub fn load(&self, connection: &mut Connection, scale: f64) -> Result<()> {
         let Self { table, number, parts } = *self;
         let mut insert = Insert::new(connection, table);
-        match TABLES[table] {
+        match TABLES[table].0 {
             "region" => insert.rows(RegionGenerator::new(scale, number, parts).iter())?,
             "nation" => insert.rows(NationGenerator::new(scale, number, parts).iter())?,
             "supplier" => insert.rows(SupplierGenerator::new(scale, number, parts).iter())?,
@@ -89,10 +88,11 @@ struct Insert<'a> {
 
 impl<'a> Insert<'a> {
     fn new(connection: &'a mut Connection, table: usize) -> Self {
+        let (table, kinds) = TABLES[table];
         Self {
             connection,
-            table: TABLES[table],
-            kinds: KINDS[table],
+            table,
+            kinds,
             sql: String::new(),
             line: String::new(),
         }

@@ -5,13 +5,12 @@
 //! with published ones: each answer of each run is checked, and a wrong one counts as an error. There are no
 //! refresh functions and no audit, so the figures compare servers with each other, and are no QphH.
 //!
-//! - [`schema`], [`data`]: the tables and their rows. [`queries`]: the queries. [`answers`]: what they must
+//! - [`TABLES`], [`data`]: the tables and their rows. [`queries`]: the queries. [`answers`]: what they must
 //!   answer.
 
 pub mod answers;
 pub mod data;
 pub mod queries;
-pub mod schema;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,9 +20,14 @@ use crate::error::{Error, Result};
 use crate::load;
 use crate::options::{OptionSpec, Options};
 use crate::result::{Figure, Operation, Rung};
+use crate::tables::Tables;
 use crate::workload::{Checks, Context, Next, Worker, Workload, WorkloadSpec, check_indexes};
 use answers::Answers;
 use queries::Query;
+
+/// The eight tables of the standard (clause 1.4) in MySQL's types, small ones first, with their primary keys and
+/// the indexes that its foreign keys make in MySQL. The foreign keys themselves are left out.
+const TABLES: Tables = Tables(include_str!("schema.sql"));
 
 pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     name: "tpch",
@@ -84,8 +88,8 @@ impl Workload for Tpch {
 
     fn prepare(&self, context: &Context) -> Result<()> {
         let mut connection = Connection::open(&context.target)?;
-        schema::drop_tables(&mut connection)?;
-        schema::create_tables(&mut connection)?;
+        TABLES.drop(&mut connection)?;
+        TABLES.create(&mut connection)?;
         let parts = data::parts(self.scale);
         load::in_parallel(
             context,
@@ -93,7 +97,7 @@ impl Workload for Tpch {
             parts.len() as u64,
             |connection, part| parts[part as usize].load(connection, self.scale),
         )?;
-        analyze(&mut connection)
+        TABLES.analyze(&mut connection)
     }
 
     fn worker(&self, context: &Context, number: usize, _threads: usize) -> Result<Box<dyn Worker + '_>> {
@@ -111,7 +115,7 @@ impl Workload for Tpch {
 
     fn check(&self, context: &Context, checks: &mut Checks) -> Result<()> {
         let mut connection = Connection::open(&context.target)?;
-        for table in schema::TABLES {
+        for table in TABLES.names() {
             check_indexes(&mut connection, table, checks)?;
         }
         let mut found = Answers::default();
@@ -136,16 +140,7 @@ impl Workload for Tpch {
     }
 
     fn cleanup(&self, context: &Context) -> Result<()> {
-        schema::drop_tables(&mut Connection::open(&context.target)?)
-    }
-}
-
-/// Has the server look at its tables, as a user would after loading. A server without the statement has
-/// nothing to look at.
-fn analyze(connection: &mut Connection) -> Result<()> {
-    match connection.fetch_query(&format!("ANALYZE TABLE {}", schema::TABLES.join(", "))) {
-        Err(Error::Server { .. }) | Ok(_) => Ok(()),
-        Err(error) => Err(error),
+        TABLES.drop(&mut Connection::open(&context.target)?)
     }
 }
 

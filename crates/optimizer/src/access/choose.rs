@@ -6,11 +6,32 @@ use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
-use super::{Chosen, Request, order, sarg, tuple};
+use super::{Chosen, Request, order, partitions, sarg, tuple, union};
 use syntax::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
 pub fn choose(request: &Request<'_>) -> Result<Chosen> {
+    let (cost, chosen) = choose_one(request)?;
+    let union = union::of(request, cost)?;
+    Ok(match union {
+        Some(union) => Chosen {
+            possible_keys: chosen.possible_keys.into_iter().chain(union.possible_keys).fold(
+                Vec::new(),
+                |mut keys, key| {
+                    if !keys.contains(&key) {
+                        keys.push(key);
+                    }
+                    keys
+                },
+            ),
+            ..union
+        },
+        None => chosen,
+    })
+}
+
+/// The cheapest path by one index, and its cost, in rows of a full scan; infinite if nothing could be weighed.
+pub(super) fn choose_one(request: &Request<'_>) -> Result<(f64, Chosen)> {
     let table = request.table;
     let conditions = Conditions {
         sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
@@ -47,12 +68,10 @@ pub fn choose(request: &Request<'_>) -> Result<Chosen> {
             best = Some((cost, chosen));
         }
     }
-    let mut chosen = match best {
-        Some((_, chosen)) => chosen,
-        None => full(request),
-    };
+    let (cost, mut chosen) = best.unwrap_or_else(|| (f64::INFINITY, full(request)));
     chosen.possible_keys = possible_keys;
-    Ok(chosen)
+    chosen.partitions = partitions::of(request, chosen.ordered);
+    Ok((cost, chosen))
 }
 
 /// The whole table, everything filtered.
@@ -66,6 +85,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
         wide: true,
         points: false,
         possible_keys: Vec::new(),
+        partitions: partitions::of(request, false),
     }
 }
 
@@ -137,6 +157,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
         rows,
         expected,
         possible_keys: Vec::new(),
+        partitions: None,
     };
     Some((cost, chosen))
 }

@@ -5,6 +5,7 @@
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns.
+//! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest.
 //!
@@ -16,14 +17,16 @@ mod fold;
 mod generated;
 mod like;
 mod order;
+mod partitions;
 mod paths;
 pub mod sarg;
 mod tuple;
+mod union;
 
 use functions::Expr;
 use schema::model::Table;
 
-use planner::plan::Access;
+use planner::plan::{Access, ScanPartitions};
 use syntax::ast::IndexHint;
 
 use crate::estimates::TableEstimate;
@@ -42,6 +45,10 @@ pub struct Request<'a> {
     pub order: Vec<(usize, bool)>,
     pub limit: RowLimit,
     pub hints: &'a [IndexHint],
+    /// Several indexes may be read.
+    pub unions: bool,
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub named_partitions: Option<&'a [usize]>,
     pub estimate: TableEstimate<'a>,
 }
 
@@ -72,6 +79,8 @@ pub struct Chosen {
     pub points: bool,
     /// Names of the indexes that were candidates.
     pub possible_keys: Vec<String>,
+    /// `None`: the table has no partitions.
+    pub partitions: Option<Box<ScanPartitions>>,
 }
 
 /// Whether an expression has the same value for every row.

@@ -42,7 +42,24 @@ pub fn access_text(scan: &TableScan, scope: &Scope<'_>) -> String {
             };
             text + backwards(*reverse)
         }
+        Access::Union { parts } => {
+            format!("Index merge on {alias} using {}", index_names(parts, table).join(", "))
+        }
     }
+}
+
+/// The names of the indexes that paths read.
+pub fn index_names(parts: &[Access], table: &Table) -> Vec<String> {
+    let name = |access: &Access| match access {
+        Access::UniquePoints { index, .. } | Access::IndexRanges { index, .. } => {
+            table.indexes.get(*index).map(|index| index.name.clone())
+        }
+        _ => None,
+    };
+    parts
+        .iter()
+        .map(|part| name(part).unwrap_or_else(|| "PRIMARY".to_owned()))
+        .collect()
 }
 
 fn capital(text: &str) -> String {

@@ -380,6 +380,9 @@ impl Blocks<'_> {
     fn table(&self, scan: &TableScan, row: Row, produced: f64, cost: f64) -> Json {
         let mut table = Json::object();
         table.put("table_name", Json::text(&scan.alias));
+        if let Some(partitions) = &row.partitions {
+            table.put("partitions", Json::texts(partitions.split(',')));
+        }
         if let Some(how) = row.how {
             table.put("access_type", Json::text(how));
         }

@@ -1,11 +1,12 @@
 //! The rows that `EXPLAIN` alone gives: one for each table, in the order in which tables are read.
 
-use functions::Expr;
+use functions::{EvalContext, Expr};
 use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
 use super::blocks::Blocks;
 use super::names::Names;
+use super::access_text::index_names;
 use super::{key_length, text_type};
 use crate::PlannedStatement;
 use planner::plan::{
@@ -41,6 +42,7 @@ pub struct Row {
     pub id: Option<u64>,
     pub select_type: &'static str,
     pub table: Option<String>,
+    pub partitions: Option<String>,
     pub how: Option<&'static str>,
     pub possible_keys: Option<String>,
     pub key: Option<String>,
@@ -66,6 +68,7 @@ pub fn rows(explained: &PlannedStatement) -> Vec<Vec<Value>> {
                     "INSERT"
                 },
                 table: Some(insert.table.name.clone()),
+                partitions: partition_names(&insert.table, insert.partitions.as_deref()),
                 how: Some("ALL"),
                 ..Row::default()
             });
@@ -94,6 +97,24 @@ fn target(select_type: &'static str, target: &Target) -> Row {
     row
 }
 
+/// The partitions that a scan reads, as far as the plan shows: a parameter has no value yet.
+pub fn partitions_of(scan: &TableScan) -> Option<String> {
+    let partitions = scan.partitions.as_ref()?;
+    let leaves = partitions.leaves(&scan.table, &[], &EvalContext::default());
+    match leaves {
+        Ok(leaves) => partition_names(&scan.table, Some(&leaves)),
+        Err(_) => partition_names(&scan.table, partitions.named.as_deref()),
+    }
+}
+
+/// The names of a table's partitions at some positions, or of all.
+fn partition_names(table: &Table, leaves: Option<&[usize]>) -> Option<String> {
+    let all = table.partitioning.as_ref()?.leaves().enumerate();
+    let chosen = all.filter(|(at, _)| leaves.is_none_or(|leaves| leaves.contains(at)));
+    let names: Vec<String> = chosen.map(|(_, leaf)| leaf.name()).collect();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
 impl Row {
     fn values(self) -> Vec<Value> {
         let text = |text: Option<String>| text.map_or(Value::Null, Value::String);
@@ -103,7 +124,7 @@ impl Row {
             number(self.id),
             Value::String(self.select_type.to_owned()),
             text(self.table),
-            Value::Null,
+            text(self.partitions),
             text(self.how.map(str::to_owned)),
             text(self.possible_keys),
             text(self.key),
@@ -126,6 +147,7 @@ impl Row {
     pub fn scan(&mut self, scan: &TableScan, names: &Names) {
         let table = &scan.table;
         self.table = Some(scan.alias.clone());
+        self.partitions = partitions_of(scan);
         self.access(&scan.access, table, names);
         let expected = &scan.expected;
         self.rows = Some((expected.read.round() as u64).max(1));
@@ -173,6 +195,10 @@ impl Row {
             Access::IndexRanges { index, ranges, .. } => {
                 let index = &table.indexes[*index];
                 self.ranges(&index.name, &index.parts, ranges, table, names);
+            }
+            Access::Union { parts } => {
+                self.how = Some("index_merge");
+                self.key = Some(index_names(parts, table).join(","));
             }
         }
     }

@@ -48,6 +48,8 @@ pub struct Search<'a, 'b> {
     lookups: HashMap<(usize, Vec<usize>, Option<usize>), Option<f64>>,
     /// The share of pairs that satisfies each condition.
     shares: Vec<f64>,
+    /// That of several conditions together.
+    several: HashMap<Vec<usize>, f64>,
     edges: Vec<EdgeFacts>,
     /// How many pairs have been compared.
     pub pairs: usize,
@@ -97,6 +99,7 @@ impl<'a, 'b> Search<'a, 'b> {
             builder,
             graph,
             hints,
+            several: HashMap::new(),
             lookups: HashMap::new(),
             pairs: 0,
         })
@@ -149,7 +152,7 @@ impl<'a, 'b> Search<'a, 'b> {
             return Ok(None);
         };
         let conditions = self.applied(left, right);
-        let above: f64 = conditions.iter().map(|&number| self.shares[number]).product();
+        let above = self.share_of(&conditions);
         let pairs = l.rows * r.rows;
         let has_key = match edge {
             Some(number) => self.edges[number].has_key,
@@ -195,6 +198,23 @@ impl<'a, 'b> Search<'a, 'b> {
             .filter(|(_, condition)| now(condition.needs))
             .map(|(number, _)| number)
             .collect()
+    }
+
+    /// The share of pairs that satisfies some conditions.
+    fn share_of(&mut self, conditions: &[usize]) -> f64 {
+        match conditions {
+            [] => 1.0,
+            [number] => self.shares[*number],
+            several => {
+                if let Some(known) = self.several.get(several) {
+                    return *known;
+                }
+                let of_all = several.iter().map(|&number| &self.graph.conditions[number].expr);
+                let share = self.builder.distinct.borrow().share_of_all(of_all);
+                self.several.insert(several.to_vec(), share);
+                share
+            }
+        }
     }
 
     /// Whether a condition is a key of a hash join of the two sets.

@@ -24,7 +24,13 @@ struct Known {
     rows: f64,
     /// By column offset, where statistics have it.
     distinct: Vec<Option<f64>>,
+    /// Columns that an index begins with, in ascending order, with the number of their values together.
+    together: Vec<(Vec<usize>, f64)>,
 }
+
+/// An equality of two columns: for each side the table, by its position in [`DistinctValues::tables`], and the
+/// column's offset.
+type ColumnPair = [(usize, usize); 2];
 
 /// How many values the columns of a query's tables have.
 #[derive(Debug, Default)]
@@ -41,27 +47,35 @@ impl DistinctValues {
             {
                 let estimate = TableEstimate::new(&get.table, estimates);
                 let distinct = |offset| estimate.distinct(offset);
+                let together = together(&get.table, &estimate);
                 self.tables.push(Known {
                     first: get.first,
                     rows: (estimate.rows as f64).max(1.0),
                     distinct: (0..get.table.columns.len()).map(distinct).collect(),
                     table: Arc::clone(&get.table),
+                    together,
                 });
             }
         });
     }
 
     fn of(&self, expr: &Expr) -> f64 {
-        let Some(id) = column_below(expr) else {
-            return UNKNOWN_VALUES;
-        };
-        let found = self.tables.iter().find_map(|known| {
+        match self.column(expr) {
+            Some((table, offset)) => self.of_column(&self.tables[table], offset),
+            None => UNKNOWN_VALUES,
+        }
+    }
+
+    /// The table's position, and the column's offset.
+    fn column(&self, expr: &Expr) -> Option<(usize, usize)> {
+        let id = column_below(expr)?;
+        self.tables.iter().enumerate().find_map(|(position, known)| {
             let offset = id.0.checked_sub(known.first.0)?;
-            (offset < known.table.columns.len()).then_some((offset, known))
-        });
-        let Some((offset, known)) = found else {
-            return UNKNOWN_VALUES;
-        };
+            (offset < known.table.columns.len()).then_some((position, offset))
+        })
+    }
+
+    fn of_column(&self, known: &Known, offset: usize) -> f64 {
         if let Some(distinct) = known.distinct[offset] {
             return distinct;
         }
@@ -94,9 +108,80 @@ impl DistinctValues {
         OTHER
     }
 
-    pub fn share_of_all(&self, conditions: &[Expr]) -> f64 {
-        conditions.iter().map(|condition| self.share(condition)).product()
+    /// The share of pairs that satisfies all of some conditions. Several columns of a table that are equal to those
+    /// of another one are taken together: they are often a key of one of the two.
+    pub fn share_of_all<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> f64 {
+        let mut share = 1.0;
+        let mut pairs: Vec<ColumnPair> = Vec::new();
+        for condition in conditions {
+            match self.pair(condition) {
+                Some(pair) => pairs.push(pair),
+                None => share *= self.share(condition),
+            }
+        }
+        pairs.sort_unstable_by_key(|[a, b]| (a.0, b.0));
+        for group in pairs.chunk_by(|[a, b], [c, d]| (a.0, b.0) == (c.0, d.0)) {
+            share /= self.values_of(group, 0).max(self.values_of(group, 1)).max(1.0);
+        }
+        share
     }
+
+    /// The columns that a condition says are equal, of two tables, in the order of these.
+    fn pair(&self, condition: &Expr) -> Option<ColumnPair> {
+        let Expr::Call { function, args, .. } = condition else {
+            return None;
+        };
+        let ("=" | "<=>", [a, b]) = (function.0.name, args.as_slice()) else {
+            return None;
+        };
+        let (a, b) = (self.column(a)?, self.column(b)?);
+        (a.0 != b.0).then(|| [a.min(b), a.max(b)])
+    }
+
+    /// How many values the columns of one side have together.
+    fn values_of(&self, pairs: &[ColumnPair], side: usize) -> f64 {
+        let Some(known) = pairs.first().and_then(|pair| self.tables.get(pair[side].0)) else {
+            return UNKNOWN_VALUES;
+        };
+        let mut offsets: Vec<usize> = pairs.iter().map(|pair| pair[side].1).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let alone = |&offset: &usize| self.of_column(known, offset);
+        if let [offset] = offsets.as_slice() {
+            return alone(offset);
+        }
+        if let Some((_, values)) = known.together.iter().find(|(columns, _)| *columns == offsets) {
+            return *values;
+        }
+        offsets.iter().map(alone).product::<f64>().min(known.rows)
+    }
+}
+
+/// The beginnings of a table's indexes, with the number of their values.
+fn together(table: &Table, estimate: &TableEstimate<'_>) -> Vec<(Vec<usize>, f64)> {
+    let rows = (estimate.rows as f64).max(1.0);
+    let mut found = Vec::new();
+    let mut add = |index: Option<usize>, parts: Vec<usize>, is_unique: bool| {
+        for count in 2..=parts.len() {
+            let values = match estimate.rows_per_key(index, count) {
+                Some(each) => rows / each,
+                None if is_unique && count == parts.len() => rows,
+                None => continue,
+            };
+            let mut columns = parts[..count].to_vec();
+            columns.sort_unstable();
+            found.push((columns, values));
+        }
+    };
+    let primary = table.primary_parts();
+    add(None, primary.iter().map(|part| part.column).collect(), true);
+    for (position, index) in table.indexes.iter().enumerate() {
+        if index.state == SchemaState::Public && index.parts.len() > 1 {
+            let parts = index.parts.iter().map(|part| part.column).collect();
+            add(Some(position), parts, index.unique);
+        }
+    }
+    found
 }
 
 /// The column that an expression is, conversions aside.

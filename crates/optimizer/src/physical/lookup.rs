@@ -9,7 +9,8 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{ColumnId, Get, Logical};
 use planner::plan::{
-    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel, TableScan,
+    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel,
+    ScanPartitions, TableScan,
 };
 use types::Result;
 
@@ -37,6 +38,8 @@ pub struct Lookup {
     expected: Expected,
     /// Names of the indexes that could serve.
     keys: Vec<String>,
+    /// Its expressions are over the left side's columns, by id.
+    partitions: Option<Box<ScanPartitions>>,
 }
 
 /// The table that an operator reads, with the condition on its rows, if it does nothing else.
@@ -90,7 +93,7 @@ impl Builder<'_> {
         let columns = offsets(get, columns);
         let conjuncts = over_offsets(conjuncts, get);
         let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
-        if !expressions(&chosen.access).iter().any(names_left) {
+        if !reads_left(&chosen.access) {
             return Ok(None);
         }
         let keys = std::mem::take(&mut chosen.possible_keys);
@@ -116,8 +119,12 @@ impl Builder<'_> {
             residual.push(pair);
         }
         expressions_mut(&mut chosen.access, &mut restore);
+        if let Some(partitions) = &mut chosen.partitions {
+            partition_expressions_mut(partitions, &mut restore);
+        }
         Lookup {
             access: chosen.access,
+            partitions: chosen.partitions,
             filter,
             residual,
             cost,
@@ -155,15 +162,16 @@ impl Builder<'_> {
             filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
             filter
         });
-        let mut access = lookup.access;
+        let (mut access, mut partitions) = (lookup.access, lookup.partitions);
         let mut failed = None;
-        expressions_mut(
-            &mut access,
-            &mut |expr| match positioned(expr.clone(), &left.layout) {
-                Ok(placed) => *expr = placed,
-                Err(error) => failed = Some(error),
-            },
-        );
+        let mut place = |expr: &mut Expr| match positioned(expr.clone(), &left.layout) {
+            Ok(placed) => *expr = placed,
+            Err(error) => failed = Some(error),
+        };
+        expressions_mut(&mut access, &mut place);
+        if let Some(partitions) = &mut partitions {
+            partition_expressions_mut(partitions, &mut place);
+        }
         if let Some(error) = failed {
             return Err(error);
         }
@@ -189,6 +197,7 @@ impl Builder<'_> {
                     locking: get.locking,
                     expected: lookup.expected,
                     read: None,
+                    partitions,
                 },
                 residual,
                 rows,
@@ -197,6 +206,14 @@ impl Builder<'_> {
             ordered: left.ordered,
             rows,
         })
+    }
+}
+
+/// Whether a path finds rows by the left side's columns: all parts of a union.
+fn reads_left(access: &Access) -> bool {
+    match access {
+        Access::Union { parts } => parts.iter().all(reads_left),
+        access => expressions(access).iter().any(names_left),
     }
 }
 
@@ -243,6 +260,13 @@ fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
         Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
             ranges.iter_mut().for_each(|range| of_range(range, visit));
         }
+        Access::Union { parts } => parts.iter_mut().for_each(|part| expressions_mut(part, visit)),
+    }
+}
+
+fn partition_expressions_mut(partitions: &mut ScanPartitions, visit: &mut dyn FnMut(&mut Expr)) {
+    for range in partitions.top.iter_mut().chain(&mut partitions.sub).flatten() {
+        of_range(range, visit);
     }
 }
 

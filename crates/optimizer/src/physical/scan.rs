@@ -103,6 +103,8 @@ impl<'a> Builder<'a> {
                 false => RowLimit::All,
             },
             hints: &get.hints,
+            unions: self.env.switches.index_union,
+            named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         }
     }
@@ -158,6 +160,7 @@ impl<'a> Builder<'a> {
             locking: get.locking,
             expected,
             read: None,
+            partitions: chosen.partitions,
         });
         if let Some(count) = gated {
             rel = Rel::Limit {
@@ -188,7 +191,7 @@ impl Want {
 }
 
 /// The conditions of which nothing is known, beyond which further ones change nothing.
-const UNKNOWN_MAX: i32 = 4;
+const UNKNOWN_MAX: usize = 4;
 
 /// What EXPLAIN says of a path.
 pub fn expected(chosen: &Chosen, estimate: &TableEstimate<'_>) -> Expected {
@@ -202,14 +205,8 @@ pub fn expected(chosen: &Chosen, estimate: &TableEstimate<'_>) -> Expected {
 
 /// The share of rows that satisfies conditions over a table's columns by offset.
 pub fn selectivity(conditions: &[Expr], estimate: &TableEstimate<'_>) -> f64 {
-    let (mut known, mut unknown) = (1.0, 0);
-    for condition in conditions {
-        match estimate.share_of(condition) {
-            Some(share) => known *= share,
-            None => unknown += 1,
-        }
-    }
-    known * cost::UNKNOWN_CONDITION.powi(unknown.min(UNKNOWN_MAX))
+    let (known, unknown) = estimate.share_of_all(conditions);
+    known * cost::UNKNOWN_CONDITION.powi(unknown.min(UNKNOWN_MAX) as i32)
 }
 
 /// Offsets of a table's columns.

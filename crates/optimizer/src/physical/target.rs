@@ -39,6 +39,8 @@ impl Builder<'_> {
                 Some(count) => literal_count(count).map_or(RowLimit::Some, RowLimit::AtMost),
             },
             hints: &get.hints,
+            unions: self.env.switches.index_union,
+            named_partitions: get.partitions.as_deref(),
             estimate: TableEstimate::new(&get.table, self.env.estimates),
         };
         let mut chosen = access::choose(&request)?;
@@ -66,6 +68,7 @@ impl Builder<'_> {
                 locking: None,
                 expected,
                 read: None,
+                partitions: chosen.partitions,
             },
             order_by,
             limit,

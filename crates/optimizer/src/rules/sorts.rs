@@ -16,7 +16,8 @@ pub fn remove(rel: &mut Logical, needed: bool) {
         *rel = replace(&mut **input, Logical::OneRow);
     }
     match rel {
-        Logical::Limit { input, .. } => remove(input, true),
+        // A window without an order of its own has that of its input.
+        Logical::Limit { input, .. } | Logical::Window { input, .. } => remove(input, true),
         Logical::Filter { input, .. } | Logical::Project { input, .. } => remove(input, needed),
         Logical::Sort { input, .. } => remove(input, true),
         Logical::Apply(apply) => {

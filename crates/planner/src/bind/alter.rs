@@ -17,6 +17,9 @@ use syntax::ast::{
 
 impl Binder<'_> {
     pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], options: AlterOptions) -> Result<Ddl> {
+        if let [AlterItem::Partition(action)] = items {
+            return self.alter_partitions(name, action);
+        }
         let table = self.base_table(name)?;
         let mut changes = Vec::with_capacity(items.len());
         // Columns take the collation that the statement gives the table, if it does.
@@ -138,6 +141,12 @@ impl Binder<'_> {
                 });
             }
             AlterItem::Options(options) => self.alter_options(options, table, changes)?,
+            AlterItem::Partition(_) | AlterItem::MaintainPartitions(..) => {
+                return Err(Error::not_supported(
+                    "a change of partitions beside other changes",
+                    "use a statement for each",
+                ));
+            }
             AlterItem::ConvertTo(_) => {
                 return Err(Error::not_supported(
                     "CONVERT TO CHARACTER SET",

@@ -94,7 +94,11 @@ pub fn value_of_subquery(query: &Query) -> Option<&Expr> {
     match &query.body {
         QueryBody::Nested(inner) if lone => value_of_subquery(inner),
         QueryBody::Select(select) if lone => match select.items.as_slice() {
-            [SelectItem::Expr { expr, .. }] if is_bare(select) && !expr.has_aggregate() => Some(expr),
+            [SelectItem::Expr { expr, .. }]
+                if is_bare(select) && !expr.has_aggregate() && !expr.has_window() =>
+            {
+                Some(expr)
+            }
             _ => None,
         },
         _ => None,

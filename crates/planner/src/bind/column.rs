@@ -115,6 +115,9 @@ impl Binder<'_> {
             Serial => plain(SqlType::BIGINT_UNSIGNED),
             Decimal => {
                 let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
+                if let (Some(0), Some(scale @ 1..)) = (ty.length, ty.decimals) {
+                    check_decimals(name, 0, scale)?;
+                }
                 let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
                 plain(SqlType {
                     unsigned: ty.unsigned || ty.zerofill,
@@ -284,7 +287,7 @@ fn check_display_width(name: &str, width: u64) -> Result<()> {
     Ok(())
 }
 
-fn check_decimals(name: &str, digits: u64, decimals: u64) -> Result<()> {
+pub fn check_decimals(name: &str, digits: u64, decimals: u64) -> Result<()> {
     if decimals > DECIMALS_MAX {
         return Err(Error::new(
             errno::ER_TOO_BIG_SCALE,

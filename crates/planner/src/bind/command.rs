@@ -8,6 +8,7 @@ use syntax::ast::{
 use types::{Error, Result};
 
 use super::Binder;
+use super::alter_partitions::maintained;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
@@ -62,6 +63,17 @@ impl Binder<'_> {
                 connection: self.free(connection)?,
                 query_only: *query_only,
             }),
+            Statement::AlterTable { name, items, .. } if maintained(items).is_some() => {
+                let Some((action, names)) = maintained(items) else {
+                    return Err(Error::internal("ALTER TABLE that maintains no partition"));
+                };
+                self.check_maintained(name, names)?;
+                let statement = Statement::TableMaintenance {
+                    action,
+                    tables: vec![name.clone()],
+                };
+                self.command(&statement)
+            }
             Statement::TableMaintenance { action, tables } => {
                 let tables = self.table_names(tables)?;
                 Ok(match action {

@@ -322,12 +322,6 @@ fn expression_mentions(expr: &ast::Expr, name: &str) -> bool {
     found
 }
 
-fn has_window(expr: &ast::Expr) -> bool {
-    let mut found = matches!(expr, ast::Expr::Over { .. });
-    expr.children(&mut |child| found = found || has_window(child));
-    found
-}
-
 /// What the part of a recursion that names the table may be (manual 13.2.20, "Recursive Common Table
 /// Expressions").
 ///
@@ -350,7 +344,7 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
     };
     let aggregates =
         shows(&ast::Expr::has_aggregate) || select.having.as_ref().is_some_and(ast::Expr::has_aggregate);
-    if aggregates || !select.group_by.is_empty() || shows(&has_window) {
+    if aggregates || !select.group_by.is_empty() || shows(&ast::Expr::has_window) {
         return Err(Error::new(
             3575,
             format!(
@@ -373,7 +367,66 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
             ),
         ));
     }
+    // A condition may turn the LEFT JOIN into an inner one.
+    let is_kept = select.filter.is_none() && select.from.iter().any(|table| is_inner_side(table, name));
+    let listed_later = select
+        .from
+        .iter()
+        .skip(1)
+        .any(|table| direct_uses(table, name) > 0);
+    let forced = select.straight_join && listed_later
+        || select
+            .from
+            .iter()
+            .any(|table| is_read_later(table, name, select.straight_join));
+    if is_kept || forced {
+        return Err(Error::new(
+            3576,
+            format!(
+                "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be \
+                 in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints"
+            ),
+        ));
+    }
     Ok(())
+}
+
+/// Whether the table is on the inner side of an outer join: as often as it has no partner, the recursion would
+/// go on with NULLs.
+fn is_inner_side(table: &TableRef, name: &str) -> bool {
+    match table {
+        TableRef::Derived(_) | TableRef::Json(_) | TableRef::Table(_) => false,
+        TableRef::Nested(tables) => tables.iter().any(|table| is_inner_side(table, name)),
+        TableRef::Join(join) => {
+            let inner = match join.kind {
+                ast::JoinKind::Left => Some(&join.right),
+                ast::JoinKind::Right => Some(&join.left),
+                ast::JoinKind::Inner | ast::JoinKind::Straight => None,
+            };
+            inner.is_some_and(|side| direct_uses(side, name) > 0)
+                || is_inner_side(&join.left, name)
+                || is_inner_side(&join.right, name)
+        }
+    }
+}
+
+/// Whether STRAIGHT_JOIN reads another table before this one.
+fn is_read_later(table: &TableRef, name: &str, all_straight: bool) -> bool {
+    match table {
+        TableRef::Derived(_) | TableRef::Json(_) | TableRef::Table(_) => false,
+        TableRef::Nested(tables) => {
+            all_straight && tables.iter().skip(1).any(|table| direct_uses(table, name) > 0)
+                || tables
+                    .iter()
+                    .any(|table| is_read_later(table, name, all_straight))
+        }
+        TableRef::Join(join) => {
+            let is_straight = all_straight || join.kind == ast::JoinKind::Straight;
+            is_straight && direct_uses(&join.right, name) > 0
+                || is_read_later(&join.left, name, all_straight)
+                || is_read_later(&join.right, name, all_straight)
+        }
+    }
 }
 
 /// How often a table reference names the table itself.

@@ -10,6 +10,7 @@ use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
 use types::{Error, Result, errno};
 
 use super::Binder;
+use super::write::refuse_generated_column;
 use crate::command::{Command, CreateTableSelect};
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
@@ -37,9 +38,13 @@ impl Binder<'_> {
             let found = table.column_offset(name);
             found.ok_or_else(|| Error::internal("a selected column that the table does not have"))
         };
-        let columns = names.iter().map(offset).collect::<Result<_>>()?;
+        let columns: Vec<usize> = names.iter().map(offset).collect::<Result<_>>()?;
+        for &column in &columns {
+            refuse_generated_column(&table, column)?;
+        }
         let insert = LogicalInsert {
             table: Arc::new(table),
+            partitions: None,
             columns,
             given_rows: None,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),

@@ -107,7 +107,7 @@ impl Binder<'_> {
         }
         let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
         let bound = if ty.is_numeric() {
-            super::literal::as_number(literal, bound)
+            self.as_stored_number(literal, bound)
         } else {
             bound
         };

@@ -5,6 +5,7 @@ use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
+use super::alter_partitions::maintained;
 use super::check::check_expressions;
 use super::foreign_key::index_of;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
@@ -74,6 +75,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
+            Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
             Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
             Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
                 names: self.table_names(names)?,
@@ -146,6 +148,10 @@ impl Binder<'_> {
             pre_split_regions: options.pre_split_regions.unwrap_or(0),
             checks: checks.iter().map(|(check, _)| check.clone()).collect(),
             foreign_keys,
+            partitioning: match &create.partitioning {
+                Some(written) => Some(Box::new(self.partitioning(written)?)),
+                None => None,
+            },
         };
         check_expressions((&name.database, &name.name), &definition, &checks)?;
         Ok(Ddl::CreateTable {

@@ -10,7 +10,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 use super::Binder;
 use super::block::value_of_subquery;
 use super::collation::collation_named;
-use super::literal::{as_number, wants_number};
+use super::literal::wants_number;
 use super::scope::FromWithin;
 use super::scope::Names;
 use super::subquery::Subqueries;
@@ -86,6 +86,8 @@ impl Binder<'_> {
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
         match expr {
+            // The caller reports it as MySQL does.
+            ast::Expr::Parameter(_) if self.in_definition => Err((self.env.denied)("")),
             ast::Expr::Parameter(index) => {
                 self.check_in_view()?;
                 self.parameter(*index, hint)
@@ -281,13 +283,13 @@ impl Binder<'_> {
     fn unary(&self, op: UnaryOp, operand: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
         if op == UnaryOp::Minus {
             let bound = self.operands("unary -", &[operand], context)?;
-            let numbers = bound.into_iter().map(|bound| as_number(operand, bound));
+            let numbers = bound.into_iter().map(|bound| self.as_number(operand, bound));
             return self.call("unary -", numbers.collect());
         }
         let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
         match op {
             UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
-            UnaryOp::BitNot => self.call("~", vec![as_number(operand, bound)]),
+            UnaryOp::BitNot => self.call("~", vec![self.as_number(operand, bound)]),
             UnaryOp::Not => self.call("not", vec![bound]),
         }
     }
@@ -310,10 +312,15 @@ impl Binder<'_> {
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
+        // Beside a binary string, the bit operators take a hexadecimal literal for one.
+        let of_pair = matches!(op.function(), "&" | "|" | "^");
+        if of_pair && args.iter().any(functions::is_binary_of_bits) {
+            return self.call(op.function(), args);
+        }
         let numbers = args
             .into_iter()
             .zip([left, right])
-            .map(|(arg, written)| as_number(written, arg));
+            .map(|(arg, written)| self.as_number(written, arg));
         self.call(op.function(), numbers.collect())
     }
 
@@ -343,7 +350,7 @@ impl Binder<'_> {
                 Some(bound) => bound,
                 None => self.hinted(written, hint, context)?,
             };
-            all.push(if numbers { as_number(written, bound) } else { bound });
+            all.push(if numbers { self.as_number(written, bound) } else { bound });
         }
         Ok(all)
     }
@@ -420,7 +427,7 @@ impl Binder<'_> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
         let bound = if ty.is_numeric() {
-            as_number(operand, bound)
+            self.as_number(operand, bound)
         } else {
             bound
         };
@@ -456,6 +463,9 @@ impl Binder<'_> {
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
             CastType::Decimal { precision, scale } => {
+                if *precision == 0 {
+                    super::column::check_decimals("", 0, u64::from(*scale))?;
+                }
                 super::column::decimal_type("CAST", *precision, u32::from(*scale))?
             }
             CastType::Float => SqlType {
@@ -548,15 +558,9 @@ impl Binder<'_> {
         self.add_aggregate(call, context)
     }
 
-    /// The result of a call. It is one of the query around if its arguments name columns of that alone.
+    /// The result of a call. It is one of a query around if its arguments name columns of that alone.
     fn add_aggregate(&self, call: AggregateCall, context: &Context<'_>) -> Result<Expr> {
-        if let Some(outer) = context.outer
-            && outer.aggregates.is_some()
-            && is_about_outer(&call, context.first_own)
-        {
-            return self.add_aggregate(call, outer);
-        }
-        let aggregates = context.aggregates.ok_or_else(invalid_group_function)?;
+        let aggregates = home_of(&call, context).ok_or_else(invalid_group_function)?;
         let column = self.aggregate_column(&call, aggregates);
         Ok(functions::aggregate::result(column, &call))
     }
@@ -577,7 +581,19 @@ impl Binder<'_> {
     }
 }
 
-/// Whether the arguments name columns, and all of them are those of the query around.
+/// The aggregates of the query that a call is one of: that whose columns it names, however many queries are
+/// between; if there may be none where that query stands, the last one on the way where there may.
+fn home_of<'c>(call: &AggregateCall, context: &'c Context<'_>) -> Option<&'c Aggregates> {
+    let mut home = context.aggregates;
+    let mut place = context;
+    while let Some(outer) = place.outer.filter(|_| is_about_outer(call, place.first_own)) {
+        home = outer.aggregates.or(home);
+        place = outer;
+    }
+    home
+}
+
+/// Whether the arguments name columns, and all of them are those of queries around.
 fn is_about_outer(call: &AggregateCall, first_own: ColumnId) -> bool {
     let mut names_any = false;
     let mut names_own = false;

@@ -105,6 +105,12 @@ impl Binder<'_> {
         }
         let found = self.table(&table.name)?;
         self.note_table(&table.name, &found.database, table.alias.as_ref());
+        if found.view.is_some() && !table.partitions.is_empty() {
+            return Err(Error::not_supported(
+                "PARTITION (...) of a view",
+                "name the partitions in its definition",
+            ));
+        }
         if let Some(view) = &found.view {
             return self.view(&found, view, table, place);
         }
@@ -159,6 +165,7 @@ impl Binder<'_> {
             alias: alias.to_owned(),
             hints: [table.hints.clone(), self.index_hints(&found, alias)].concat(),
             order: self.order_places(alias),
+            partitions: found.selected_leaves(&table.partitions)?,
             table: found,
             as_of,
             locking: None,
@@ -491,6 +498,8 @@ impl Scope {
 
     /// The relations of both; `pairs` are columns that are one in `*`, and `from_right` says which of each.
     fn joined(mut self, right: Self, pairs: Option<&Vec<(ColumnRef, ColumnRef)>>, from_right: bool) -> Self {
+        // A join with ON has its columns in the order of its sides.
+        let from_right = from_right && pairs.is_some();
         let shift = self.relations.len();
         let shifted = |column: &ColumnRef| ColumnRef {
             relation: column.relation + shift,

@@ -11,7 +11,7 @@ use types::{Error, Result, errno};
 
 use super::Binder;
 use super::scope::Scope;
-use super::select::BoundBlock;
+use super::select::{BoundBlock, OrderNames};
 use crate::logical::{ColumnId, Logical, columns_of, dependence};
 
 impl Binder<'_> {
@@ -35,8 +35,10 @@ impl Binder<'_> {
             check_windows(block, &determined)?;
             // One row needs no order.
             if !block.keys.is_empty() {
-                for (position, key) in block.order_by.iter().enumerate() {
-                    check(&key.expr, &determined, block, "ORDER BY clause", position)?;
+                for (position, (key, names)) in block.order_by.iter().zip(&block.order_names).enumerate() {
+                    let made = determined.iter().copied().chain(columns_of_items(names, block)).collect();
+                    let key = without_items(&key.expr, names, block)?;
+                    check(&key, &made, block, "ORDER BY clause", position)?;
                 }
             }
         }
@@ -129,11 +131,13 @@ fn check(
 /// ORDER BY of a DISTINCT query must be about what it shows.
 fn check_distinct(select: &BoundBlock) -> Result<()> {
     let shown = |expr: &Expr| select.items.iter().any(|item| item.expr == *expr);
-    for (position, key) in select.order_by.iter().enumerate() {
-        if shown(&key.expr) {
+    for (position, (key, names)) in select.order_by.iter().zip(&select.order_names).enumerate() {
+        if shown(&key.expr) || names.any_value {
             continue;
         }
-        if select.refers_to_aggregate(&key.expr) {
+        let key = without_items(&key.expr, names, select)?;
+        let of_items = columns_of_items(names, select);
+        if select.refers_to_aggregate(&key) {
             return Err(Error::new(
                 crate::errno::ER_AGGREGATE_IN_ORDER_NOT_SELECT,
                 format!(
@@ -145,13 +149,14 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
         }
         let is_hidden = |column: ColumnId| {
             let of_item = |id: ColumnId| select.scope.of_id(id);
+            let is_of_item = of_items.contains(&column);
             let column = of_item(column);
-            !select
+            !is_of_item && !select
                 .items
                 .iter()
                 .any(|item| item.column.is_some() && item.column == column)
         };
-        if let Some(column) = first_column(&key.expr, select, &is_hidden) {
+        if let Some(column) = first_column(&key, select, &is_hidden) {
             return Err(Error::new(
                 errno::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(
@@ -164,6 +169,23 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A key of ORDER BY, with NULL in place of the select items that it names: they are checked as such.
+fn without_items(key: &Expr, names: &OrderNames, block: &BoundBlock) -> Result<Expr> {
+    if names.items.iter().any(|&item| block.items[item].expr == *key) {
+        return Ok(Expr::null());
+    }
+    key.of_parts(&mut |part| without_items(part, names, block))
+}
+
+/// The columns by which a subquery of a key knows the items that it names.
+fn columns_of_items(names: &OrderNames, block: &BoundBlock) -> HashSet<ColumnId> {
+    let named = names.items.iter().map(|&item| &block.items[item]);
+    named
+        .filter(|item| item.column.is_none())
+        .flat_map(|item| columns_of(&item.expr))
+        .collect()
 }
 
 fn qualified(scope: &Scope, column: ColumnId) -> String {

@@ -49,6 +49,12 @@ impl Binder<'_> {
                     "Functional index on a column is not supported. Consider using a regular index instead.",
                 ));
             }
+            if matches!(expression, ast::Expr::Null) {
+                return Err(Error::new(
+                    3761,
+                    "The used storage engine cannot index the expression 'NULL'.",
+                ));
+            }
             let stored = self.stored_expression(&expression);
             let bound = bind_index_expression(table, &stored, &name)?;
             part.column = hidden_name(&name, number);

@@ -30,13 +30,7 @@ impl Groups<'_, '_> {
     /// value of the group's first row: it has been checked that this is the only one, or that any will do.
     pub fn rewrite(&mut self, expr: &Expr) -> Result<Expr> {
         if let Some(key) = self.keys.iter().position(|key| key == expr) {
-            let nullable = self.rollup.is_some() || expr.nullable();
-            return Ok(Expr::Column {
-                index: self.key_ids[key].0,
-                ty: expr.ty(),
-                nullable,
-                label: label_of(expr),
-            });
+            return Ok(self.key(key, expr));
         }
         Ok(match expr {
             Expr::Column { index, .. } if self.below.contains(&ColumnId(*index)) => {
@@ -45,6 +39,16 @@ impl Groups<'_, '_> {
             Expr::Call { function, args, .. } if function.0.name == "grouping" => self.grouping(args)?,
             _ => expr.of_parts(&mut |part| self.rewrite(part))?,
         })
+    }
+
+    /// The column of a key.
+    pub fn key(&self, position: usize, expr: &Expr) -> Expr {
+        Expr::Column {
+            index: self.key_ids[position].0,
+            ty: expr.ty(),
+            nullable: self.rollup.is_some() || expr.nullable(),
+            label: label_of(expr),
+        }
     }
 
     /// The window and the arguments of a call, which is made above the aggregation.

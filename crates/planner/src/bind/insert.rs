@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use functions::Expr;
+use functions::bind::implicit_cast;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
@@ -76,6 +77,7 @@ impl Binder<'_> {
                 InsertRows::Query(_) => None,
             },
             foreign_keys: self.keys_for(&found, &changes)?,
+            partitions: found.selected_leaves(&insert.partitions)?,
             table: found,
             source,
             mode,
@@ -145,18 +147,10 @@ impl Binder<'_> {
                     Some(value) => value,
                     None => self.default_value(table, column)?,
                 };
-                if columns_of(&value)
-                    .into_iter()
-                    .any(|id| table.position(id).is_some())
-                {
-                    return Err(Error::not_supported(
-                        "columns of the row itself beside subqueries in VALUES",
-                        "use INSERT ... SELECT",
-                    ));
-                }
                 exprs.push(value);
             }
-            let (root, ids) = self.projected(subqueries.applied_to(Logical::OneRow), &exprs);
+            let row = self.row_itself(&exprs, &subqueries, columns, table)?;
+            let (root, ids) = self.projected(subqueries.applied_to(row), &exprs);
             let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
                 id,
                 ty: expr.ty(),
@@ -183,6 +177,54 @@ impl Binder<'_> {
         };
         let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;
         Ok(LogicalInsertSource::Query(Box::new(bound.into_logical())))
+    }
+
+    /// The columns of the row itself that its values name: a value before the one that names it, else its
+    /// default.
+    fn row_itself(
+        &self,
+        values: &[Expr],
+        subqueries: &Subqueries,
+        columns: &[usize],
+        table: &Relation,
+    ) -> Result<Logical> {
+        let of_value = |value: &Expr| {
+            let named = columns_of(value);
+            let within = named.iter().flat_map(|id| subqueries.outer_columns_of(*id));
+            let mut all: BTreeSet<ColumnId> = within.collect();
+            all.extend(named);
+            all
+        };
+        let by_value: Vec<BTreeSet<ColumnId>> = values.iter().map(of_value).collect();
+        let all: BTreeSet<ColumnId> = by_value.iter().flatten().copied().collect();
+        let mut own = Vec::new();
+        for id in all {
+            let Some(offset) = table.position(id) else {
+                continue;
+            };
+            let reader = by_value.iter().position(|named| named.contains(&id));
+            let written = columns.iter().position(|&column| column == offset);
+            let value = match written.filter(|written| Some(*written) < reader) {
+                None => self.default_value(table, offset)?,
+                Some(written) if by_value[written].is_empty() => {
+                    implicit_cast(values[written].clone(), table.stored(offset).ty())
+                }
+                Some(_) => {
+                    return Err(Error::not_supported(
+                        "VALUES with a subquery that names a column computed from another one",
+                        "use INSERT ... SELECT",
+                    ));
+                }
+            };
+            own.push((id, value));
+        }
+        Ok(match own.is_empty() {
+            true => Logical::OneRow,
+            false => Logical::Project {
+                input: Box::new(Logical::OneRow),
+                columns: own,
+            },
+        })
     }
 
     /// The assignments, over three rows: the one that is there, the one that was to be inserted, and behind these the

@@ -69,7 +69,11 @@ impl Binder<'_> {
         let value = functions::eval_value(&cast, &context).map_err(|_| incorrect())?;
         let (warnings, _) = context.warnings.take();
         let is_odd_only = warnings.iter().all(|w| ODD_DELIMITERS.contains(&w.code));
-        let is_of_kind = kind != TemporalKind::Time || !functions::spells_point_in_time(text);
+        let is_of_kind = match kind {
+            TemporalKind::Date => !functions::spells_time_of_day(text),
+            TemporalKind::Time => !functions::spells_point_in_time(text),
+            TemporalKind::Timestamp => functions::spells_time_of_day(text),
+        };
         if value.is_null() || !is_odd_only || !is_of_kind {
             return Err(incorrect());
         }
@@ -85,10 +89,9 @@ impl Binder<'_> {
     /// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
     /// [`functions::ill_formed_text`] for what such a literal is here.
     fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
-        // The parser has read what a client wrote in latin1 as text: its bytes are meant.
-        let bytes = &match (self.env.charset_client, std::str::from_utf8(bytes)) {
-            (Charset::Latin1, Ok(text)) if quoted => functions::encoded(text, Charset::Latin1),
-            _ => Cow::Borrowed(bytes),
+        let bytes = &match quoted {
+            true => self.as_sent(bytes),
+            false => Cow::Borrowed(bytes),
         };
         let charset = match introducer {
             Introducer::Named(name) => self.charset_of_expression(name)?,
@@ -98,16 +101,31 @@ impl Binder<'_> {
         if charset == Charset::Binary {
             return Ok(binary(bytes));
         }
+        let bytes = &with_whole_characters(bytes, charset);
         if let Some(text) = functions::text_of(bytes, charset) {
             let ty = literal_type(text.chars().count(), charset.default_collation());
             return Ok(Expr::literal(Value::String(text), ty));
         }
-        if !quoted && charset.is_unicode() {
+        if !quoted && charset.max_bytes_per_char() > 1 {
             let message = charset.invalid_message(bytes);
             return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
         }
         self.invalid(bytes, charset);
         Ok(functions::ill_formed_text(bytes, charset.default_collation()))
+    }
+
+    /// What a client wrote as a text, as it was sent: the parser has made UTF-8 of it where it could.
+    fn as_sent<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let client = self.env.charset_client;
+        if client.is_utf8() || client.holds_ascii() && bytes.is_ascii() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut sent = Vec::with_capacity(bytes.len());
+        for chunk in bytes.utf8_chunks() {
+            sent.extend_from_slice(&client.encode(chunk.valid()));
+            sent.extend_from_slice(chunk.invalid());
+        }
+        Cow::Owned(sent)
     }
 
     /// A literal in the client's character set, which is not `latin1`: that has all bytes.
@@ -162,6 +180,36 @@ impl Binder<'_> {
         Expr::literal(Value::String(shown), ty)
     }
 
+    /// A hexadecimal or bit literal where a number is needed: the number its bytes are. More bytes than a number
+    /// has are 0, with a warning.
+    pub fn as_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
+        let (ast::Expr::Bytes(bytes), true) = (written, bound.ty().is_binary()) else {
+            return bound;
+        };
+        let mut number = 0;
+        if bytes.len() > NUMBER_BYTES {
+            self.not_cacheable();
+            self.warn(Warning::warning(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!(
+                    "Truncated incorrect BINARY value: '{}'",
+                    hex_text(bytes).to_ascii_lowercase()
+                ),
+            ));
+        } else {
+            number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+        }
+        Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+    }
+
+    /// The same where the number is stored in a column: one that is too long is the largest that fits.
+    pub fn as_stored_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
+        match written {
+            ast::Expr::Bytes(bytes) if bytes.len() > NUMBER_BYTES => bound,
+            written => self.as_number(written, bound),
+        }
+    }
+
     /// The warning is raised by the next execution as well.
     fn invalid(&self, bytes: &[u8], charset: Charset) {
         self.not_cacheable();
@@ -178,6 +226,21 @@ impl Binder<'_> {
             functions::cannot_convert_text(bytes, from, self.types.collation.charset()),
         ));
     }
+}
+
+/// Where characters have two or four bytes, zeros are put before bytes that are too few.
+fn with_whole_characters(bytes: &[u8], charset: Charset) -> Cow<'_, [u8]> {
+    let missing = bytes.len().next_multiple_of(charset.min_bytes_per_char()) - bytes.len();
+    match missing {
+        0 => Cow::Borrowed(bytes),
+        _ => Cow::Owned([&[0; 4][..missing], bytes].concat()),
+    }
+}
+
+/// As warnings show the bytes of a literal that is no number.
+fn hex_text(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("x'{digits}'")
 }
 
 fn binary(bytes: &[u8]) -> Expr {
@@ -257,20 +320,6 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
         Value::Decimal(value),
         SqlType::decimal(precision, value.scale),
     ))
-}
-
-/// A hexadecimal or bit literal where a number is needed: the number its bytes are.
-pub fn as_number(written: &ast::Expr, bound: Expr) -> Expr {
-    let ast::Expr::Bytes(bytes) = written else {
-        return bound;
-    };
-    if bytes.len() > NUMBER_BYTES {
-        return bound;
-    }
-    let number = bytes
-        .iter()
-        .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
 }
 
 /// Whether the type makes a hexadecimal literal beside it a number.

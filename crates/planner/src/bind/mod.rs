@@ -8,6 +8,7 @@
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
+mod alter_partitions;
 mod block;
 mod check;
 mod collation;
@@ -34,6 +35,8 @@ mod members;
 mod name_lookup;
 mod output;
 mod parameter;
+mod partition;
+mod partition_function;
 mod query;
 mod query_definition;
 mod resolution;
@@ -69,6 +72,7 @@ use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
+pub use partition_function::check_partitions;
 use result_column::result_column;
 pub use stored::{columns_of_check, expressions};
 pub use view::view_text;

@@ -4,6 +4,7 @@
 //! column or alias references").
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use functions::Expr;
 use types::{Error, Result, Warning, errno};
@@ -66,6 +67,12 @@ pub fn find_item(
     Ok(by_name.or(behind_alias))
 }
 
+/// Whether a name means an item by the column that it is, though the item is called otherwise. Then it has to
+/// mean that column among those of all tables, too.
+fn is_behind_alias(item: &Item, name: &ColumnName) -> bool {
+    name.table.is_none() && !item.name.eq_ignore_ascii_case(&name.column)
+}
+
 fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> bool {
     item.column.is_some_and(|column| {
         let relation = tables.scope.relation(column);
@@ -104,17 +111,18 @@ impl FieldsAndItems<'_> {
             };
         };
         let expr = &items[found].expr;
-        let columns = columns_of(expr);
-        if self
-            .aggregates
-            .borrow()
-            .iter()
-            .any(|(id, _)| columns.contains(id))
-        {
-            return Err(illegal_reference(name, "reference to group function"));
-        }
+        check_no_aggregate(expr, name, self.aggregates)?;
         check_no_window(expr, name, self.windows)?;
         Ok(Some(expr.clone()))
+    }
+}
+
+/// Error 1247 where an alias means an item with an aggregate.
+fn check_no_aggregate(item: &Expr, alias: &ColumnName, aggregates: &Aggregates) -> Result<()> {
+    let columns = columns_of(item);
+    match aggregates.borrow().iter().any(|(id, _)| columns.contains(id)) {
+        true => Err(illegal_reference(alias, "reference to group function")),
+        false => Ok(()),
     }
 }
 
@@ -169,6 +177,10 @@ fn illegal_reference(name: &ColumnName, why: &str) -> Error {
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
+    /// In GROUP BY: a subquery may not name items with these.
+    pub of_groups: Option<(&'a Aggregates, &'a RefCell<Vec<PendingWindow>>)>,
+    /// The items that were named: a query with groups or DISTINCT can be ordered by anything made of them.
+    pub named: RefCell<BTreeSet<usize>>,
 }
 
 impl Names for ColumnsThenItems<'_> {
@@ -177,10 +189,22 @@ impl Names for ColumnsThenItems<'_> {
             Ok(column) => Ok(column),
             Err(ambiguous) if ambiguous.code == errno::ER_NON_UNIQ_ERROR => Err(ambiguous),
             Err(unknown) => match find_item(self.items, name, &self.tables, self.tables.clause)? {
-                Some(item) => Ok(self.items[item].expr.clone()),
+                Some(item) => {
+                    self.named.borrow_mut().insert(item);
+                    Ok(self.items[item].expr.clone())
+                }
                 None => Err(unknown),
             },
         }
+    }
+
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+        let meant = self.column(name)?;
+        if let Some((aggregates, windows)) = self.of_groups {
+            check_no_aggregate(&meant, name, aggregates)?;
+            check_no_window(&meant, name, windows)?;
+        }
+        Ok(meant)
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
@@ -198,6 +222,8 @@ pub struct ItemsAndKeys<'a, 'b> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
     pub keys: &'a [Expr],
+    /// The query has groups.
+    pub grouped: bool,
     pub windows: &'a RefCell<Vec<PendingWindow>>,
 }
 
@@ -227,6 +253,16 @@ impl Names for ItemsAndKeys<'_, '_> {
         }
     }
 
+    /// A subquery in HAVING names the tables' columns first: where there are groups, those that are keys.
+    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+        let column = self.tables.scope.find(name, HAVING_CLAUSE)?;
+        let column = column.map(|column| self.tables.scope.column(column));
+        let Some(column) = column.filter(|column| !self.grouped || self.keys.contains(column)) else {
+            return self.column(name);
+        };
+        Ok(column)
+    }
+
     fn values(&self, name: &ColumnName) -> Result<Expr> {
         self.tables.values(name)
     }
@@ -236,16 +272,23 @@ impl Binder<'_> {
     /// A lone name in ORDER BY: a select item, else a column.
     pub fn order_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
         match find_item(items, name, tables, ORDER_CLAUSE)? {
-            Some(item) => Ok(items[item].expr.clone()),
+            Some(item) => {
+                if is_behind_alias(&items[item], name) {
+                    tables.column(name)?;
+                }
+                Ok(items[item].expr.clone())
+            }
             None => tables.column(name),
         }
     }
 
     /// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
     pub fn group_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
-        let item = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i].expr);
+        let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
+        let item = found.map(|item| &item.expr);
         let column = tables.column(name);
         match (item, column) {
+            (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
             (Some(item), Ok(column)) if *item != column => {
                 self.warn(Warning::warning(
                     errno::ER_NON_UNIQ_ERROR,

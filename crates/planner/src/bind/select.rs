@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use functions::Expr;
 use functions::aggregate;
@@ -39,15 +40,29 @@ pub struct BoundBlock {
     pub keys: Vec<Expr>,
     /// WITH ROLLUP: groups of fewer and fewer keys as well.
     pub rollup: bool,
+    /// The positions of items and of the keys that they are, where the first key of the same value is another.
+    pub key_items: Vec<(usize, usize)>,
     pub aggregates: Aggregates,
     pub windows: RefCell<Vec<PendingWindow>>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
+    /// WITH ROLLUP: the order in which windows see the groups.
+    pub order_of_groups: Vec<SortKey>,
+    /// What the keys of `order_by` name.
+    pub order_names: Vec<OrderNames>,
     pub distinct: bool,
     /// Subqueries that are evaluated for each row of FROM: in keys and in the arguments of aggregates.
     pub below: Subqueries,
     /// Subqueries that are evaluated for each group, or for each row where there are no groups.
     pub above: Subqueries,
+}
+
+/// What a key of ORDER BY names besides columns.
+pub struct OrderNames {
+    /// Select items, by their aliases.
+    pub items: BTreeSet<usize>,
+    /// It is `ANY_VALUE(...)`: any row of those that are one row of the result will do.
+    pub any_value: bool,
 }
 
 impl Binder<'_> {
@@ -151,10 +166,12 @@ impl Binder<'_> {
         self.items(&block.items, &scope, &context, &bound_items)?;
         let items = bound_items.borrow().clone();
         self.check_named_windows(&block.windows, &context)?;
-        let keys = {
+        let (keys, key_items) = {
             let names = ColumnsThenItems {
                 items: &items,
                 tables: names_of(&scope, GROUP_STATEMENT, place),
+                of_groups: Some((&aggregates, &windows)),
+                named: RefCell::default(),
             };
             let context = Context {
                 subqueries: Some(&below),
@@ -163,7 +180,12 @@ impl Binder<'_> {
                 ..Context::of(&names)
             };
             let is_of_groups = |key: &Expr| {
-                let columns = columns_of(key);
+                let mut columns = columns_of(key);
+                let in_subqueries: Vec<ColumnId> = columns
+                    .iter()
+                    .flat_map(|id| above.outer_columns_of(*id))
+                    .collect();
+                columns.extend(in_subqueries);
                 aggregates.borrow().iter().any(|(id, _)| columns.contains(id))
                     || windows
                         .borrow()
@@ -186,6 +208,7 @@ impl Binder<'_> {
                     items: &items,
                     tables: names_of(&scope, HAVING_CLAUSE, place),
                     keys: &keys,
+                    grouped,
                     windows: &windows,
                 };
                 let context = Context {
@@ -198,10 +221,12 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let order_by = {
+        let (order_by, order_names) = {
             let names = ColumnsThenItems {
                 items: &items,
                 tables: names_of(&scope, ORDER_CLAUSE, place),
+                of_groups: None,
+                named: RefCell::default(),
             };
             let context = Context {
                 names: &names,
@@ -219,10 +244,13 @@ impl Binder<'_> {
             grouped,
             keys,
             rollup: block.rollup,
+            key_items,
             aggregates,
             windows,
             having,
             order_by,
+            order_of_groups: Vec::new(),
+            order_names,
             distinct,
             below,
             above,
@@ -269,6 +297,12 @@ impl Binder<'_> {
         }
         rel = std::mem::take(&mut bound.above).applied_to(rel);
         rel = filtered(rel, bound.having.take());
+        if !bound.order_of_groups.is_empty() {
+            rel = Logical::Sort {
+                input: Box::new(rel),
+                keys: std::mem::take(&mut bound.order_of_groups),
+            };
+        }
         rel = windowed(rel, bound.windows.take());
 
         let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
@@ -336,8 +370,12 @@ impl Binder<'_> {
             aggregates: &bound.aggregates,
             below: &below,
         };
-        for item in &mut bound.items {
-            item.expr = groups.rewrite(&item.expr)?;
+        for (position, item) in bound.items.iter_mut().enumerate() {
+            let own = bound.key_items.iter().find(|(of, _)| *of == position);
+            item.expr = match own {
+                Some((_, key)) => groups.key(*key, &item.expr),
+                None => groups.rewrite(&item.expr)?,
+            };
         }
         if let Some(having) = &mut bound.having {
             *having = groups.rewrite(having)?;
@@ -354,10 +392,14 @@ impl Binder<'_> {
         }
         bound.above.rewrite(&mut |expr| groups.rewrite(expr))?;
         // DISTINCT comes before the order, which is then by what is shown.
-        if let Some(rollup) = rollup.filter(|_| !bound.distinct) {
-            bound
-                .order_by
-                .extend(rollup_order(self, &bound.keys, &key_ids, rollup)?);
+        if let Some(rollup) = rollup {
+            let order = rollup_order(self, &bound.keys, &key_ids, rollup)?;
+            if !bound.windows.borrow().is_empty() {
+                bound.order_of_groups.clone_from(&order);
+            }
+            if !bound.distinct {
+                bound.order_by.extend(order);
+            }
         }
         Ok(Logical::Aggregate {
             input: Box::new(input),
@@ -484,8 +526,10 @@ impl Binder<'_> {
         context: &Context<'_>,
         names: &ColumnsThenItems<'_>,
         is_of_groups: &dyn Fn(&Expr) -> bool,
-    ) -> Result<Vec<Expr>> {
+    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>)> {
         let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
+        let mut key_items = Vec::new();
+        let mut named = Vec::new();
         for item in &select.group_by {
             let (key, called) = match &item.expr {
                 ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
@@ -501,16 +545,26 @@ impl Binder<'_> {
                 expr if expr.has_aggregate() => {
                     return Err(self.aggregate_as_key(expr, &item.text, items, context));
                 }
-                expr => (self.scalar(expr, context)?, item.text.clone()),
+                expr => (self.scalar(expr, context)?, "???".to_owned()),
             };
             if is_of_groups(&key) {
                 return Err(cannot_group_on(&called));
             }
+            let is_meant = |item: &Item| item.expr == key && item.name.eq_ignore_ascii_case(&called);
+            let meant = items.iter().position(is_meant);
             if !keys.contains(&key) {
+                named.extend(meant);
+                keys.push(key);
+            } else if select.rollup {
+                // Equal keys are rolled up one by one. An item that is the name of one is not of another.
+                if let Some(item) = meant.filter(|item| !named.contains(item)) {
+                    named.push(item);
+                    key_items.push((item, keys.len()));
+                }
                 keys.push(key);
             }
         }
-        Ok(keys)
+        Ok((keys, key_items))
     }
 
     /// 1056 where the aggregate is a select item, else 1111.
@@ -533,10 +587,11 @@ impl Binder<'_> {
         items: &[Item],
         context: &Context<'_>,
         names: &ColumnsThenItems<'_>,
-    ) -> Result<Vec<SortKey>> {
+    ) -> Result<(Vec<SortKey>, Vec<OrderNames>)> {
         // An aggregate in ORDER BY alone does not make a query one with groups.
         let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
+        let mut named = Vec::with_capacity(select.order_by.len());
         for (position, item) in select.order_by.iter().enumerate() {
             if plain && self.env.sql_mode.only_full_group_by && item.expr.has_aggregate() {
                 return Err(aggregate_in_plain_order(position + 1));
@@ -553,15 +608,20 @@ impl Binder<'_> {
                 }
                 expr => self.scalar(expr, context)?,
             };
+            let items = names.named.take();
             // A second key of the same value orders nothing.
             if !keys.iter().any(|key| key.expr == expr) {
+                named.push(OrderNames {
+                    items,
+                    any_value: is_any_value(&item.expr),
+                });
                 keys.push(SortKey {
                     expr,
                     descending: item.descending,
                 });
             }
         }
-        Ok(keys)
+        Ok((keys, named))
     }
 }
 
@@ -636,6 +696,10 @@ fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item
             format!("Unknown column '{digits}' in '{clause}'"),
         )
     })
+}
+
+fn is_any_value(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Function { name, .. } if name.eq_ignore_ascii_case("any_value"))
 }
 
 /// Error 3029.

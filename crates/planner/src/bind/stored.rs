@@ -16,6 +16,8 @@ use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::Context;
+use super::partition::unknown_column;
+use super::partition_function::{not_allowed, not_constant, partition_function};
 use super::scope::Names;
 use super::stored_date;
 use crate::env::BindEnv;
@@ -83,6 +85,8 @@ enum Owner<'a> {
     Generated(usize),
     /// An index on the expression.
     Index(&'a str),
+    /// What partitions the table.
+    Partition,
     /// A CHECK by its name. One that stands behind a column can refer to that column only.
     Check { name: &'a str, column: Option<usize> },
 }
@@ -123,6 +127,7 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
             });
         }
     }
+    bound.partitions = partition_function(table)?;
     refuse_session_indexes(table, &bound)?;
     Ok(bound)
 }
@@ -252,6 +257,27 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     Ok(bound)
 }
 
+/// The expression of PARTITION BY.
+///
+/// # Errors
+/// 1054, 1486, 1564.
+pub fn bind_partition_expression(table: &Table, stored: &StoredExpression) -> Result<Expr> {
+    bind_one(table, stored, Owner::Partition)
+}
+
+/// A literal among the values of a partition, as it is stored.
+///
+/// # Errors
+/// Those of a text that is none.
+pub fn bind_partition_value(table: &Table, text: &str) -> Result<Expr> {
+    let stored = StoredExpression {
+        text: text.to_owned(),
+        sql_mode: SqlMode::default(),
+        collation: types::Collation::DEFAULT,
+    };
+    bind_one(table, &stored, Owner::Partition)
+}
+
 /// The expression of a new index, by the index's name.
 ///
 /// # Errors
@@ -373,6 +399,7 @@ impl TableNames<'_> {
         match self.owner {
             Owner::Default(at) | Owner::Generated(at) => self.column_name(at),
             Owner::Index(name) | Owner::Check { name, .. } => name,
+            Owner::Partition => "",
         }
     }
 
@@ -389,6 +416,7 @@ impl TableNames<'_> {
                     format!("Check constraint '{name}' refers to non-existing column '{column}'."),
                 );
             }
+            Owner::Partition => return unknown_column(column),
             Owner::Default(_) => "default value expression".to_owned(),
             Owner::Generated(_) => "generated column function".to_owned(),
             Owner::Index(_) => "functional index".to_owned(),
@@ -403,6 +431,7 @@ impl TableNames<'_> {
     fn refers_to_row(&self) -> Error {
         let name = self.owner_name();
         match self.owner {
+            Owner::Partition => not_allowed(),
             Owner::Default(_) => Error::new(
                 3771,
                 format!("Default value expression of column '{name}' cannot refer to a row value."),
@@ -426,6 +455,7 @@ impl TableNames<'_> {
     fn refers_to_variable(&self) -> Error {
         let name = self.owner_name();
         match self.owner {
+            Owner::Partition => random_in_partition(),
             Owner::Default(_) | Owner::Generated(_) | Owner::Index(_) => Error::new(
                 3772,
                 format!("Default value expression of column '{name}' cannot refer user or system variables."),
@@ -443,6 +473,12 @@ impl TableNames<'_> {
     fn calls_refused(&self, function: Option<&str>) -> Error {
         let owner = self.owner_name();
         let (named, unnamed, text) = match self.owner {
+            Owner::Partition
+                if function.is_some_and(|name| CHANGING.contains(&name) || name == "sysdate") =>
+            {
+                return random_in_partition();
+            }
+            Owner::Partition => return not_allowed(),
             Owner::Default(_) => (
                 3770,
                 3769,
@@ -490,8 +526,14 @@ impl TableNames<'_> {
                 return;
             };
             let name = function.name();
-            let changes = CHANGING.contains(&name)
-                || (name == "sysdate" && matches!(self.owner, Owner::Generated(_) | Owner::Index(_)));
+            if matches!(self.owner, Owner::Partition) && name == "unix_timestamp" {
+                return;
+            }
+            let of_rows = matches!(
+                self.owner,
+                Owner::Generated(_) | Owner::Index(_) | Owner::Partition
+            );
+            let changes = CHANGING.contains(&name) || (name == "sysdate" && of_rows);
             let error = if name.starts_with('@') {
                 self.refers_to_variable()
             } else if REFUSED.contains(&name) || (changes && !matches!(self.owner, Owner::Default(_))) {
@@ -515,6 +557,12 @@ fn refers_to_other(check: &str) -> Error {
         3813,
         format!("Column check constraint '{check}' references other column."),
     )
+}
+
+/// MySQL's parser finds what is not the same for all rows and sessions.
+fn random_in_partition() -> Error {
+    let Error { message, .. } = not_constant();
+    Error::new(errno::ER_PARSE_ERROR, message)
 }
 
 /// Error 3812.

@@ -143,7 +143,9 @@ impl Binder<'_> {
     }
 
     pub fn exists(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
-        let bound = self.subquery(query, context)?;
+        // Nothing reads what the subquery selects, so its `*` needs no table.
+        let without_star = without_star(query);
+        let bound = self.subquery(without_star.as_ref().unwrap_or(query), context)?;
         let mark = self.new_column();
         self.apply(ApplyKind::Exists { mark }, bound.root, context);
         Ok(Expr::column(mark.0, SqlType::BOOL, false))
@@ -211,6 +213,27 @@ impl Binder<'_> {
         self.apply(ApplyKind::Any { mark, condition }, bound.root, context);
         Ok(Expr::column(mark.0, SqlType::BOOL, nullable))
     }
+}
+
+/// `SELECT *` without a table, as `SELECT NULL`.
+fn without_star(query: &Query) -> Option<Query> {
+    let QueryBody::Select(select) = &query.body else {
+        return None;
+    };
+    if !select.from.is_empty() || !select.items.iter().any(|item| matches!(item, SelectItem::All)) {
+        return None;
+    }
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body {
+        for item in select.items.iter_mut().filter(|item| matches!(item, SelectItem::All)) {
+            *item = SelectItem::Expr {
+                expr: ast::Expr::Null,
+                name: "NULL".to_owned(),
+                aliased: false,
+            };
+        }
+    }
+    Some(query)
 }
 
 /// The comparison that is true where this one is false.

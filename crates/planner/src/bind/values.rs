@@ -1,5 +1,7 @@
 //! VALUES: rows written out, as a query.
 
+use std::cell::RefCell;
+
 use functions::Expr;
 use types::{Error, Result, SqlType, errno};
 
@@ -141,8 +143,10 @@ impl Binder<'_> {
                 outer: place.outer,
                 in_aggregate: false,
             },
+            of_groups: None,
+            named: RefCell::default(),
         };
-        let mut keys = self.order_by(block, items, &Context::of(&names), &names)?;
+        let (mut keys, _) = self.order_by(block, items, &Context::of(&names), &names)?;
         keys.retain(|key| !super::select::is_constant(&key.expr));
         if keys.is_empty() {
             return Ok(root);

@@ -151,7 +151,14 @@ impl Binder<'_> {
         for (column, named) in columns.iter_mut().zip(named) {
             column.name = named.name;
         }
-        Ok(columns)
+        let is_wrong = |column: &&Column| column.name.is_empty() || column.name.ends_with(' ');
+        match columns.iter().find(is_wrong) {
+            None => Ok(columns),
+            Some(column) => Err(Error::new(
+                errno::ER_WRONG_COLUMN_NAME,
+                format!("Incorrect column name '{}'", column.name),
+            )),
+        }
     }
 
     /// Whether rows of a merged view can be changed, as MySQL's data dictionary says.
@@ -278,11 +285,17 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
     if items.len() != columns.len() {
         return;
     }
+    // Those whose names stay, wherever they are.
+    let is_fixed = |item: &SelectItem| match item {
+        SelectItem::Expr { aliased, expr, .. } => *aliased || matches!(expr, ast::Expr::Column(_)),
+        SelectItem::All | SelectItem::AllOf(_) => true,
+    };
+    let fixed: Vec<bool> = items.iter().map(is_fixed).collect();
     for at in 0..items.len() {
-        let SelectItem::Expr { name, aliased, expr } = &mut items[at] else {
+        let SelectItem::Expr { name, .. } = &mut items[at] else {
             continue;
         };
-        if *aliased || matches!(expr, ast::Expr::Column(_)) {
+        if fixed[at] {
             continue;
         }
         let taken = |name: &str, columns: &[Column]| {
@@ -290,10 +303,10 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
             others.any(|(_, column)| column.name.eq_ignore_ascii_case(name))
         };
         let is_wrong = name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty();
-        let is_later = columns[..at]
-            .iter()
-            .any(|column| column.name.eq_ignore_ascii_case(name));
-        if !is_wrong && !is_later {
+        let is_taken = columns.iter().enumerate().any(|(other, column)| {
+            (other < at || other > at && fixed[other]) && column.name.eq_ignore_ascii_case(name)
+        });
+        if !is_wrong && !is_taken {
             continue;
         }
         let base = match is_wrong {

@@ -63,6 +63,9 @@ impl Binder<'_> {
             },
         )?;
         let scope = &rows.from.scope;
+        if update.limit.is_some() {
+            self.check_limited_view(scope)?;
+        }
         let mut assigned = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
             let column = scope.find(&assignment.column, FIELD_LIST)?;
@@ -117,6 +120,9 @@ impl Binder<'_> {
         };
         let rows = self.found_rows(&delete.tables, clauses)?;
         let scope = &rows.from.scope;
+        if delete.limit.is_some() {
+            self.check_limited_view(scope)?;
+        }
         let mut targets = BTreeSet::new();
         for target in &delete.targets {
             let found = scope
@@ -315,7 +321,7 @@ impl Binder<'_> {
         let ty: SqlType = table.stored(column).ty();
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
-            super::literal::as_number(value, bound)
+            self.as_stored_number(value, bound)
         } else {
             bound
         };
@@ -330,6 +336,12 @@ pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
     let Some(table) = relation.table() else {
         return Ok(());
     };
+    refuse_generated_column(table, column)
+}
+
+/// # Errors
+/// 3105 for a generated column.
+pub fn refuse_generated_column(table: &Table, column: usize) -> Result<()> {
     let column = &table.columns[column];
     if column.generated.is_none() {
         return Ok(());

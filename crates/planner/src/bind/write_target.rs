@@ -4,12 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use types::{Error, Result};
+use schema::model::IndexPart;
+use types::{Error, Result, Value, Warning};
 
 use super::Binder;
 use super::scope::{ColumnRef, Relation, Scope, ViewRelation, WrittenView};
 use crate::errno::{
     ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
+    ER_WARN_VIEW_WITHOUT_KEY,
 };
 use crate::logical::{ColumnId, LogicalAssignment};
 use crate::object_access::{LockMode, PrivilegeSet};
@@ -157,6 +159,29 @@ impl Binder<'_> {
         }))
     }
 
+    /// LIMIT of rows of a view that shows no whole key of its table, so that it cannot say which rows it means: a
+    /// note, or an error under `updatable_views_with_limit = NO`.
+    ///
+    /// # Errors
+    /// 1288.
+    pub fn check_limited_view(&self, scope: &Scope) -> Result<()> {
+        for relation in &scope.relations {
+            let tables = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
+            if tables.iter().all(|table| shows_key(relation, &table.relation)) {
+                continue;
+            }
+            let is_allowed = (self.env.system_variable)(None, "updatable_views_with_limit")?;
+            if is_allowed == Value::from("NO") {
+                return Err(self.not_updatable(relation));
+            }
+            self.warn_each_time(Warning::note(
+                ER_WARN_VIEW_WITHOUT_KEY,
+                "View being updated does not have complete key of underlying table in it",
+            ));
+        }
+        Ok(())
+    }
+
     fn not_updatable(&self, relation: &Relation) -> Error {
         Error::new(
             ER_NON_UPDATABLE_TABLE,
@@ -173,6 +198,25 @@ impl Binder<'_> {
 pub fn written_view(relation: &Relation) -> Option<(&ViewRelation, &WrittenView)> {
     let view = relation.view.as_deref()?;
     Some((view, view.written.as_ref()?))
+}
+
+/// Whether a view shows all columns of a key of a table below it, or all of the table.
+fn shows_key(view: &Relation, below: &Relation) -> bool {
+    let Some(table) = below.table() else {
+        return true;
+    };
+    let shown: BTreeSet<ColumnId> = view.positions().into_iter().map(|at| view.id(at)).collect();
+    let is_shown = |column: usize| shown.contains(&below.id(column));
+    let shows = |parts: &[IndexPart]| {
+        let is_whole = |part: &IndexPart| {
+            part.prefix.is_none() && !table.columns[part.column].nullable && is_shown(part.column)
+        };
+        !parts.is_empty() && parts.iter().all(is_whole)
+    };
+    let unique = table.indexes.iter().filter(|index| index.unique);
+    shows(&table.primary_parts())
+        || unique.into_iter().any(|index| shows(&index.parts))
+        || table.public_columns().all(is_shown)
 }
 
 /// Error 1348.

@@ -8,6 +8,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use functions::Expr;
+use functions::aggregate::AggregateFunction;
+use schema::bound::add_columns;
 use schema::model::{IndexPart, SchemaState, Table};
 
 use super::{Apply, ApplyKind, ColumnId, CommonTableId, Get, JoinKind, Logical, columns_of};
@@ -15,7 +17,19 @@ use crate::conjuncts::conjuncts;
 
 /// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
 /// list may be.)
-const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
+const NOT_TRUE_OF_NULL: &[&str] = &[
+    "=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "<>",
+    "between",
+    "like",
+    "is not null",
+    "is true",
+    "is false",
+];
 
 /// The definition of a common table expression that a query uses and does not hold itself.
 pub type Definitions<'a> = &'a dyn Fn(CommonTableId) -> Option<Arc<Logical>>;
@@ -41,6 +55,7 @@ pub fn determined(
         determined: given,
         made,
         not_null,
+        required: Vec::new(),
         definitions,
     };
     loop {
@@ -58,6 +73,9 @@ struct Dependence<'a> {
     made: HashSet<ColumnId>,
     /// Columns that conditions keep from being NULL.
     not_null: HashSet<ColumnId>,
+    /// Columns that the conditions above the operator at hand keep from being NULL: the outer joins that would
+    /// make them NULL are inner joins.
+    required: Vec<ColumnId>,
     definitions: Definitions<'a>,
 }
 
@@ -73,7 +91,7 @@ impl Dependence<'_> {
             | Logical::Recursive(_) => {}
             Logical::Get(get) => self.keys(get),
             Logical::Filter { input, predicate } => {
-                self.rows(input, always);
+                self.requiring(Some(predicate), |this| this.rows(input, always));
                 self.equalities(predicate, always, &|_| true);
             }
             Logical::Project { input, columns } => {
@@ -83,16 +101,16 @@ impl Dependence<'_> {
                 }
             }
             Logical::Join(join) => {
-                self.rows(&join.left, always);
+                let condition = join.condition.as_ref();
                 if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
-                    return;
+                    return self.rows(&join.left, always);
                 }
-                self.joined(
-                    &join.right,
-                    join.kind == JoinKind::Left,
-                    join.condition.as_ref(),
-                    always,
-                );
+                let is_outer = join.kind == JoinKind::Left && !self.requires(&join.right);
+                let of_both = condition.filter(|_| !is_outer);
+                self.requiring(of_both, |this| {
+                    this.rows(&join.left, always);
+                    this.joined(&join.right, is_outer, condition, always);
+                });
             }
             Logical::Apply(apply) => {
                 self.rows(&apply.input, always);
@@ -111,8 +129,20 @@ impl Dependence<'_> {
                 for (id, expr) in keys {
                     self.computed(*id, expr, always);
                 }
+                // Where the groups decide a column, its first value in a group is its only one.
+                for (id, call) in aggregates {
+                    if call.function == AggregateFunction::AnyValue
+                        && let Some(column) = call.args.first().and_then(column_of)
+                        && self.determined.contains(id)
+                    {
+                        self.determined.insert(column);
+                    }
+                }
                 let of_groups = keys.iter().all(|(id, _)| self.determined.contains(id));
-                if of_groups && (always || !keys.is_empty()) {
+                // A result that is never NULL says whether an outer join has made NULLs of the only row.
+                let mut decided = aggregates.iter().filter(|(id, _)| self.determined.contains(id));
+                let is_told = decided.any(|(_, call)| !call.nullable());
+                if of_groups && (always || !keys.is_empty() || is_told) {
                     self.determined.extend(aggregates.iter().map(|(id, _)| *id));
                 }
             }
@@ -140,7 +170,8 @@ impl Dependence<'_> {
     fn applied(&mut self, apply: &Apply, always: bool) {
         match &apply.kind {
             ApplyKind::Lateral { left, condition } => {
-                self.joined(&apply.subquery, *left, condition.as_ref(), always);
+                let is_outer = *left && !self.requires(&apply.subquery);
+                self.joined(&apply.subquery, is_outer, condition.as_ref(), always);
             }
             ApplyKind::Scalar { .. } | ApplyKind::Exists { .. } | ApplyKind::Any { .. } => {
                 let mut named = apply.subquery.outer_columns();
@@ -171,8 +202,30 @@ impl Dependence<'_> {
         self.equalities(condition, false, &|id| inner.contains(&id));
     }
 
-    /// The keys of a table decide its other columns.
+    /// Visits what lies below a condition.
+    fn requiring(&mut self, condition: Option<&Expr>, visit: impl FnOnce(&mut Self)) {
+        let before = self.required.len();
+        self.required.extend(condition.into_iter().flat_map(not_null_columns));
+        visit(self);
+        self.required.truncate(before);
+    }
+
+    /// Whether a condition above leaves out rows in which all columns of an operator are NULL.
+    fn requires(&self, rel: &Logical) -> bool {
+        rel.output().iter().any(|column| self.required.contains(&column.id))
+    }
+
+    /// The keys of a table decide its other columns, and columns those that are generated of them.
     fn keys(&mut self, get: &Get) {
+        if let Ok(Some(bound)) = crate::bind::expressions(&get.table) {
+            for generated in &bound.generated {
+                let mut of = Vec::new();
+                add_columns(&generated.value, &mut of);
+                if !of.is_empty() && of.iter().all(|offset| self.determined.contains(&get.id(*offset))) {
+                    self.determined.insert(get.id(generated.column));
+                }
+            }
+        }
         let has_value =
             |offset: usize| !get.table.columns[offset].nullable || self.not_null.contains(&get.id(offset));
         let is_determined = |offset: &usize| self.determined.contains(&get.id(*offset));
@@ -232,9 +285,16 @@ impl Dependence<'_> {
 fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
     let conjuncts = conjuncts(Some(condition)).into_iter();
     let rejecting = conjuncts.filter_map(|conjunct| match conjunct {
-        Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => Some(args),
+        Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => {
+            Some(args.as_slice())
+        }
+        Expr::Call { function, args, .. } if function.0.name == "in" => args.get(..1),
         Expr::Call { function, args, .. } if function.0.name == "not" => match args.first() {
-            Some(Expr::Call { function, args, .. }) if function.0.name == "is null" => Some(args),
+            Some(Expr::Call { function, args, .. }) => match function.0.name {
+                "is null" | "like" | "=" | "<>" => Some(args.as_slice()),
+                "in" | "between" => args.get(..1),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,

@@ -137,6 +137,8 @@ pub struct Get {
     pub locking: Option<Locking>,
     /// Rows will be changed: behind the table's columns comes the key of the row, a VARBINARY.
     pub with_key: bool,
+    /// Positions of the partitions that the statement names; `None`: all.
+    pub partitions: Option<Vec<usize>>,
 }
 
 /// `JSON_TABLE(document, ...)`. The document may name outer columns.

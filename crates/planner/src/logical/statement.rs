@@ -39,6 +39,8 @@ pub struct LogicalQuery {
 #[derive(Debug, Clone)]
 pub struct LogicalInsert {
     pub table: Arc<Table>,
+    /// As [`Get::partitions`].
+    pub partitions: Option<Vec<usize>>,
     /// Target column offsets, in the order of the values.
     pub columns: Vec<usize>,
     /// The number of rows that are written out, with subqueries or without; `None`: those of a SELECT.

@@ -254,9 +254,17 @@ impl Plan {
 }
 
 impl TableScan {
+    /// Calls `visit` with each expression that decides which rows are read: keys and ranges, and partitions.
+    pub fn key_expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.access.expressions(visit);
+        if let Some(partitions) = &self.partitions {
+            partitions.expressions(visit);
+        }
+    }
+
     /// Calls `visit` with each expression of the scan.
     fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
-        self.access.expressions(visit);
+        self.key_expressions(visit);
         self.filter.iter().chain(&self.as_of).for_each(visit);
     }
 
@@ -264,6 +272,11 @@ impl TableScan {
     pub fn output_types(&self) -> Vec<SqlType> {
         let ty = |&offset: &usize| self.table.columns.get(offset).map_or(ROW_KEY, |column| column.ty);
         self.columns.iter().map(ty).collect()
+    }
+
+    /// Positions of the partitions that the statement names; `None`: it names none.
+    pub fn named_partitions(&self) -> Option<&[usize]> {
+        self.partitions.as_ref()?.named.as_deref()
     }
 
     /// Whether the rows' keys are among the columns.
@@ -283,12 +296,13 @@ impl Access {
             Self::PrimaryRanges { ranges, .. } | Self::IndexRanges { ranges, .. } => {
                 ranges.iter().for_each(|range| range.expressions(visit));
             }
+            Self::Union { parts } => parts.iter().for_each(|part| part.expressions(visit)),
         }
     }
 }
 
 impl Range {
-    fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
+    pub(super) fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
         for value in &self.prefix {
             match value {
                 RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),

@@ -79,6 +79,12 @@ impl KeyParts {
         )
     }
 
+    /// Columns in this order, without a prefix: for comparisons.
+    pub fn of_columns(table: &Table, columns: &[usize]) -> Result<Self> {
+        let parts: Vec<IndexPart> = columns.iter().map(|&column| IndexPart::whole(column)).collect();
+        Self::new(table, Vec::new(), false, &parts)
+    }
+
     fn new(table: &Table, start: Vec<u8>, integer: bool, parts: &[IndexPart]) -> Result<Self> {
         let part = |part: &IndexPart| {
             let column = column(table, part.column)?;

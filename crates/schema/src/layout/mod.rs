@@ -18,6 +18,7 @@ mod computed;
 mod decoder;
 mod defaults;
 mod index;
+mod integer_column;
 mod key_columns;
 mod key_parts;
 mod row;
@@ -32,12 +33,14 @@ pub use computed::reading_context;
 pub use decoder::Decoder;
 pub use defaults::default_value;
 pub use index::{IndexLayout, index_covers};
+pub use integer_column::IntegerColumn;
 pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
 pub use row::TableLayout;
 pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
 pub use zone::to_local;
+pub(crate) use zone::to_stored;
 
 use std::ops::Range;
 

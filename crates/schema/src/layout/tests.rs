@@ -91,6 +91,7 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         foreign_keys: Vec::new(),
         temporary: None,
         physical: None,
+        partitioning: None,
     }
 }
 

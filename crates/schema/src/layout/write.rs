@@ -230,6 +230,19 @@ impl RowEncoder {
         }
     }
 
+    /// The same for a row that is stored under `row_key`, whatever partition that is in.
+    pub fn index_entry_of(
+        &self,
+        position: usize,
+        row: &[Value],
+        (row_key, handle): (&[u8], &RowHandle),
+        zone: TimeZone,
+    ) -> Result<IndexEntry> {
+        let mut entry = self.index_entry(position, row, handle, zone)?;
+        key::set_table_id(&mut entry.key, key::table_id(row_key)?);
+        Ok(entry)
+    }
+
     fn check(&self, row: &[Value]) -> Result<()> {
         if row.len() == self.column_count {
             return Ok(());

@@ -13,7 +13,7 @@ pub fn to_local(packed: u64, zone: TimeZone) -> u64 {
 ///
 /// # Errors
 /// 1292 for a TIMESTAMP that does not exist in the zone.
-pub(super) fn to_stored<'a>(
+pub(crate) fn to_stored<'a>(
     value: &'a Value,
     ty: &SqlType,
     zone: TimeZone,

@@ -8,6 +8,7 @@ use types::{Collation, TypeKind, Value};
 use crate::expression::Check;
 use crate::foreign_key::describe;
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::partition;
 use crate::sharded_id::AutoRandom;
 use crate::view::View;
 
@@ -18,6 +19,8 @@ pub struct Style {
     pub quote: char,
     /// For the defaults of TIMESTAMP columns.
     pub time_zone: TimeZone,
+    /// Whether a name is a reserved word.
+    pub is_reserved: fn(&str) -> bool,
 }
 
 impl Style {
@@ -25,9 +28,10 @@ impl Style {
     pub const PLAIN: Self = Self {
         quote: '`',
         time_zone: TimeZone::UTC,
+        is_reserved: |_| false,
     };
 
-    fn identifier(&self, name: &str) -> String {
+    pub(crate) fn identifier(&self, name: &str) -> String {
         let quote = self.quote;
         let doubled = name.replace(quote, &format!("{quote}{quote}"));
         format!("{quote}{doubled}{quote}")
@@ -77,6 +81,9 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
     text.push_str(&sharding(table));
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
+    }
+    if let Some(partitioning) = &table.partitioning {
+        text.push_str(&partition::show::clause(partitioning, style));
     }
     text
 }
@@ -262,6 +269,8 @@ pub fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String
             Ok(number) => Value::Double(number).display_text(&column.ty),
             Err(_) => text.to_owned(),
         },
+        // The empty value of a VARBINARY is shown as text, unlike all others.
+        TypeKind::VarChar if text == "0x" && column.ty.is_binary() => String::new(),
         _ => text.to_owned(),
     }
 }

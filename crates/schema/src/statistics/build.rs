@@ -7,14 +7,15 @@ use super::{Bucket, ColumnStatistics};
 /// The sort keys of a sample's values.
 #[derive(Debug, Default)]
 pub struct ColumnValues {
-    pub keys: Vec<Vec<u8>>,
+    /// Each with the run of neighbouring rows that it was read in.
+    pub keys: Vec<(Vec<u8>, u32)>,
     pub nulls: u64,
 }
 
 /// About how many different values a table of `total` rows has, if a random sample of `sampled` rows has
 /// `distinct`, of which `once` come a single time. Source: Haas and Stokes, "Estimating the number of classes
 /// in a finite population" (1998), the estimator Duj1.
-pub fn distinct_of_sample(sampled: u64, distinct: u64, once: u64, total: u64) -> u64 {
+fn distinct_of_sample(sampled: u64, distinct: u64, once: u64, total: u64) -> u64 {
     if sampled == 0 || sampled >= total {
         return distinct;
     }
@@ -23,14 +24,23 @@ pub fn distinct_of_sample(sampled: u64, distinct: u64, once: u64, total: u64) ->
     (estimate.round() as u64).clamp(distinct, total as u64)
 }
 
-/// Of sorted items: how many are different, and how many come once.
-pub fn count_runs<T: PartialEq>(sorted: &[T]) -> (u64, u64) {
-    let (mut distinct, mut once) = (0, 0);
-    for run in sorted.chunk_by(|a, b| a == b) {
+/// About how many different values a table of `total` rows has, by a sample of runs of neighbouring rows: sorted
+/// values, each with its run. A value counts once in each run. Values that lie together, as those of the leading part
+/// of a key do, would otherwise look as if the sample had seen nearly all of them.
+pub fn distinct_of_runs<T: PartialEq>(sorted: &[(T, u32)], total: u64) -> u64 {
+    let sampled = sorted.len() as u64;
+    let (mut seen, mut distinct, mut once) = (0, 0, 0);
+    for run in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let runs = run.chunk_by(|a, b| a.1 == b.1).count() as u64;
+        seen += runs;
         distinct += 1;
-        once += u64::from(run.len() == 1);
+        once += u64::from(runs == 1);
     }
-    (distinct, once)
+    if sampled >= total {
+        return distinct;
+    }
+    let all = (seen as f64 / sampled.max(1) as f64 * total as f64).round() as u64;
+    distinct_of_sample(seen, distinct, once, all)
 }
 
 impl ColumnValues {
@@ -38,10 +48,10 @@ impl ColumnValues {
     pub fn finish(mut self, id: i64, ty: SqlType, total: u64, buckets: usize) -> ColumnStatistics {
         self.keys.sort_unstable();
         let sampled = self.keys.len() as u64 + self.nulls;
-        let (distinct, once) = count_runs(&self.keys);
+        let distinct = self.keys.chunk_by(|a, b| a.0 == b.0).count() as u64;
         let nulls = self.nulls as f64 / sampled.max(1) as f64;
         let values = (total as f64 * (1.0 - nulls)).round() as u64;
-        let all_distinct = distinct_of_sample(self.keys.len() as u64, distinct, once, values);
+        let all_distinct = distinct_of_runs(&self.keys, values);
         ColumnStatistics {
             id,
             ty,
@@ -53,7 +63,7 @@ impl ColumnValues {
 }
 
 /// A bucket of its own for each value that alone fills one, and buckets of about equal size for the others.
-fn compressed(keys: &[Vec<u8>], sampled: u64, distinct: u64, all: u64, buckets: usize) -> Vec<Bucket> {
+fn compressed(keys: &[(Vec<u8>, u32)], sampled: u64, distinct: u64, all: u64, buckets: usize) -> Vec<Bucket> {
     let full = if distinct as usize <= buckets {
         0
     } else {
@@ -79,8 +89,8 @@ fn compressed(keys: &[Vec<u8>], sampled: u64, distinct: u64, all: u64, buckets: 
         }
     };
     let mut last: Option<&Vec<u8>> = None;
-    for run in keys.chunk_by(|a, b| a == b) {
-        let key = &run[0];
+    for run in keys.chunk_by(|a, b| a.0 == b.0) {
+        let key = &run[0].0;
         if run.len() > full && (full == 0 || run.len() > 1) {
             if let Some(last) = last {
                 flush(&mut made, &mut lower, last, &mut rows, &mut values);
@@ -118,7 +128,7 @@ mod tests {
     fn column(values: impl Iterator<Item = i64>, total: u64) -> ColumnStatistics {
         let key = |value| sort_key(&Value::Int(value), &SqlType::BIGINT);
         let values = ColumnValues {
-            keys: values.filter_map(key).collect(),
+            keys: values.filter_map(key).zip(0..).collect(),
             nulls: 0,
         };
         values.finish(1, SqlType::BIGINT, total, BUCKETS)
@@ -172,5 +182,17 @@ mod tests {
         assert_eq!(distinct_of_sample(1_000, 10, 0, 1_000_000), 10);
         assert_eq!(distinct_of_sample(1_000, 1_000, 1_000, 1_000), 1_000);
         assert_eq!(distinct_of_sample(0, 0, 0, 10), 0);
+    }
+
+    #[test]
+    fn values_that_lie_together_are_not_taken_for_all() {
+        // 100 runs of 40 rows, four rows for each value.
+        let clustered: Vec<(u32, u32)> = (0..4_000).map(|row| (row / 4, row / 40)).collect();
+        assert_eq!(distinct_of_runs(&clustered, 400_000), 100_000);
+        // The same ten values in every run.
+        let mut few: Vec<(u32, u32)> = (0..4_000).map(|row| (row % 10, row / 40)).collect();
+        few.sort_unstable();
+        assert_eq!(distinct_of_runs(&few, 400_000), 10);
+        assert_eq!(distinct_of_runs(&clustered, 4_000), 1_000);
     }
 }

@@ -4,7 +4,7 @@
 //! in buckets of about equal size. Values are compared by their sort keys, so that every type and collation
 //! has the same arithmetic.
 //!
-//! - [`ColumnValues`]: makes the histogram of a sample. [`distinct_of_sample`]: how many different values the
+//! - [`ColumnValues`]: makes the histogram of a sample. [`distinct_of_runs`]: how many different values the
 //!   whole table has. [`requested`]: histograms as `ANALYZE TABLE ... UPDATE HISTOGRAM` makes and shows them.
 //!
 //! Not here: reading rows, storing and caching (`system`).
@@ -17,7 +17,7 @@ pub mod requested;
 use serde::{Deserialize, Serialize};
 use types::{SqlType, Value};
 
-pub use build::{ColumnValues, count_runs, distinct_of_sample};
+pub use build::{ColumnValues, distinct_of_runs};
 
 /// Sort keys are cut to so many bytes. Values that differ behind them are taken as one.
 pub const KEY_BYTES_MAX: usize = 48;

@@ -88,7 +88,7 @@ fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
 /// SHOW TABLE ... REGIONS.
 pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) -> Result<Listing> {
     let table = stored_table(session, name)?;
-    let range = keys_of(&table, index)?;
+    let ranges = keys_of(&table, index)?;
     let number = SqlType::BIGINT;
     let mut listing = Listing::new(&[
         ("REGION_ID", number),
@@ -103,12 +103,14 @@ pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) ->
         ("APPROXIMATE_SIZE(MB)", number),
         ("APPROXIMATE_KEYS", number),
     ]);
-    for region in session
-        .shared
-        .engine
-        .store
-        .regions(&range, Some(&session.process.interrupt))?
-    {
+    let (store, interrupt) = (&session.shared.engine.store, &session.process.interrupt);
+    let mut regions = Vec::new();
+    for range in &ranges {
+        regions.extend(store.regions(range, Some(interrupt))?);
+    }
+    // Two partitions can share one.
+    regions.dedup_by_key(|region| region.id);
+    for region in regions {
         let replicas: Vec<String> = region.replicas.iter().map(u64::to_string).collect();
         let megabytes = |bytes: u64| Value::Int(bytes.div_ceil(1 << 20) as i64);
         listing.push(vec![

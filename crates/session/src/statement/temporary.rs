@@ -16,6 +16,7 @@ use crate::compiled::Compiled;
 use crate::errors;
 use crate::reply::Done;
 use crate::session::Session;
+use crate::temporary::with_partitions;
 
 /// What a table is called while its rows are copied. No statement can name it by mistake, and one may.
 const COPIED: &str = "#sql-altered";
@@ -41,6 +42,10 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
         Ddl::AlterTable { name, changes, way } => {
             let table = find(name)?;
             Some(alter(session, &table, changes, *way))
+        }
+        Ddl::AlterPartitions { name, .. } | Ddl::ExchangePartition { name, .. } => {
+            find(name)?;
+            Some(Err(with_partitions()))
         }
         Ddl::CreateTableLike { name, source, .. } => {
             let source = find(source)?;

@@ -3,32 +3,24 @@
 use types::{Charset, Collation, Error, Result, Value, errno};
 
 use super::convert::{number, string, wrong_value};
-use crate::other_collations;
 
 /// A character set by its name, or by the number of one of its collations.
 ///
 /// # Errors
-/// 1115 for one that there is not, 1231 for one that no client may use, 1273 where a number means a collation
-/// that StemDB does not have and the variable has a collation beside it.
+/// 1115 for one that there is not, 1231 for one that no client may use.
 pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
     let Some(number) = number(value) else {
         return charset_named(variable, &string(variable, value)?);
     };
     if let Some(collation) = numbered(value) {
-        return Ok(collation.charset());
+        return match collation.charset() {
+            charset if variable == CLIENT && !charset.is_for_clients() => {
+                Err(wrong_value(CLIENT, &number.to_string()))
+            }
+            charset => Ok(charset),
+        };
     }
-    let Some(collation) = u16::try_from(number).ok().and_then(other_collations::name) else {
-        return Err(unknown_charset(&number.to_string()));
-    };
-    let name = other_collations::charset_name(collation);
-    if variable == CLIENT && other_collations::is_not_for_clients(name) {
-        return Err(wrong_value(CLIENT, &number.to_string()));
-    }
-    let charset = charset_named(variable, name)?;
-    match paired(variable, charset.name(), None) {
-        Some(_) => Err(unknown_collation(collation)),
-        None => Ok(charset),
-    }
+    Err(unknown_charset(&number.to_string()))
 }
 
 /// A character set by its name, for a variable.
@@ -36,10 +28,13 @@ pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
 /// # Errors
 /// 1115 and 1231.
 pub fn charset_named(variable: &str, name: &str) -> Result<Charset> {
-    if variable == CLIENT && other_collations::is_not_for_clients(name) {
-        return Err(wrong_value(CLIENT, &name.to_ascii_lowercase()));
+    match Charset::from_name(name) {
+        Some(charset) if variable == CLIENT && !charset.is_for_clients() => {
+            Err(wrong_value(CLIENT, charset.name()))
+        }
+        Some(charset) => Ok(charset),
+        None => Err(unknown_charset(name)),
     }
-    Charset::from_name(name).ok_or_else(|| unknown_charset(name))
 }
 
 pub const CLIENT: &str = "character_set_client";
@@ -55,8 +50,8 @@ pub fn collation_of(variable: &str, value: &Value) -> Result<Collation> {
 
 /// The collation that a value gives by number.
 pub fn numbered(value: &Value) -> Option<Collation> {
-    let number = number(value)?;
-    Collation::ALL.into_iter().find(|c| i128::from(c.id()) == number)
+    let number = u16::try_from(number(value)?).ok()?;
+    Collation::from_id(number)
 }
 
 /// A character set and its collation are two variables of one choice: what the other one becomes when this
@@ -80,7 +75,7 @@ fn unknown_charset(name: &str) -> Error {
     )
 }
 
-fn unknown_collation(name: &str) -> Error {
+pub fn unknown_collation(name: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_COLLATION,
         format!("Unknown collation: '{name}'"),

@@ -5,7 +5,7 @@
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 
 pub mod charset;
-mod convert;
+pub(crate) mod convert;
 pub mod definitions;
 mod optimizer_switch;
 pub mod settings;

@@ -6,8 +6,8 @@ use optimizer::Switches;
 /// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it
 /// names something that there is.
 const FLAGS: &[(&str, bool)] = &[
-    ("index_merge", false),
-    ("index_merge_union", false),
+    ("index_merge", true),
+    ("index_merge_union", true),
     ("index_merge_sort_union", false),
     ("index_merge_intersection", false),
     ("engine_condition_pushdown", false),
@@ -100,6 +100,7 @@ pub fn parsed(text: &str) -> Switches {
         subquery_to_derived: is_on(text, "subquery_to_derived"),
         hash_join: is_on(text, "hash_join"),
         prefer_ordering_index: is_on(text, "prefer_ordering_index"),
+        index_union: is_on(text, "index_merge") && is_on(text, "index_merge_union"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Data definition as written.
 
-use super::{Expr, ObjectName, Query};
+use super::{Expr, Maintenance, ObjectName, PartitionAction, PartitionNames, Partitioning, Query};
 
 #[derive(Debug, Clone, Default)]
 pub struct DatabaseOptions {
@@ -15,6 +15,7 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     pub elements: Vec<TableElement>,
     pub options: TableOptions,
+    pub partitioning: Option<Box<Partitioning>>,
     pub select: Option<CreateSelect>,
 }
 
@@ -263,6 +264,9 @@ pub enum AlterItem {
     Options(TableOptions),
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),
+    Partition(Box<PartitionAction>),
+    /// `ANALYZE | CHECK | OPTIMIZE | REPAIR PARTITION ...`
+    MaintainPartitions(Maintenance, PartitionNames),
 }
 
 /// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).

@@ -8,6 +8,7 @@ mod definition;
 mod effects;
 mod expr;
 mod hint;
+mod partition;
 mod query;
 mod session;
 mod show;
@@ -27,6 +28,10 @@ pub use expr::{
     UnaryOp,
 };
 pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
+pub use partition::{
+    PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionNames, PartitionOptions,
+    PartitionValues, Partitioning, SubpartitionDefinition, Subpartitioning,
+};
 pub use query::{
     CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,

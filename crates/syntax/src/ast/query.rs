@@ -115,6 +115,8 @@ pub enum TableRef {
 pub struct NamedTable {
     pub name: ObjectName,
     pub alias: Option<String>,
+    /// `PARTITION (name, ...)`; empty: all.
+    pub partitions: Vec<String>,
     /// `AS OF TIMESTAMP expr`, TiDB's syntax for reads in the past.
     pub as_of: Option<Expr>,
     pub hints: Vec<IndexHint>,

@@ -7,6 +7,8 @@ pub struct Insert {
     pub replace: bool,
     pub ignore: bool,
     pub table: ObjectName,
+    /// `PARTITION (name, ...)`; empty: all.
+    pub partitions: Vec<String>,
     /// Empty: all columns.
     pub columns: Vec<ColumnName>,
     /// A list of columns was given, if only `()`.

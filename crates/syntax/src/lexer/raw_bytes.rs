@@ -24,9 +24,13 @@ fn is_carrier(c: char) -> bool {
 /// be text, are carried as bytes too.
 pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
+        && (charset.is_utf8() || charset.holds_ascii() && bytes.is_ascii())
         && (bytes.is_ascii() || charset.has_all_of(text) && !has_carried(text))
     {
         return Cow::Borrowed(text);
+    }
+    if !charset.is_utf8() {
+        return carry_encoded(bytes, charset);
     }
     let mut out = String::with_capacity(bytes.len() * 2);
     for chunk in bytes.utf8_chunks() {
@@ -39,6 +43,19 @@ pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
             }
         }
         out.extend(chunk.invalid().iter().copied().map(carrier));
+    }
+    Cow::Owned(out)
+}
+
+/// The same of bytes in a character set that is not UTF-8.
+fn carry_encoded(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
+    let (text, mut read) = charset.decode_prefix(bytes);
+    let mut out = text.into_owned();
+    while let Some((byte, rest)) = bytes.get(read..).and_then(<[u8]>::split_first) {
+        out.push(if byte.is_ascii() { char::from(*byte) } else { carrier(*byte) });
+        let (text, length) = charset.decode_prefix(rest);
+        out.push_str(&text);
+        read += 1 + length;
     }
     Cow::Owned(out)
 }

@@ -4,8 +4,8 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{
-    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, Statement, TableElement,
-    TableOptions,
+    AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, DefaultClause, PartitionAction, Statement,
+    TableElement, TableOptions,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -16,7 +16,7 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let mut items = Vec::new();
         let mut options = AlterOptions::default();
-        if !self.at_statement_end() {
+        if !self.at_statement_end() && !self.is(Kw::PARTITION) {
             loop {
                 self.alter_item(&mut items, &mut options)?;
                 if !self.eat_kind(Kind::Comma) {
@@ -24,8 +24,13 @@ impl Parser<'_> {
                 }
             }
         }
-        if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", ""));
+        // PARTITION BY follows the other items without a comma; so does REMOVE PARTITIONING.
+        if let Some(partitioning) = self.partitioning()? {
+            items.push(AlterItem::Partition(Box::new(PartitionAction::By(partitioning))));
+        } else if !items.is_empty()
+            && let Some(item) = self.partition_action()?
+        {
+            items.push(item);
         }
         Ok(Statement::AlterTable { name, items, options })
     }
@@ -33,6 +38,10 @@ impl Parser<'_> {
     fn alter_item(&mut self, items: &mut Vec<AlterItem>, options: &mut AlterOptions) -> Result<()> {
         if self.eat(Kw::ADD) {
             return self.add(items);
+        }
+        if let Some(item) = self.partition_action()? {
+            items.push(item);
+            return Ok(());
         }
         if self.eat(Kw::DROP) {
             items.push(self.drop_item()?);
@@ -82,21 +91,6 @@ impl Parser<'_> {
     fn alter_table_options(&mut self) -> Result<TableOptions> {
         let mut options = TableOptions::default();
         if !self.table_option(&mut options)? {
-            if self.is_any(&[
-                Kw::PARTITION,
-                Kw::COALESCE,
-                Kw::REORGANIZE,
-                Kw::EXCHANGE,
-                Kw::REMOVE,
-                Kw::ANALYZE,
-                Kw::CHECK,
-                Kw::OPTIMIZE,
-                Kw::REBUILD,
-                Kw::REPAIR,
-                Kw::TRUNCATE,
-            ]) {
-                return Err(Error::not_supported("partitions", ""));
-            }
             if self.is_any(&[Kw::DISCARD, Kw::IMPORT, Kw::SECONDARY_LOAD, Kw::SECONDARY_UNLOAD]) {
                 return Err(Error::not_supported(self.word().to_uppercase(), ""));
             }
@@ -108,7 +102,8 @@ impl Parser<'_> {
 
     fn add(&mut self, items: &mut Vec<AlterItem>) -> Result<()> {
         if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", ""));
+            items.push(self.add_partition()?);
+            return Ok(());
         }
         if let Some(key) = self.foreign_key()? {
             items.push(AlterItem::AddForeignKey(key));
@@ -195,7 +190,7 @@ impl Parser<'_> {
             });
         }
         if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", ""));
+            return self.drop_partition();
         }
         self.eat(Kw::COLUMN);
         let name = self.name()?;

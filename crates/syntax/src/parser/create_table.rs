@@ -44,6 +44,7 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
         }
         let options = self.table_options()?;
+        let partitioning = self.partitioning()?.map(Box::new);
         let select = self.create_select()?;
         if elements.is_empty() && select.is_none() {
             if !self.at_statement_end() {
@@ -60,6 +61,7 @@ impl Parser<'_> {
             if_not_exists,
             elements,
             options,
+            partitioning,
             select,
         })))
     }
@@ -630,7 +632,6 @@ mod tests {
                 "create table t (a int, foreign key (a) references u(a) on delete cascade on delete cascade)",
                 1064,
             ),
-            ("create table t (a int) partition by hash(a)", 1235),
             ("create temporary t (a int)", 1064),
             ("alter temporary table t add b int", 1064),
             ("create table t", 1113),

@@ -237,6 +237,16 @@ impl Parser<'_> {
         }
         self.expect_kind(Kind::RightParen)?;
         self.grow()?;
+        // `IN ((SELECT 1))`: parentheses around a query change nothing.
+        if let [Expr::Subquery(_)] = list.as_slice()
+            && let Some(Expr::Subquery(query)) = list.pop()
+        {
+            return Ok(Expr::InSubquery {
+                operand: Box::new(operand),
+                query,
+                negated,
+            });
+        }
         Ok(Expr::In {
             operand: Box::new(operand),
             list,

@@ -14,6 +14,7 @@ mod function;
 mod hints;
 mod json_table;
 pub(crate) mod literal;
+mod partition;
 mod primary;
 mod query;
 mod select;

@@ -156,6 +156,7 @@ impl Parser<'_> {
         let table = NamedTable {
             name: self.object_name()?,
             alias: None,
+            partitions: Vec::new(),
             as_of: None,
             hints: Vec::new(),
         };

@@ -46,12 +46,6 @@ impl Parser<'_> {
             }
             self.eat_kind(Kind::Comma);
         }
-        if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported(
-                "partitions",
-                "create the table without them",
-            ));
-        }
         Ok(options)
     }
 

@@ -215,9 +215,7 @@ impl Parser<'_> {
     /// A table with its alias and hints.
     pub fn named_table(&mut self) -> Result<NamedTable> {
         let name = self.object_name()?;
-        if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", ""));
-        }
+        let partitions = self.partition_selection()?;
         let mut as_of = self.as_of()?;
         let alias = self.table_alias()?;
         if as_of.is_none() {
@@ -230,6 +228,7 @@ impl Parser<'_> {
         Ok(NamedTable {
             name,
             alias,
+            partitions,
             as_of,
             hints,
         })

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use types::{Error, Result};
+use types::Result;
 
 use super::Parser;
 use crate::ast::{
@@ -22,13 +22,12 @@ impl Parser<'_> {
         let ignore = !replace && self.eat(Kw::IGNORE);
         self.eat(Kw::INTO);
         let table = self.object_name()?;
-        if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", ""));
-        }
+        let partitions = self.partition_selection()?;
         let mut insert = Insert {
             replace,
             ignore,
             table,
+            partitions,
             columns: Vec::new(),
             has_columns: false,
             rows: InsertRows::Values(Vec::new()),

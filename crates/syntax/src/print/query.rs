@@ -175,6 +175,11 @@ impl Printer<'_> {
     fn named_table(&mut self, table: &NamedTable) {
         let name = self.style.names.table(&table.name);
         self.object(&name);
+        if !table.partitions.is_empty() {
+            self.put(" PARTITION (");
+            self.names(&table.partitions);
+            self.put(")");
+        }
         if let Some(alias) = &table.alias {
             self.put(" ");
             self.name(alias);

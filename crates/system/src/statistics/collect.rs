@@ -7,9 +7,7 @@ use kv::{KeyRange, Snapshot};
 use schema::layout::TableLayout;
 use schema::model::{SchemaState, Table};
 use schema::statistics::requested::{self, RequestedHistogram};
-use schema::statistics::{
-    ColumnValues, IndexStatistics, TableStatistics, count_runs, distinct_of_sample, sort_key,
-};
+use schema::statistics::{ColumnValues, IndexStatistics, TableStatistics, distinct_of_runs, sort_key};
 use types::{Result, Value};
 
 use super::sample::{Effort, Sampled, sample};
@@ -54,12 +52,12 @@ struct Column {
     shown: Option<(Wanted, Vec<KeyedValue>)>,
 }
 
-/// Hashes of the entries of one index, cut after each of its parts.
+/// Hashes of the entries of one index, cut after each of its parts, each with the run of its row.
 struct Index {
     id: i64,
     /// Positions among the decoded columns.
     parts: Vec<usize>,
-    hashes: Vec<Vec<u64>>,
+    hashes: Vec<Vec<(u64, u32)>>,
 }
 
 struct Collector<'a> {
@@ -83,8 +81,8 @@ pub fn collect(
 ) -> Result<TableStatistics> {
     let mut collector = Collector::new(table, only)?;
     let ranges: Vec<KeyRange> = table.row_ranges().into_iter().map(KeyRange::from).collect();
-    let sampled = sample(reader, &ranges, expected, effort, &mut |key, value| {
-        collector.row(key, value)
+    let sampled = sample(reader, &ranges, expected, effort, &mut |run, key, value| {
+        collector.row(run, key, value)
     })?;
     let rows = if sampled.complete {
         sampled.rows
@@ -134,14 +132,14 @@ impl<'a> Collector<'a> {
         })
     }
 
-    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn row(&mut self, run: u32, key: &[u8], value: &[u8]) -> Result<()> {
         let values = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
         for index in &mut self.indexes {
             let mut hasher = DefaultHasher::new();
             for (part, hashes) in index.parts.iter().zip(&mut index.hashes) {
                 let column = &self.columns[*part];
                 hash(&values[*part], &self.table.columns[column.offset].ty, &mut hasher);
-                hashes.push(hasher.finish());
+                hashes.push((hasher.finish(), run));
             }
         }
         for (column, value) in self.columns.iter_mut().zip(values) {
@@ -152,7 +150,7 @@ impl<'a> Collector<'a> {
             if let Some((_, shown)) = &mut column.shown {
                 shown.push((key.clone(), requested::cut(value)));
             }
-            column.values.keys.push(key);
+            column.values.keys.push((key, run));
         }
         Ok(())
     }
@@ -210,10 +208,9 @@ fn hash(value: &Value, ty: &types::SqlType, hasher: &mut DefaultHasher) {
     }
 }
 
-fn distinct(mut hashes: Vec<u64>, rows: u64) -> u64 {
+fn distinct(mut hashes: Vec<(u64, u32)>, rows: u64) -> u64 {
     hashes.sort_unstable();
-    let (distinct, once) = count_runs(&hashes);
-    distinct_of_sample(hashes.len() as u64, distinct, once, rows)
+    distinct_of_runs(&hashes, rows)
 }
 
 /// Values in order, equal ones together.

@@ -32,8 +32,8 @@ pub struct Effort {
     pub pause: Duration,
 }
 
-/// Takes a row's key and its stored value.
-type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+/// Takes the number of a row's run, its key and its stored value.
+type Visit<'a> = &'a mut dyn FnMut(u32, &[u8], &[u8]) -> Result<()>;
 
 /// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the ranges have.
 ///
@@ -66,7 +66,7 @@ pub fn sample(
         complete: true,
         ..Sampled::default()
     };
-    for run in &runs {
+    for (number, run) in (0..).zip(&runs) {
         let mut left = most;
         let mut failure = None;
         reader.scan(run, false, &mut |key, value| {
@@ -77,7 +77,7 @@ pub fn sample(
             left -= 1;
             sampled.rows += 1;
             sampled.bytes += (key.len() + value.len()) as u64;
-            match visit(key, value) {
+            match visit(number, key, value) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failure = Some(error);

@@ -103,21 +103,36 @@ fn weights_of(code_point: u32) -> WeightList {
 
 /// Code points that the table leaves to a rule.
 fn push_implicit(code_point: u32, list: &mut WeightList) {
-    // MySQL takes the twelve code points behind the last syllable for syllables too.
-    if (0xac00..=0xd7af).contains(&code_point) {
-        let syllable = code_point - 0xac00;
-        let trailing = syllable % 28;
-        list.push(entry(0x1100 + syllable / 588));
-        list.push(entry(0x1161 + syllable % 588 / 28));
-        if trailing > 0 {
-            list.push(entry(0x11a7 + trailing));
-        }
-        return;
+    match syllable(code_point) {
+        Some(parts) => parts.into_iter().flatten().for_each(|part| list.push(entry(part))),
+        None => implicit(code_point).into_iter().for_each(|weight| list.push(weight)),
     }
+}
+
+/// The two or three letters of a Hangul syllable.
+pub(super) fn syllable(code_point: u32) -> Option<[Option<u32>; 3]> {
+    // MySQL takes the twelve code points behind the last syllable for syllables too.
+    if !(0xac00..=0xd7af).contains(&code_point) {
+        return None;
+    }
+    let syllable = code_point - 0xac00;
+    let trailing = syllable % 28;
+    Some([
+        Some(0x1100 + syllable / 588),
+        Some(0x1161 + syllable % 588 / 28),
+        (trailing > 0).then_some(0x11a7 + trailing),
+    ])
+}
+
+/// Whether a weight is the first of two of a code point that the table leaves to a rule.
+pub(super) fn is_implicit(weight: u16) -> bool {
+    (0xfb00..=0xfbff).contains(&weight)
+}
+
+/// The two weights of a code point that is in no table and no syllable.
+pub(super) fn implicit(code_point: u32) -> [u16; 2] {
     if (0x1_7000..=0x1_8aff).contains(&code_point) {
-        list.push(0xfb00);
-        list.push((code_point - 0x1_7000) as u16 | 0x8000);
-        return;
+        return [0xfb00, (code_point - 0x1_7000) as u16 | 0x8000];
     }
     let base = match code_point {
         0x4e00..=0x9fd5
@@ -138,8 +153,8 @@ fn push_implicit(code_point: u32, list: &mut WeightList) {
         | 0x2_b820..=0x2_cea1 => 0xfb80,
         _ => 0xfbc0,
     };
-    list.push(base + (code_point >> 15) as u16);
-    list.push((code_point & 0x7fff) as u16 | 0x8000);
+    let high = base + (code_point >> 15) as u16;
+    [high, (code_point & 0x7fff) as u16 | 0x8000]
 }
 
 /// The weights of UTF-8 text, in order.

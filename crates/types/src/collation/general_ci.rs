@@ -132,6 +132,11 @@ pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
+/// The weight of one code point.
+pub(super) fn weight(code_point: u32) -> u16 {
+    WEIGHTS.get(code_point as usize).copied().unwrap_or(SUPPLEMENTARY)
+}
+
 pub(super) fn write_weight(weight: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&weight.to_be_bytes());
 }

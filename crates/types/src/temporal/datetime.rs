@@ -184,7 +184,7 @@ impl DateTime {
     }
 
     /// Rounded half up to `fsp` fractional digits. `None` if that leaves year 9999 or the date has a zero in
-    /// it and the rounding would change the day.
+    /// it and the rounding would change the second.
     pub fn round(&self, fsp: u8) -> Option<Self> {
         let unit = fsp_unit(fsp);
         let rest = self.microsecond % unit;
@@ -202,18 +202,7 @@ impl DateTime {
             });
         }
         if self.has_zero_in_date() {
-            let next = cut.time_of_day_us() + i64::from(unit);
-            if next >= MICROS_PER_DAY {
-                return None;
-            }
-            let seconds = next / MICROS_PER_SECOND;
-            return Some(Self {
-                hour: (seconds / 3600) as u8,
-                minute: (seconds / 60 % 60) as u8,
-                second: (seconds % 60) as u8,
-                microsecond: 0,
-                ..cut
-            });
+            return None;
         }
         cut.add_us(i64::from(unit))
     }

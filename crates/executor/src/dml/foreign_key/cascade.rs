@@ -167,7 +167,7 @@ impl<'p> ForeignKeys<'p> {
     ) -> Result<()> {
         let (plan, layout) = (self.plan, self.layout);
         let keyed = plan.tables.get(table).ok_or_else(no_such_table)?;
-        let maker = ImageMaker::new(&keyed.table, &layout.table(table)?.codec, self.zone());
+        let maker = ImageMaker::new(&keyed.table, &layout.table(table)?.codec, None, self.ctx.eval)?;
         if !keyed.is_cyclic {
             let rows = self.remove_rows(&maker, rows, txn)?;
             return self.act_on_removed(table, &rows, chain, txn);
@@ -220,7 +220,7 @@ impl<'p> ForeignKeys<'p> {
     ) -> Result<()> {
         let (plan, layout) = (self.plan, self.layout);
         let keyed = plan.tables.get(key.child).ok_or_else(no_such_table)?;
-        let maker = ImageMaker::new(&keyed.table, &layout.table(key.child)?.codec, self.zone());
+        let maker = ImageMaker::new(&keyed.table, &layout.table(key.child)?.codec, None, self.ctx.eval)?;
         let moves = keyed
             .table
             .primary_parts()

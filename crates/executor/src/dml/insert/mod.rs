@@ -24,7 +24,7 @@ use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
 use super::foreign_key::ForeignKeys;
-use super::image::{Image, ImageMaker, UniqueKey};
+use super::image::{Image, ImageMaker, UniqueKey, is_misplaced};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
@@ -45,7 +45,7 @@ use crate::source::ReadSource;
 pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.table;
     let layout = plan.execution_cache.get_or_make(|| InsertLayout::of(plan))?;
-    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
+    let maker = ImageMaker::new(table, &layout.codec, plan.partitions.as_deref(), ctx.eval)?;
     let template = match &layout.template {
         Some(template) => Cow::Borrowed(template),
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
@@ -203,9 +203,13 @@ impl Insert<'_> {
     /// warnings before those of later rows.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let NewRows { rows, failed, warned } = new;
+        let NewRows {
+            mut rows,
+            failed,
+            warned,
+        } = new;
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
-        let images = self.images(&rows, writer)?;
+        let images = self.images(&mut rows, writer)?;
         match self.plan.mode {
             InsertMode::Insert if !self.plan.ignore && failed.is_none() => writer.expect_new(&images)?,
             InsertMode::Insert => writer.lock_images(&images, false)?,
@@ -228,7 +232,8 @@ impl Insert<'_> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn images(&self, rows: &[NewRow], writer: &Writer<'_, '_>) -> Result<Vec<Image>> {
+    /// The images of rows. With IGNORE, a row that no partition takes is left out of the rows.
+    fn images(&mut self, rows: &mut Vec<NewRow>, writer: &Writer<'_, '_>) -> Result<Vec<Image>> {
         let maker = writer.maker;
         let mut hidden = match self.table.handle {
             Handle::Hidden if !rows.is_empty() => {
@@ -242,12 +247,32 @@ impl Insert<'_> {
             }
             _ => None,
         };
-        rows.iter()
-            .map(|row| {
-                let handle = hidden.as_mut().and_then(Iterator::next).map(RowHandle::Int);
-                maker.image(&row.values, handle.as_ref(), maker.secondary())
-            })
-            .collect()
+        let mut image_of = |row: &NewRow| {
+            let handle = hidden.as_mut().and_then(Iterator::next).map(RowHandle::Int);
+            maker.image(&row.values, handle.as_ref(), maker.secondary())
+        };
+        if !self.plan.ignore || self.table.partitioning.is_none() {
+            return rows.iter().map(image_of).collect();
+        }
+        let mut images = Vec::with_capacity(rows.len());
+        let mut failure = None;
+        rows.retain(|row| match image_of(row) {
+            Ok(image) => {
+                images.push(image);
+                true
+            }
+            Err(error) if is_misplaced(&error) => {
+                self.result.records += 1;
+                self.result.duplicates += 1;
+                warn(self.ctx.eval, error.code, error.message);
+                false
+            }
+            Err(error) => {
+                failure.get_or_insert(error);
+                true
+            }
+        });
+        failure.map_or(Ok(images), Err)
     }
 
     fn duplicate(&self, key: UniqueKey, row: &NewRow) -> Error {
@@ -379,7 +404,7 @@ impl Insert<'_> {
             return Ok(true);
         }
         let maker = writer.maker;
-        let image = maker.image(&old.row, Some(&old.handle), maker.secondary())?;
+        let image = maker.image_beside(&old.key, &old.row, Some(&old.handle), maker.secondary())?;
         if let Some(keys) = &mut self.keys {
             keys.lock_removed(std::iter::once((old.key.as_slice(), &old.row)), writer)?;
         }

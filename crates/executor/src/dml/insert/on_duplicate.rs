@@ -12,6 +12,7 @@ use crate::dml::computed::Computed;
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::foreign_key::ForeignKeys;
+use crate::dml::image::is_misplaced;
 use crate::dml::row_check;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
@@ -94,9 +95,19 @@ impl<'p> OnDuplicate<'p> {
         }
         let maker = writer.maker;
         let handle = Some(&old.handle);
-        let old_image = maker.image(&old.row, handle, &self.touched.indexes)?;
+        let indexes = &self.touched.indexes;
+        let old_image = maker.image_beside(&old.key, &old.row, handle, indexes)?;
         let new_handle = handle.filter(|_| !self.touched.keys);
-        let new_image = maker.image(&new, new_handle, &self.touched.indexes)?;
+        let new_image = match self.touched.partitions {
+            true => match maker.image(&new, new_handle, indexes) {
+                Err(error) if self.ignore && is_misplaced(&error) => {
+                    warn(ctx.eval, error.code, error.message);
+                    return Ok(Changed::default());
+                }
+                image => image?,
+            },
+            false => maker.image_beside(&old.key, &new, new_handle, indexes)?,
+        };
         debug_assert_eq!(old_image.key, old.key);
         let locked = unique_keys(&old_image).chain(unique_keys(&new_image));
         writer.lock(locked.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;

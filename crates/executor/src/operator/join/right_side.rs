@@ -70,7 +70,11 @@ impl<'p> RightSide<'p> {
             batches.push(batch);
             match self.taken {
                 RowsTaken::First => break,
-                RowsTaken::One if rows > 1 => return Err(more_than_one_row()),
+                RowsTaken::One if rows > 1 => {
+                    env.eval().unless_ignored(more_than_one_row())?;
+                    batches.clear();
+                    break;
+                }
                 _ => {}
             }
         }

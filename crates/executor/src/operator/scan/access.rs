@@ -2,6 +2,7 @@
 //!
 //! Not here: locks ([`super::locked`]), decoding ([`super::rows`]).
 
+use std::collections::HashSet;
 use std::vec::IntoIter;
 
 use functions::{EvalContext, Expr, eval_row};
@@ -12,6 +13,7 @@ use schema::model::Table;
 use types::{Error, Result, Value};
 
 use super::pages::{Pages, Visit};
+use super::partitions;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
 
@@ -34,6 +36,15 @@ pub(super) enum Path {
     Pages(Pages),
     /// Rows by the entries of an index in ranges of the entries' keys.
     Entries { lookup: Lookup, pages: Pages },
+    /// Rows of several paths, one path after the other.
+    Union(Box<UnionPath>),
+}
+
+pub(super) struct UnionPath {
+    parts: IntoIter<Path>,
+    current: Option<Path>,
+    /// The keys of the rows that have been found. The optimizer takes such a path only where it finds few rows.
+    seen: HashSet<Vec<u8>>,
 }
 
 /// From an index's entries to the keys of their rows.
@@ -62,6 +73,9 @@ pub(super) struct Opened {
 /// What opening an access path takes from the table's definition. A lookup join opens a path for each row.
 pub(super) struct AccessPlan<'p> {
     scan: &'p plan::TableScan,
+    access: &'p plan::Access,
+    /// Of a union: its paths.
+    union: Vec<AccessPlan<'p>>,
     parts: KeyParts,
     /// Set if the path goes from an index's entries to rows.
     lookup: Option<Lookup>,
@@ -78,10 +92,7 @@ pub(super) fn open(
     eval: &EvalContext,
 ) -> Result<Opened> {
     match &scan.access {
-        plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-            vec![table_range(&scan.table).into()],
-            *reverse,
-        )))),
+        plan::Access::Full { reverse } => full(scan, *reverse, row, eval),
         _ => {
             let mut plan = AccessPlan::new(scan, never_covering)?;
             let lookup = plan.lookup.take();
@@ -90,14 +101,38 @@ pub(super) fn open(
     }
 }
 
+/// All rows of the table, or of the partitions that the scan reads.
+fn full(scan: &plan::TableScan, reverse: bool, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+    let ranges = vec![table_range(&scan.table).into()];
+    Ok(Opened::rows(Path::Pages(
+        match partitions::in_places(scan, &ranges, row, eval)? {
+            None => Pages::new(ranges, reverse),
+            Some(places) => partitions::pages(scan, places, reverse),
+        },
+    )))
+}
+
 impl<'p> AccessPlan<'p> {
     pub fn new(scan: &'p plan::TableScan, never_covering: bool) -> Result<Self> {
+        Self::of(scan, &scan.access, never_covering)
+    }
+
+    fn of(scan: &'p plan::TableScan, access: &'p plan::Access, never_covering: bool) -> Result<Self> {
         let table = &scan.table;
-        let index = match &scan.access {
+        let index = match access {
             plan::Access::UniquePoints { index, .. } | plan::Access::IndexRanges { index, .. } => *index,
             _ => {
+                let union = match access {
+                    plan::Access::Union { parts } => {
+                        let parts = parts.iter().map(|part| Self::of(scan, part, true));
+                        parts.collect::<Result<_>>()?
+                    }
+                    _ => Vec::new(),
+                };
                 return Ok(Self {
                     scan,
+                    access,
+                    union,
                     parts: KeyParts::primary(table)?,
                     lookup: None,
                     covering: None,
@@ -105,12 +140,14 @@ impl<'p> AccessPlan<'p> {
             }
         };
         let covers = !never_covering
-            && match &scan.access {
+            && match access {
                 plan::Access::IndexRanges { covering, .. } => *covering,
                 _ => index_covers(table, index, &scan.columns),
             };
         Ok(Self {
             scan,
+            access,
+            union: Vec::new(),
             parts: KeyParts::index(table, index)?,
             lookup: (!covers).then(|| Lookup::new(table, index)).transpose()?,
             covering: covers.then_some(index),
@@ -124,9 +161,9 @@ impl<'p> AccessPlan<'p> {
 
     /// The keys of the points for a row: each once, in order. `None` if the path is one of ranges.
     pub fn points(&self, row: &[Value], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>> {
-        match &self.scan.access {
+        match self.access {
             plan::Access::PrimaryPoints { keys } | plan::Access::UniquePoints { keys, .. } => {
-                points(&self.parts, keys, row, eval).map(Some)
+                self.points_of(keys, row, eval).map(Some)
             }
             _ => Ok(None),
         }
@@ -136,22 +173,45 @@ impl<'p> AccessPlan<'p> {
         self.lookup.as_ref()
     }
 
+    fn points_of(&self, keys: &[Vec<Expr>], row: &[Value], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
+        match &self.scan.partitions {
+            None => points(&self.parts, keys, row, eval),
+            Some(_) => partitions::points(self.scan, &self.parts, keys, row, eval),
+        }
+    }
+
+    /// What reads ranges, and these ranges in key order.
+    fn pages_of(
+        &self,
+        ranges: &[plan::Range],
+        reverse: bool,
+        row: &[Value],
+        eval: &EvalContext,
+    ) -> Result<(Pages, Vec<KeyRange>)> {
+        let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+        match partitions::in_places(self.scan, &ranges, row, eval)? {
+            None => Ok((Pages::new(ranges.clone(), reverse), ranges)),
+            Some(places) => {
+                let mut all: Vec<KeyRange> = places.iter().flatten().cloned().collect();
+                all.sort_by(|a, b| a.start.cmp(&b.start));
+                Ok((partitions::pages(self.scan, places, reverse), all))
+            }
+        }
+    }
+
     fn open_with(&self, lookup: Option<Lookup>, row: &[Value], eval: &EvalContext) -> Result<Opened> {
-        match &self.scan.access {
-            plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-                vec![table_range(&self.scan.table).into()],
-                *reverse,
-            )))),
+        match self.access {
+            plan::Access::Full { reverse } => full(self.scan, *reverse, row, eval),
             plan::Access::PrimaryPoints { keys } => {
-                let row_keys = points(&self.parts, keys, row, eval)?;
+                let row_keys = self.points_of(keys, row, eval)?;
                 Ok(Opened::rows(Path::Points(row_keys.into_iter())))
             }
             plan::Access::PrimaryRanges { ranges, reverse } => {
-                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
-                Ok(Opened::rows(Path::Pages(Pages::new(key_ranges, *reverse))))
+                let (pages, _) = self.pages_of(ranges, *reverse, row, eval)?;
+                Ok(Opened::rows(Path::Pages(pages)))
             }
             plan::Access::UniquePoints { index, keys } => {
-                let entry_keys = points(&self.parts, keys, row, eval)?;
+                let entry_keys = self.points_of(keys, row, eval)?;
                 let Some(lookup) = lookup else {
                     return Ok(Opened {
                         covering: self.covering,
@@ -174,8 +234,7 @@ impl<'p> AccessPlan<'p> {
                 reverse,
                 ..
             } => {
-                let key_ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
-                let pages = Pages::new(key_ranges.clone(), *reverse);
+                let (pages, key_ranges) = self.pages_of(ranges, *reverse, row, eval)?;
                 Ok(Opened {
                     access: Access::new(match lookup {
                         None => Path::Pages(pages),
@@ -184,6 +243,16 @@ impl<'p> AccessPlan<'p> {
                     covering: self.covering,
                     index: Some((*index, key_ranges)),
                 })
+            }
+            // The scan's filter says whether a row that has changed since still belongs to it.
+            plan::Access::Union { .. } => {
+                let opened = self.union.iter().map(|part| part.open(row, eval));
+                let parts = opened.map(|opened| Ok(opened?.access.path)).collect::<Result<Vec<Path>>>()?;
+                Ok(Opened::rows(Path::Union(Box::new(UnionPath {
+                    parts: parts.into_iter(),
+                    current: None,
+                    seen: HashSet::new(),
+                }))))
             }
         }
     }
@@ -244,27 +313,11 @@ impl Access {
         consistent: bool,
         visit: &mut impl Visit,
     ) -> Result<usize> {
-        let (row_keys, keys, must_exist) = match &mut self.path {
-            Path::Pages(pages) => return pages.next(reader, wanted, visit),
-            Path::Points(keys) => {
-                let keys: Vec<_> = keys.take(wanted.min(self.lookup_rows)).collect();
-                let count = keys.len();
-                (keys, count, false)
-            }
-            Path::UniquePoints { lookup, keys } => {
-                let keys: Vec<_> = keys.take(wanted.min(self.lookup_rows)).collect();
-                let row_keys = lookup.find(reader, &keys)?;
-                (row_keys.into_iter().flatten().collect(), keys.len(), consistent)
-            }
-            Path::Entries { lookup, pages } => {
-                let mut row_keys = Vec::new();
-                let entries = pages.next(reader, wanted.min(self.lookup_rows), &mut |key, value| {
-                    row_keys.push(lookup.row_key(key, value)?);
-                    Ok(())
-                })?;
-                (row_keys, entries, consistent)
-            }
-        };
+        if let Path::Pages(pages) = &mut self.path {
+            return pages.next(reader, wanted, visit);
+        }
+        let (row_keys, keys) = self.path.row_keys(reader, wanted.min(self.lookup_rows))?;
+        let must_exist = consistent && self.path.reads_index();
         let bytes = get_rows(reader, &row_keys, must_exist, visit)?;
         if bytes < BATCH_BYTES / 8 {
             self.lookup_rows = (self.lookup_rows * 4).min(BATCH_ROWS);
@@ -272,6 +325,60 @@ impl Access {
             self.lookup_rows = (self.lookup_rows / 4).max(1);
         }
         Ok(keys)
+    }
+}
+
+impl Path {
+    /// Whether keys of rows are those that stand in an index.
+    fn reads_index(&self) -> bool {
+        matches!(self, Self::UniquePoints { .. } | Self::Entries { .. })
+    }
+
+    /// The keys of the rows that the next up to `wanted` keys of the path lead to, and the number of the latter.
+    fn row_keys(&mut self, reader: &dyn Reader, wanted: usize) -> Result<(Vec<Vec<u8>>, usize)> {
+        let mut row_keys = Vec::new();
+        let count = match self {
+            Self::Pages(pages) => pages.next(reader, wanted, &mut |key, _| {
+                row_keys.push(key.to_vec());
+                Ok(())
+            })?,
+            Self::Points(keys) => {
+                row_keys.extend(keys.take(wanted));
+                row_keys.len()
+            }
+            Self::UniquePoints { lookup, keys } => {
+                let keys: Vec<_> = keys.take(wanted).collect();
+                row_keys.extend(lookup.find(reader, &keys)?.into_iter().flatten());
+                keys.len()
+            }
+            Self::Entries { lookup, pages } => pages.next(reader, wanted, &mut |key, value| {
+                row_keys.push(lookup.row_key(key, value)?);
+                Ok(())
+            })?,
+            Self::Union(union) => return union.row_keys(reader, wanted),
+        };
+        Ok((row_keys, count))
+    }
+}
+
+impl UnionPath {
+    fn row_keys(&mut self, reader: &dyn Reader, wanted: usize) -> Result<(Vec<Vec<u8>>, usize)> {
+        loop {
+            let Some(current) = &mut self.current else {
+                self.current = self.parts.next();
+                match self.current {
+                    Some(_) => continue,
+                    None => return Ok((Vec::new(), 0)),
+                }
+            };
+            let (mut row_keys, count) = current.row_keys(reader, wanted)?;
+            if count == 0 {
+                self.current = None;
+                continue;
+            }
+            row_keys.retain(|key| self.seen.insert(key.clone()));
+            return Ok((row_keys, count));
+        }
     }
 }
 

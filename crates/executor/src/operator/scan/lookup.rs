@@ -51,7 +51,7 @@ impl<'p> TableLookup<'p> {
             plan,
             past,
             locking,
-            keys: KeyColumns::of(&scan.access, types),
+            keys: KeyColumns::of(scan, types),
             lookup_rows: LOOKUP_ROWS,
         })
     }
@@ -217,9 +217,9 @@ struct KeyColumns {
 }
 
 impl KeyColumns {
-    fn of(access: &plan::Access, types: &[SqlType]) -> Self {
+    fn of(scan: &TableScan, types: &[SqlType]) -> Self {
         let mut named = BTreeSet::new();
-        access.expressions(&mut |expr| {
+        scan.key_expressions(&mut |expr| {
             expr.walk(&mut |expr| {
                 if let Expr::Column { index, .. } = expr {
                     named.insert(*index);

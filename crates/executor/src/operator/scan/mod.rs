@@ -9,15 +9,18 @@ mod as_of;
 mod locked;
 mod locked_keys;
 pub(crate) mod lookup;
+mod merged;
 mod pages;
+mod partitions;
 mod rows;
 
 use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
+use codec::row::RangeCheck;
 use functions::EvalContext;
 use kv::{Reader, Snapshot};
-use planner::plan::{Locking, Measure, TableScan};
+use planner::plan::{self, Locking, Measure, TableScan};
 use types::{Error, Result, Value, errno};
 
 pub(crate) use self::access::Access;
@@ -30,6 +33,7 @@ use super::filter::split;
 use super::{BoxOperator, Operator};
 use crate::batch::{BATCH_ROWS, keep};
 use crate::env::Env;
+use crate::row_checks;
 
 /// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for statements
 /// that change them.
@@ -67,6 +71,10 @@ fn open_for<'p>(
         },
         None => Box::new(Scan {
             access: opened.access,
+            checks: match scan.access {
+                plan::Access::Full { .. } => row_checks::of_filter(scan, rows.constant_filter()),
+                _ => Vec::new(),
+            },
             rows,
             past,
             ask: 1,
@@ -104,6 +112,8 @@ pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> 
 /// A plain read: takes no locks.
 struct Scan<'p> {
     access: Access,
+    /// What of the filter is decided on a row's bytes, where all rows of a table are read.
+    checks: Vec<RangeCheck>,
     rows: Rows<'p>,
     /// Set by AS OF TIMESTAMP: it is read instead of the statement's source.
     past: Option<Snapshot>,
@@ -130,10 +140,14 @@ impl Operator for Scan<'_> {
                 None => env.source.reader(),
             };
             let consistent = self.past.is_some() || env.source.is_consistent();
-            let (access, rows) = (&mut self.access, &mut self.rows);
+            let (access, rows, checks) = (&mut self.access, &mut self.rows, &self.checks);
             let start = self.measure.map(|_| Instant::now());
-            let read = access.next(reader, self.ask, consistent, &mut |key, value| {
-                rows.push(key, value)
+            let read = access.next(reader, self.ask, consistent, &mut |key, value| match checks
+                .iter()
+                .all(|check| check.may_hold(value))
+            {
+                true => rows.push(key, value),
+                false => Ok(()),
             })?;
             if let (Some(measure), Some(start)) = (self.measure, start) {
                 let is_first = std::mem::replace(&mut self.is_first, false);

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use kv::{KeyRange, Reader};
 use types::Result;
 
+use super::merged::MergedPages;
 use crate::batch::BATCH_BYTES;
 
 /// The position of a scan over disjoint, ordered ranges.
@@ -13,6 +14,8 @@ pub(crate) struct Pages {
     ranges: std::vec::IntoIter<KeyRange>,
     current: Option<KeyRange>,
     reverse: bool,
+    /// Set if the ranges of several partitions are read in one order; all else is empty then.
+    merged: Option<Box<MergedPages>>,
 }
 
 /// Takes one pair of a page. It is a type parameter, so that it is compiled into the loop over the pairs.
@@ -31,11 +34,33 @@ impl Pages {
             ranges: ranges.into_iter(),
             current: None,
             reverse,
+            merged: None,
+        }
+    }
+
+    /// The ranges of several partitions, in one order.
+    pub fn merged(ranges: Vec<Vec<KeyRange>>, reverse: bool) -> Self {
+        Self {
+            merged: Some(Box::new(MergedPages::new(ranges, reverse))),
+            ..Self::new(Vec::new(), reverse)
         }
     }
 
     /// Visits up to `wanted` pairs, fewer if they are large or there are no more. Returns how many.
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
+        match &mut self.merged {
+            Some(merged) => merged.next(reader, wanted, visit),
+            None => self.next_simple(reader, wanted, visit),
+        }
+    }
+
+    /// The same where nothing is merged.
+    pub(super) fn next_simple(
+        &mut self,
+        reader: &dyn Reader,
+        wanted: usize,
+        visit: &mut impl Visit,
+    ) -> Result<usize> {
         let mut page = Page {
             wanted,
             pairs: 0,

@@ -84,6 +84,11 @@ impl<'p> Rows<'p> {
         batch_of(&self.schema, columns, rows)
     }
 
+    /// The scan's filter with its constants computed.
+    pub fn constant_filter(&self) -> Option<&Expr> {
+        self.filter.as_deref()
+    }
+
     pub fn has_filter(&self) -> bool {
         self.filter.is_some()
     }
@@ -111,7 +116,8 @@ impl<'p> Rows<'p> {
         let layout = TableLayout::new(table, &all)?;
         let row = layout.decode_row_values(key, value, self.zone)?;
         let handle = layout.handle_of_row_key(key)?;
-        let entry = RowEncoder::new(table)?.index_entry(*index, &row, &handle, self.zone)?;
+        let encoder = RowEncoder::new(table)?;
+        let entry = encoder.index_entry_of(*index, &row, (key, &handle), self.zone)?;
         Ok(contain(ranges, &entry.key))
     }
 }

@@ -13,6 +13,7 @@ use crate::session::Session;
 fn style(session: &Session) -> Style {
     let ansi = session.settings.sql_mode.ansi_quotes;
     Style {
+        is_reserved: syntax::is_reserved,
         quote: if ansi { '"' } else { '`' },
         time_zone: session.settings.time_zone,
     }

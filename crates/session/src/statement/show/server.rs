@@ -1,7 +1,6 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets,
 //! grants.
 
-use system::charsets::charset_description;
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
@@ -203,7 +202,7 @@ pub fn charsets() -> Listing {
     for charset in all {
         listing.push(vec![
             text(charset.name()),
-            text(charset_description(charset)),
+            text(charset.description()),
             text(charset.default_collation().name()),
             Value::UInt(u64::from(charset.max_bytes_per_char())),
         ]);

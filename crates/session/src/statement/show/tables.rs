@@ -119,7 +119,11 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(""),
+        text(if table.partitioning.is_some() {
+            "partitioned"
+        } else {
+            ""
+        }),
         text(&table.comment),
     ])
 }

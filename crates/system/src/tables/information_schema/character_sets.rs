@@ -2,7 +2,6 @@
 
 use types::{Charset, Result};
 
-use crate::charsets::charset_description;
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{number, text};
 
@@ -31,7 +30,7 @@ MAXLEN int_unsigned - NOT
                 vec![
                     text(c.name()),
                     text(c.default_collation().name()),
-                    text(charset_description(c)),
+                    text(c.description()),
                     number(u64::from(c.max_bytes_per_char())),
                 ]
             })

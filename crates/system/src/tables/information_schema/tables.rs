@@ -122,7 +122,11 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(""),
+        text(if table.partitioning.is_some() {
+            "partitioned"
+        } else {
+            ""
+        }),
         text(&table.comment),
     ]);
     Ok(row)

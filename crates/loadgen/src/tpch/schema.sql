@@ -1,49 +1,20 @@
-//! The eight tables of the standard (clause 1.4) in MySQL's types, with their primary keys and the indexes
-//! that its foreign keys make in MySQL. The foreign keys themselves are left out.
-
-use crate::client::Connection;
-use crate::error::Result;
-
-/// Names, small tables first.
-pub const TABLES: [&str; 8] = [
-    "region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem",
-];
-
-const CREATE: [&str; 8] = [
-    REGION, NATION, SUPPLIER, CUSTOMER, PART, PARTSUPP, ORDERS, LINEITEM,
-];
-
-pub fn drop_tables(connection: &mut Connection) -> Result<()> {
-    for table in TABLES {
-        connection.query(&format!("DROP TABLE IF EXISTS {table}"))?;
-    }
-    Ok(())
-}
-
-pub fn create_tables(connection: &mut Connection) -> Result<()> {
-    for sql in CREATE {
-        connection.query(sql)?;
-    }
-    Ok(())
-}
-
-const REGION: &str = "CREATE TABLE region (
+CREATE TABLE region (
     r_regionkey INT NOT NULL,
     r_name CHAR(25) NOT NULL,
     r_comment VARCHAR(152) NOT NULL,
     PRIMARY KEY (r_regionkey)
-)";
+);
 
-const NATION: &str = "CREATE TABLE nation (
+CREATE TABLE nation (
     n_nationkey INT NOT NULL,
     n_name CHAR(25) NOT NULL,
     n_regionkey INT NOT NULL,
     n_comment VARCHAR(152) NOT NULL,
     PRIMARY KEY (n_nationkey),
     KEY nation_region (n_regionkey)
-)";
+);
 
-const SUPPLIER: &str = "CREATE TABLE supplier (
+CREATE TABLE supplier (
     s_suppkey INT NOT NULL,
     s_name CHAR(25) NOT NULL,
     s_address VARCHAR(40) NOT NULL,
@@ -53,9 +24,9 @@ const SUPPLIER: &str = "CREATE TABLE supplier (
     s_comment VARCHAR(101) NOT NULL,
     PRIMARY KEY (s_suppkey),
     KEY supplier_nation (s_nationkey)
-)";
+);
 
-const CUSTOMER: &str = "CREATE TABLE customer (
+CREATE TABLE customer (
     c_custkey INT NOT NULL,
     c_name VARCHAR(25) NOT NULL,
     c_address VARCHAR(40) NOT NULL,
@@ -66,9 +37,9 @@ const CUSTOMER: &str = "CREATE TABLE customer (
     c_comment VARCHAR(117) NOT NULL,
     PRIMARY KEY (c_custkey),
     KEY customer_nation (c_nationkey)
-)";
+);
 
-const PART: &str = "CREATE TABLE part (
+CREATE TABLE part (
     p_partkey INT NOT NULL,
     p_name VARCHAR(55) NOT NULL,
     p_mfgr CHAR(25) NOT NULL,
@@ -79,9 +50,9 @@ const PART: &str = "CREATE TABLE part (
     p_retailprice DECIMAL(15,2) NOT NULL,
     p_comment VARCHAR(23) NOT NULL,
     PRIMARY KEY (p_partkey)
-)";
+);
 
-const PARTSUPP: &str = "CREATE TABLE partsupp (
+CREATE TABLE partsupp (
     ps_partkey INT NOT NULL,
     ps_suppkey INT NOT NULL,
     ps_availqty INT NOT NULL,
@@ -89,9 +60,9 @@ const PARTSUPP: &str = "CREATE TABLE partsupp (
     ps_comment VARCHAR(199) NOT NULL,
     PRIMARY KEY (ps_partkey, ps_suppkey),
     KEY partsupp_supplier (ps_suppkey)
-)";
+);
 
-const ORDERS: &str = "CREATE TABLE orders (
+CREATE TABLE orders (
     o_orderkey INT NOT NULL,
     o_custkey INT NOT NULL,
     o_orderstatus CHAR(1) NOT NULL,
@@ -103,9 +74,9 @@ const ORDERS: &str = "CREATE TABLE orders (
     o_comment VARCHAR(79) NOT NULL,
     PRIMARY KEY (o_orderkey),
     KEY orders_customer (o_custkey)
-)";
+);
 
-const LINEITEM: &str = "CREATE TABLE lineitem (
+CREATE TABLE lineitem (
     l_orderkey INT NOT NULL,
     l_partkey INT NOT NULL,
     l_suppkey INT NOT NULL,
@@ -125,4 +96,4 @@ const LINEITEM: &str = "CREATE TABLE lineitem (
     PRIMARY KEY (l_orderkey, l_linenumber),
     KEY lineitem_part_supplier (l_partkey, l_suppkey),
     KEY lineitem_supplier (l_suppkey)
-)";
+);

@@ -1,42 +1,4 @@
-//! The nine tables of the standard (clause 1.3) in MySQL's types, with the two customary secondary indexes:
-//! customers by last name, orders by customer. History has no key, as in the standard. Foreign keys are
-//! left out.
-
-use crate::client::Connection;
-use crate::error::Result;
-
-/// Names, in the order of creation.
-pub const TABLES: [&str; 9] = [
-    "warehouse",
-    "district",
-    "customer",
-    "history",
-    "new_order",
-    "orders",
-    "order_line",
-    "item",
-    "stock",
-];
-
-const CREATE: [&str; 9] = [
-    WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, NEW_ORDER, ORDERS, ORDER_LINE, ITEM, STOCK,
-];
-
-pub fn drop_tables(connection: &mut Connection) -> Result<()> {
-    for table in TABLES {
-        connection.query(&format!("DROP TABLE IF EXISTS {table}"))?;
-    }
-    Ok(())
-}
-
-pub fn create_tables(connection: &mut Connection) -> Result<()> {
-    for sql in CREATE {
-        connection.query(sql)?;
-    }
-    Ok(())
-}
-
-const WAREHOUSE: &str = "CREATE TABLE warehouse (
+CREATE TABLE warehouse (
     w_id INT NOT NULL,
     w_name VARCHAR(10) NOT NULL,
     w_street_1 VARCHAR(20) NOT NULL,
@@ -47,9 +9,9 @@ const WAREHOUSE: &str = "CREATE TABLE warehouse (
     w_tax DECIMAL(4,4) NOT NULL,
     w_ytd DECIMAL(12,2) NOT NULL,
     PRIMARY KEY (w_id)
-)";
+);
 
-const DISTRICT: &str = "CREATE TABLE district (
+CREATE TABLE district (
     d_id INT NOT NULL,
     d_w_id INT NOT NULL,
     d_name VARCHAR(10) NOT NULL,
@@ -62,9 +24,9 @@ const DISTRICT: &str = "CREATE TABLE district (
     d_ytd DECIMAL(12,2) NOT NULL,
     d_next_o_id INT NOT NULL,
     PRIMARY KEY (d_w_id, d_id)
-)";
+);
 
-const CUSTOMER: &str = "CREATE TABLE customer (
+CREATE TABLE customer (
     c_id INT NOT NULL,
     c_d_id INT NOT NULL,
     c_w_id INT NOT NULL,
@@ -88,9 +50,9 @@ const CUSTOMER: &str = "CREATE TABLE customer (
     c_data VARCHAR(500) NOT NULL,
     PRIMARY KEY (c_w_id, c_d_id, c_id),
     KEY customer_by_name (c_w_id, c_d_id, c_last, c_first)
-)";
+);
 
-const HISTORY: &str = "CREATE TABLE history (
+CREATE TABLE history (
     h_c_id INT NOT NULL,
     h_c_d_id INT NOT NULL,
     h_c_w_id INT NOT NULL,
@@ -99,16 +61,16 @@ const HISTORY: &str = "CREATE TABLE history (
     h_date DATETIME NOT NULL,
     h_amount DECIMAL(6,2) NOT NULL,
     h_data VARCHAR(24) NOT NULL
-)";
+);
 
-const NEW_ORDER: &str = "CREATE TABLE new_order (
+CREATE TABLE new_order (
     no_o_id INT NOT NULL,
     no_d_id INT NOT NULL,
     no_w_id INT NOT NULL,
     PRIMARY KEY (no_w_id, no_d_id, no_o_id)
-)";
+);
 
-const ORDERS: &str = "CREATE TABLE orders (
+CREATE TABLE orders (
     o_id INT NOT NULL,
     o_d_id INT NOT NULL,
     o_w_id INT NOT NULL,
@@ -119,9 +81,9 @@ const ORDERS: &str = "CREATE TABLE orders (
     o_all_local INT NOT NULL,
     PRIMARY KEY (o_w_id, o_d_id, o_id),
     KEY orders_by_customer (o_w_id, o_d_id, o_c_id, o_id)
-)";
+);
 
-const ORDER_LINE: &str = "CREATE TABLE order_line (
+CREATE TABLE order_line (
     ol_o_id INT NOT NULL,
     ol_d_id INT NOT NULL,
     ol_w_id INT NOT NULL,
@@ -133,18 +95,18 @@ const ORDER_LINE: &str = "CREATE TABLE order_line (
     ol_amount DECIMAL(6,2) NOT NULL,
     ol_dist_info CHAR(24) NOT NULL,
     PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)
-)";
+);
 
-const ITEM: &str = "CREATE TABLE item (
+CREATE TABLE item (
     i_id INT NOT NULL,
     i_im_id INT NOT NULL,
     i_name VARCHAR(24) NOT NULL,
     i_price DECIMAL(5,2) NOT NULL,
     i_data VARCHAR(50) NOT NULL,
     PRIMARY KEY (i_id)
-)";
+);
 
-const STOCK: &str = "CREATE TABLE stock (
+CREATE TABLE stock (
     s_i_id INT NOT NULL,
     s_w_id INT NOT NULL,
     s_quantity INT NOT NULL,
@@ -163,4 +125,4 @@ const STOCK: &str = "CREATE TABLE stock (
     s_remote_cnt INT NOT NULL,
     s_data VARCHAR(50) NOT NULL,
     PRIMARY KEY (s_w_id, s_i_id)
-)";
+);

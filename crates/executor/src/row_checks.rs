@@ -1,5 +1,5 @@
 //! Conditions of a scan's filter that are decided on a row's bytes: comparisons of a number or a date with a
-//! constant. Rows that they drop are not decoded.
+//! constant. Rows that they drop are not decoded. Both executors read tables so.
 
 use codec::row::RangeCheck;
 use functions::Expr;

@@ -1,0 +1,154 @@
+//! A set of integers that may say yes for a few others.
+
+use std::sync::OnceLock;
+
+/// Keys beyond which no set is made: so many rows of the right side hardly leave any of the left side out.
+pub const KEYS_MAX: usize = 1 << 20;
+
+/// A bitmap may have so many bits for each key; a sparser set is a Bloom filter.
+const BITMAP_BITS_A_KEY: u64 = 64;
+const BITMAP_BITS_MIN: u64 = 1 << 16;
+/// Of a Bloom filter: one key in some fifty that are not in the set passes.
+const BLOOM_BITS_A_KEY: usize = 16;
+
+/// A set that is known once the right side of a join has been read.
+#[derive(Debug, Default)]
+pub struct PendingKeys(OnceLock<KeySet>);
+
+impl PendingKeys {
+    /// The set. `None`: it is not known yet, or never will be.
+    #[inline]
+    pub fn get(&self) -> Option<&KeySet> {
+        self.0.get()
+    }
+
+    pub fn set(&self, keys: &[i64]) {
+        // There is one collector for each set, which ends once.
+        let _ = self.0.set(KeySet::of(keys));
+    }
+}
+
+#[derive(Debug)]
+pub struct KeySet {
+    low: i64,
+    high: i64,
+    words: Vec<u64>,
+    /// Set for a Bloom filter: what leaves the number of a word of a hash.
+    bloom_shift: Option<u32>,
+}
+
+impl KeySet {
+    fn of(keys: &[i64]) -> Self {
+        let (Some(&low), Some(&high)) = (keys.iter().min(), keys.iter().max()) else {
+            // Nothing is between these.
+            return Self {
+                low: i64::MAX,
+                high: i64::MIN,
+                words: Vec::new(),
+                bloom_shift: None,
+            };
+        };
+        let spread = high.abs_diff(low);
+        if spread < (keys.len() as u64 * BITMAP_BITS_A_KEY).max(BITMAP_BITS_MIN) {
+            let mut words = vec![0; spread as usize / 64 + 1];
+            for key in keys {
+                let bit = key.abs_diff(low) as usize;
+                words[bit / 64] |= 1 << (bit % 64);
+            }
+            return Self {
+                low,
+                high,
+                words,
+                bloom_shift: None,
+            };
+        }
+        let count = (keys.len() * BLOOM_BITS_A_KEY / 64).next_power_of_two().max(2);
+        let shift = 64 - count.trailing_zeros();
+        let mut words = vec![0; count];
+        for &key in keys {
+            let hash = hash(key);
+            words[(hash >> shift) as usize] |= bits(hash);
+        }
+        Self {
+            low,
+            high,
+            words,
+            bloom_shift: Some(shift),
+        }
+    }
+
+    /// Whether the set may contain the key.
+    #[inline]
+    pub fn may_contain(&self, key: i64) -> bool {
+        if key < self.low || key > self.high {
+            return false;
+        }
+        match self.bloom_shift {
+            None => {
+                let bit = key.abs_diff(self.low) as usize;
+                self.words
+                    .get(bit / 64)
+                    .is_some_and(|word| word >> (bit % 64) & 1 == 1)
+            }
+            Some(shift) => {
+                let hash = hash(key);
+                let bits = bits(hash);
+                self.words
+                    .get((hash >> shift) as usize)
+                    .is_some_and(|word| word & bits == bits)
+            }
+        }
+    }
+}
+
+/// The finalizer of MurmurHash3.
+#[inline]
+fn hash(key: i64) -> u64 {
+    let mut hash = key as u64;
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}
+
+/// The bits of a key within its word.
+#[inline]
+fn bits(hash: u64) -> u64 {
+    1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_keys_are_exact() {
+        let keys: Vec<i64> = (-500..500).map(|n| n * 3).collect();
+        let set = KeySet::of(&keys);
+        assert!(set.bloom_shift.is_none());
+        for key in -2_000..2_000 {
+            assert_eq!(set.may_contain(key), keys.contains(&key), "{key}");
+        }
+        assert!(!set.may_contain(i64::MIN) && !set.may_contain(i64::MAX));
+    }
+
+    #[test]
+    fn sparse_keys_are_never_missed() {
+        let keys: Vec<i64> = (0..10_000)
+            .map(|n: i64| n.wrapping_mul(0x1234_5678_9abc_def1))
+            .collect();
+        let set = KeySet::of(&keys);
+        assert!(set.bloom_shift.is_some());
+        assert!(keys.iter().all(|&key| set.may_contain(key)));
+        let others = (0..10_000)
+            .filter(|n: &i64| set.may_contain(n * 7_919 + 1))
+            .count();
+        assert!(others < 500, "{others}");
+    }
+
+    #[test]
+    fn the_ends_of_the_range_and_nothing_at_all() {
+        let set = KeySet::of(&[i64::MIN, i64::MAX]);
+        assert!(set.may_contain(i64::MIN) && set.may_contain(i64::MAX));
+        assert!(!KeySet::of(&[]).may_contain(0));
+    }
+}

@@ -1,0 +1,108 @@
+//! Filters that a hash join makes for the scans of its left side (sideways information passing).
+//!
+//! A hash join reads its right side before the first row of its left side. A row of the left side whose key is not
+//! among the right side's keys has no partner, so the scan that reads it can drop it before it is decoded.
+//!
+//! - [`collect`]: passes the right side's rows on and collects their keys. [`keys`]: the set of them.
+//! - [`scan_of`]: the scan whose column a join's key is.
+//!
+//! A scan looks for the set whenever it begins to read. Without it, it reads all rows, so nothing depends on
+//! what runs first.
+
+mod collect;
+mod keys;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use functions::Expr;
+use functions::eval::is_fallible;
+use planner::plan::{Join, JoinKind, Rel, TableScan};
+use schema::layout::IntegerColumn;
+
+pub use collect::{CollectKeys, KeyColumn};
+pub use keys::PendingKeys;
+
+/// A condition on a scan's rows that some join makes.
+#[derive(Debug, Clone)]
+pub struct ScanFilter {
+    pub column: IntegerColumn,
+    pub keys: Arc<PendingKeys>,
+}
+
+/// The filters of the scans that are not translated yet. A scan is known by its address in the plan.
+#[derive(Debug, Default)]
+pub struct ScanFilters(RefCell<HashMap<*const TableScan, Vec<ScanFilter>>>);
+
+impl ScanFilters {
+    pub fn take(&self, scan: &TableScan) -> Vec<ScanFilter> {
+        self.0
+            .borrow_mut()
+            .remove(&std::ptr::from_ref(scan))
+            .unwrap_or_default()
+    }
+
+    /// Makes filters of a join's keys for the scans of its left side. Returns for each the number of the key.
+    pub fn make(&self, join: &Join) -> Vec<(usize, Arc<PendingKeys>)> {
+        if !matches!(join.kind, JoinKind::Inner | JoinKind::Semi) {
+            return Vec::new();
+        }
+        let fails = join.residual.as_ref().is_some_and(is_fallible)
+            || join.keys.iter().any(|key| is_fallible(&key.left));
+        if fails {
+            return Vec::new();
+        }
+        let mut made = Vec::new();
+        for (number, key) in join.keys.iter().enumerate() {
+            if key.null_safe || key.left.ty().arrow_type() != key.right.ty().arrow_type() {
+                continue;
+            }
+            let Some((scan, column)) = bare(&key.left).and_then(|column| scan_of(&join.left, column)) else {
+                continue;
+            };
+            let column = scan.columns.get(column);
+            let Some(column) = column.and_then(|&offset| IntegerColumn::new(&scan.table, offset)) else {
+                continue;
+            };
+            let keys = Arc::new(PendingKeys::default());
+            made.push((number, Arc::clone(&keys)));
+            let filter = ScanFilter { column, keys };
+            self.0.borrow_mut().entry(scan).or_default().push(filter);
+        }
+        made
+    }
+}
+
+/// The scan that an operator's column comes from as it is stored, with its number there, if rows of the scan may be
+/// left out that only make output rows which are left out too. Where an expression may raise an error or a warning,
+/// it would be seen which rows it is computed for.
+fn scan_of(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
+    match rel {
+        Rel::Scan(scan) if !scan.filter.as_ref().is_some_and(is_fallible) => Some((scan, column)),
+        Rel::Measured { input, .. } => scan_of(input, column),
+        Rel::Filter { input, predicate } if !is_fallible(predicate) => scan_of(input, column),
+        Rel::Project { input, exprs } if !exprs.iter().any(is_fallible) => {
+            scan_of(input, bare(exprs.get(column)?)?)
+        }
+        Rel::Join(join) => {
+            let mut keys = join.keys.iter().flat_map(|key| [&key.left, &key.right]);
+            if keys.any(is_fallible) || join.residual.as_ref().is_some_and(is_fallible) {
+                return None;
+            }
+            match column.checked_sub(join.left.output_types().len()) {
+                None => scan_of(&join.left, column),
+                Some(column) if join.kind == JoinKind::Inner => scan_of(&join.right, column),
+                Some(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn bare(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        _ => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! EXCHANGE PARTITION: a partition and a table change places. No row is copied.
+
+use functions::{EvalContext, TimeZone};
+use kv::{Interrupt, Reader, Snapshot};
+use schema::definition::TableName;
+use schema::layout::TableLayout;
+use schema::model::{Column, Handle, Index, Schema, Table};
+use types::{Error, Result, Warning};
+
+use super::plan::{exchanged, put_leaf_at};
+use crate::change::{Change, Outcome};
+use crate::changer::SchemaChanger;
+use crate::context::{Statement, changeable_table};
+
+const PAGE_ROWS: usize = 512;
+
+/// `validates`: all rows of the table must belong to the partition.
+pub(crate) fn exchange_partition(
+    changer: &SchemaChanger,
+    (name, partition): (&TableName, &str),
+    other: &TableName,
+    validates: bool,
+    statement: &Statement,
+) -> Result<Vec<Warning>> {
+    let tables = |schema: &Schema| {
+        let first = changeable_table(schema, name, statement)?;
+        exchanged(&first, partition)?;
+        let second = changeable_table(schema, other, statement)?;
+        check(&first, &second)?;
+        let mut ids = vec![first.id, second.id];
+        ids.sort_unstable();
+        Ok(ids)
+    };
+    let table = changeable_table(&changer.cluster().schema(), name, statement)?;
+    if changer.cluster().is_shared() && table.handle == Handle::Hidden {
+        return Err(Error::not_supported(
+            "EXCHANGE PARTITION of tables without a primary key on a cluster",
+            "INSERT ... SELECT and TRUNCATE PARTITION",
+        ));
+    }
+    changer.change_tables(statement, &tables, &mut |change| {
+        let mut first = Table::clone(&*change.table(&name.database, &name.name)?);
+        let mut second = Table::clone(&*change.table(&other.database, &other.name)?);
+        let (leaf, place) = exchanged(&first, partition)?;
+        check(&first, &second)?;
+        if validates {
+            let snapshot = changer.cluster().store().snapshot_now()?;
+            validate(&snapshot, &first, leaf, &second, &statement.interrupt)?;
+        }
+        put_leaf_at(&mut first, leaf, second.physical_id());
+        second = second.placed_at(place);
+        for table in [&mut first, &mut second] {
+            table.readable_from_ts = change.ts;
+        }
+        raise_counters(changer, change, &first, &second)?;
+        change.put_table(first)?;
+        change.put_table(second)?;
+        Ok(Outcome::Done(()))
+    })?;
+    Ok(Vec::new())
+}
+
+/// Hidden ids and AUTO_INCREMENT values of both go on behind those of either.
+fn raise_counters(
+    changer: &SchemaChanger,
+    change: &mut Change<'_>,
+    first: &Table,
+    second: &Table,
+) -> Result<()> {
+    let ids = changer.cluster().ids();
+    if first.id_column().is_some() {
+        let next = ids.first_unleased(first)?.max(ids.first_unleased(second)?);
+        for table in [first, second] {
+            change.set_auto_increment(table.id, next)?;
+        }
+    }
+    if first.handle == Handle::Hidden {
+        change.raise_row_ids([first.id, second.id])?;
+    }
+    Ok(())
+}
+
+/// Whether the two can change places: rows and entries of both have the same bytes.
+fn check(table: &Table, other: &Table) -> Result<()> {
+    if other.partitioning.is_some() {
+        return Err(Error::new(
+            1732,
+            format!(
+                "Table to exchange with partition is partitioned: '{}'",
+                other.name
+            ),
+        ));
+    }
+    if !other.foreign_keys.is_empty() {
+        return Err(Error::new(
+            1740,
+            format!(
+                "Table to exchange with partition has foreign key references: '{}'",
+                other.name
+            ),
+        ));
+    }
+    let column = |column: &Column| {
+        let generated = column
+            .generated
+            .as_ref()
+            .map(|g| (g.expression.text.clone(), g.stored));
+        (column.name.to_lowercase(), column.ty, column.nullable, generated)
+    };
+    let index = |table: &Table, index: &Index| (index.name.to_lowercase(), index.unique, shape(table, index));
+    let columns = |table: &Table| table.columns.iter().map(column).collect::<Vec<_>>();
+    let indexes = |table: &Table| table.indexes.iter().map(|i| index(table, i)).collect::<Vec<_>>();
+    if columns(table) != columns(other) || indexes(table) != indexes(other) || table.handle != other.handle {
+        return Err(Error::new(1736, "Tables have different definitions"));
+    }
+    let ids = |table: &Table| {
+        let columns = table.columns.iter().map(|c| (c.id, c.original_default.clone()));
+        let indexes = table.indexes.iter().map(|i| (i.id, None));
+        columns.chain(indexes).collect::<Vec<_>>()
+    };
+    if ids(table) != ids(other) {
+        return Err(Error::not_supported(
+            "EXCHANGE PARTITION of tables whose columns or indexes were added in another order",
+            "create the table with CREATE TABLE ... LIKE and REMOVE PARTITIONING",
+        ));
+    }
+    Ok(())
+}
+
+fn shape(table: &Table, index: &Index) -> Vec<(String, Option<u32>, bool)> {
+    let part = |part: &schema::model::IndexPart| {
+        let name = table.columns.get(part.column).map(|c| c.name.to_lowercase());
+        (name.unwrap_or_default(), part.prefix, part.descending)
+    };
+    index.parts.iter().map(part).collect()
+}
+
+/// Whether all rows of `other` belong to a leaf of `table`.
+fn validate(
+    snapshot: &Snapshot,
+    table: &Table,
+    leaf: usize,
+    other: &Table,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    planner::expressions(table)?;
+    planner::expressions(other)?;
+    let Some(function) = table.partition_function()? else {
+        return Ok(());
+    };
+    let columns: Vec<usize> = function.columns().collect();
+    let layout = TableLayout::in_place(other, &columns)?;
+    let context = EvalContext::default();
+    for range in other.row_ranges() {
+        let mut range = kv::KeyRange::from(range);
+        loop {
+            interrupt.check()?;
+            let page = snapshot.scan_page(&range, PAGE_ROWS, false)?;
+            let Some((last, _)) = page.last() else {
+                break;
+            };
+            range.start.clone_from(last);
+            range.start.push(0);
+            for (key, value) in &page {
+                let row = layout.decode_row_values(key, value, TimeZone::UTC)?;
+                if function.locate(&row, &context).ok() != Some(leaf) {
+                    return Err(Error::new(1737, "Found a row that does not match the partition"));
+                }
+            }
+        }
+    }
+    Ok(())
+}

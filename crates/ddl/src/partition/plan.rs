@@ -1,0 +1,355 @@
+//! The definition after an ALTER TABLE that changes partitions, computed without the store. New places have the
+//! id 0.
+
+use schema::definition::PartitionChange;
+use schema::model::Table;
+use schema::partition::{Bound, Method, Partition, Partitioning, unknown_partition};
+use types::{Error, Result};
+
+/// The definition afterwards.
+#[derive(Debug)]
+pub(crate) struct Repartitioned {
+    pub table: Table,
+    /// Rows of places that the table loses are copied to the new ones; otherwise they are lost with them.
+    pub copies: bool,
+    /// Such rows are lost if no partition takes them: REORGANIZE PARTITION drops them with their value, as in MySQL.
+    /// Otherwise they are an error.
+    pub drops_misplaced: bool,
+}
+
+/// # Errors
+/// MySQL's for what the table's partitioning does not allow.
+pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Repartitioned> {
+    let mut table = base.clone();
+    let copies = match change {
+        PartitionChange::By(partitioning) => {
+            table.partitioning = Some(partitioning.clone());
+            table.physical = None;
+            true
+        }
+        PartitionChange::Remove => {
+            partitioning_of(&mut table)?;
+            table.partitioning = None;
+            table.physical = Some(0);
+            true
+        }
+        PartitionChange::Add(partitions) => add(partitioning_of(&mut table)?, partitions)?,
+        PartitionChange::AddCount(count) => {
+            add_count(partitioning_of(&mut table)?, *count)?;
+            true
+        }
+        PartitionChange::Drop(names) => {
+            let partitioning = partitioning_of(&mut table)?;
+            drop_named(partitioning, names)?;
+            false
+        }
+        PartitionChange::Truncate(names) => {
+            let name = base.name.clone();
+            for at in named(partitioning_of(&mut table)?, names, |unknown| {
+                unknown_partition(unknown, &name)
+            })? {
+                displace(partitioning_of(&mut table)?, at);
+            }
+            false
+        }
+        PartitionChange::Coalesce(count) => {
+            coalesce(partitioning_of(&mut table)?, *count)?;
+            true
+        }
+        PartitionChange::Reorganize { names, into } => reorganize(partitioning_of(&mut table)?, names, into)?,
+        PartitionChange::Rebuild(names) => {
+            named(partitioning_of(&mut table)?, names, |_| wrong_list("REBUILD"))?;
+            false
+        }
+    };
+    planner::check_partitions(&table)?;
+    Ok(Repartitioned {
+        table,
+        copies,
+        drops_misplaced: matches!(change, PartitionChange::Reorganize { .. }),
+    })
+}
+
+fn partitioning_of(table: &mut Table) -> Result<&mut Partitioning> {
+    table.partitioning.as_deref_mut().ok_or_else(not_partitioned)
+}
+
+/// Error 1505.
+pub(crate) fn not_partitioned() -> Error {
+    Error::new(
+        1505,
+        "Partition management on a not partitioned table is not possible",
+    )
+}
+
+/// Error 1507.
+fn wrong_list(verb: &str) -> Error {
+    Error::new(1507, format!("Error in list of partitions to {verb}"))
+}
+
+/// The positions of leaves that are named; `None`: all.
+fn named(
+    partitioning: &Partitioning,
+    names: &Option<Vec<String>>,
+    unknown: impl Fn(&str) -> Error,
+) -> Result<Vec<usize>> {
+    let Some(names) = names else {
+        return Ok((0..partitioning.leaves().count()).collect());
+    };
+    let mut all = Vec::new();
+    for name in names {
+        let found = partitioning.leaves_named(name);
+        if found.is_empty() {
+            return Err(unknown(name));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// Gives a leaf a new place.
+fn displace(partitioning: &mut Partitioning, leaf: usize) {
+    let mut at = 0;
+    for partition in &mut partitioning.partitions {
+        let width = partition.width();
+        if leaf < at + width {
+            match partition.subpartitions.get_mut(leaf - at) {
+                Some(sub) => sub.id = 0,
+                None => partition.id = 0,
+            }
+            return;
+        }
+        at += width;
+    }
+}
+
+/// ADD PARTITION with a list. Whether rows must be copied.
+fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool> {
+    let by_hash = !partitioning.by.method.has_values();
+    partitioning.partitions.extend(partitions.iter().cloned());
+    if !by_hash {
+        check_maxvalue(partitioning, partitions.len())?;
+        return Ok(false);
+    }
+    partitioning.listed = true;
+    partitioning.displace();
+    Ok(true)
+}
+
+/// Nothing comes behind MAXVALUE, which MySQL reports before all else.
+fn check_maxvalue(partitioning: &Partitioning, added: usize) -> Result<()> {
+    let before = partitioning.partitions.len().saturating_sub(added);
+    let last = before
+        .checked_sub(1)
+        .and_then(|at| partitioning.partitions.get(at));
+    let is_max = last.is_some_and(|p| {
+        partitioning.by.method == Method::Range && p.values.iter().flatten().all(|b| *b == Bound::Maxvalue)
+    });
+    match is_max {
+        true => Err(Error::new(
+            1481,
+            "MAXVALUE can only be used in last partition definition",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// `ADD PARTITION PARTITIONS n`: a row may belong to another partition afterwards.
+fn add_count(partitioning: &mut Partitioning, count: u64) -> Result<()> {
+    if partitioning.by.method.has_values() {
+        return Err(Error::new(
+            1492,
+            format!(
+                "For {} partitions each partition must be defined",
+                partitioning.by.method.name()
+            ),
+        ));
+    }
+    if count == 0 {
+        return Err(Error::new(1514, "At least one partition must be added"));
+    }
+    let mut number = partitioning.partitions.len();
+    for _ in 0..count.min(schema::partition::MAX_PARTITIONS as u64 + 1) {
+        while partitioning.partition_named(&format!("p{number}")).is_some() {
+            number += 1;
+        }
+        partitioning.partitions.push(Partition {
+            name: format!("p{number}"),
+            values: Vec::new(),
+            options: schema::partition::PartitionOptions::default(),
+            id: 0,
+            subpartitions: Vec::new(),
+        });
+    }
+    partitioning.displace();
+    Ok(())
+}
+
+fn coalesce(partitioning: &mut Partitioning, count: u64) -> Result<()> {
+    if partitioning.by.method.has_values() {
+        return Err(Error::new(
+            1509,
+            "COALESCE PARTITION can only be used on HASH/KEY partitions",
+        ));
+    }
+    if count == 0 {
+        return Err(Error::new(1515, "At least one partition must be coalesced"));
+    }
+    let left = (partitioning.partitions.len() as u64).checked_sub(count);
+    let Some(left) = left.filter(|left| *left > 0) else {
+        return Err(cannot_remove_all());
+    };
+    partitioning.partitions.truncate(left as usize);
+    partitioning.displace();
+    Ok(())
+}
+
+fn drop_named(partitioning: &mut Partitioning, names: &[String]) -> Result<()> {
+    if !partitioning.by.method.has_values() {
+        return Err(Error::new(
+            1512,
+            "DROP PARTITION can only be used on RANGE/LIST partitions",
+        ));
+    }
+    for name in names {
+        let at = partitioning.partition_named(name);
+        partitioning
+            .partitions
+            .remove(at.ok_or_else(|| wrong_list("DROP"))?);
+    }
+    match partitioning.partitions.is_empty() {
+        true => Err(cannot_remove_all()),
+        false => Ok(()),
+    }
+}
+
+/// Error 1508.
+fn cannot_remove_all() -> Error {
+    Error::new(1508, "Cannot remove all partitions, use DROP TABLE instead")
+}
+
+/// Whether rows must be copied.
+fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partition]) -> Result<bool> {
+    let method = partitioning.by.method;
+    if names.is_empty() {
+        return match method.has_values() || partitioning.listed {
+            true => Err(Error::new(
+                1511,
+                "REORGANIZE PARTITION without parameters can only be used on auto-partitioned tables using \
+                 HASH PARTITIONs",
+            )),
+            false => Ok(false),
+        };
+    }
+    if names.len() > partitioning.partitions.len() {
+        return Err(Error::new(
+            1516,
+            "More partitions to reorganize than there are partitions",
+        ));
+    }
+    let mut positions = Vec::new();
+    for name in names {
+        let at = partitioning.partition_named(name);
+        positions.push(at.ok_or_else(|| wrong_list("REORGANIZE"))?);
+    }
+    if positions.windows(2).any(|pair| pair[1] != pair[0] + 1) {
+        return Err(Error::new(
+            1519,
+            "When reorganizing a set of partitions they must be in consecutive order",
+        ));
+    }
+    let (first, last) = (positions[0], positions[positions.len() - 1]);
+    if !method.has_values() {
+        if into.len() != positions.len() {
+            return Err(Error::new(
+                1510,
+                "REORGANIZE PARTITION can only be used to reorganize partitions not to change their numbers",
+            ));
+        }
+        for (partition, new) in partitioning.partitions[first..=last].iter_mut().zip(into) {
+            partition.name.clone_from(&new.name);
+            partition.options = new.options.clone();
+        }
+        return Ok(false);
+    }
+    let end = |partition: Option<&Partition>| partition.map(|p| p.values.clone());
+    let is_last = last + 1 == partitioning.partitions.len();
+    let (before, after) = (end(partitioning.partitions.get(last)), end(into.last()));
+    let old_end = before.clone();
+    partitioning.partitions.splice(first..=last, into.iter().cloned());
+    if method == Method::Range && before != after {
+        let extends = is_last && is_increasing(partitioning, old_end, after);
+        if !extends {
+            return Err(Error::new(
+                1520,
+                "Reorganize of range partitions cannot change total ranges except for last partition where it \
+                 can extend the range",
+            ));
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the range that ends at `old` becomes larger.
+fn is_increasing(
+    partitioning: &Partitioning,
+    old: Option<Vec<Vec<Bound>>>,
+    new: Option<Vec<Vec<Bound>>>,
+) -> bool {
+    let first = |values: Option<Vec<Vec<Bound>>>| values?.into_iter().next();
+    let (Some(old), Some(new)) = (first(old), first(new)) else {
+        return false;
+    };
+    for (old, new) in old.iter().zip(&new) {
+        return match (old, new) {
+            (Bound::Maxvalue, _) => false,
+            (_, Bound::Maxvalue) => true,
+            (Bound::Literal(old), Bound::Literal(new)) if old == new => continue,
+            (Bound::Literal(old), Bound::Literal(new)) => match (old.parse::<i128>(), new.parse::<i128>()) {
+                (Ok(old), Ok(new)) => old < new,
+                // Text is compared as the columns compare it, when the definition is checked.
+                _ => partitioning.by.columns().is_some() && old < new,
+            },
+            _ => false,
+        };
+    }
+    false
+}
+
+/// The partition of EXCHANGE, which has no subpartitions.
+///
+/// # Errors
+/// 1505, 1507, 1736.
+pub(crate) fn exchanged(table: &Table, name: &str) -> Result<(usize, i64)> {
+    let partitioning = table.partitioning.as_deref().ok_or_else(not_partitioned)?;
+    let leaves = partitioning.leaves_named(name);
+    match leaves.as_slice() {
+        [leaf] => {
+            let found = partitioning.leaves().nth(*leaf);
+            found
+                .map(|found| (*leaf, found.id))
+                .ok_or_else(|| unknown_partition(name, &table.name))
+        }
+        [] => Err(unknown_partition(name, &table.name)),
+        _ => Err(Error::new(
+            1734,
+            "Subpartitioned table, use subpartition instead of partition",
+        )),
+    }
+}
+
+/// Puts a leaf at another place.
+pub(crate) fn put_leaf_at(table: &mut Table, leaf: usize, place: i64) {
+    let Some(partitioning) = table.partitioning.as_deref_mut() else {
+        return;
+    };
+    displace(partitioning, leaf);
+    for partition in &mut partitioning.partitions {
+        if partition.subpartitions.is_empty() && partition.id == 0 {
+            partition.id = place;
+        }
+        for sub in partition.subpartitions.iter_mut().filter(|sub| sub.id == 0) {
+            sub.id = place;
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Character sets: the bytes of text in each. In memory all text is UTF-8.
+//!
+//! - [`definitions`]: which there are.
+//! - here: from characters to bytes and back.
+//! - [`map`]: the tables of the sets that are neither Unicode's nor ASCII or latin1.
+//!
+//! The order of characters is that of a collation ([`crate::collation`]).
+
+mod definitions;
+mod map;
+
+use std::borrow::Cow;
+
+pub use definitions::Charset;
+use definitions::Form;
+pub(crate) use map::gb18030_number;
+
+use crate::collation::{char_to_latin1, latin1_to_char};
+
+impl Charset {
+    /// Whether it has a character. `binary` takes all of them.
+    pub fn has(self, character: char) -> bool {
+        match self.definition().form {
+            Form::Utf8mb4 | Form::Binary | Form::Utf16 | Form::Utf16Le | Form::Utf32 => true,
+            Form::Utf8mb3 | Form::Ucs2 => character <= '\u{ffff}',
+            Form::Latin1 => char_to_latin1(character).is_some(),
+            Form::Ascii => character.is_ascii(),
+            Form::Mapped(table) => map::of(table).encode(character).is_some(),
+        }
+    }
+
+    /// Whether it has all characters of a text.
+    pub fn has_all_of(self, text: &str) -> bool {
+        match self.definition().form {
+            Form::Utf8mb4 | Form::Binary | Form::Utf16 | Form::Utf16Le | Form::Utf32 => true,
+            // Characters above U+FFFF, and no others, begin with such a byte.
+            Form::Utf8mb3 | Form::Ucs2 => text.bytes().all(|byte| byte < 0xf0),
+            Form::Ascii => text.is_ascii(),
+            Form::Latin1 | Form::Mapped(_) => {
+                (self.holds_ascii() && text.is_ascii()) || text.chars().all(|c| self.has(c))
+            }
+        }
+    }
+
+    /// Writes the bytes of a character and returns how many they are; 0 if the character set does not have it.
+    pub(crate) fn encode_into(self, character: char, out: &mut [u8; 4]) -> usize {
+        if !self.has(character) {
+            return 0;
+        }
+        let code = u32::from(character);
+        if matches!(self.definition().form, Form::Utf8mb4 | Form::Utf8mb3 | Form::Binary) {
+            return character.encode_utf8(out).len();
+        }
+        let mut units = [0; 2];
+        let mut write = |bytes: &mut dyn Iterator<Item = u8>| {
+            out.iter_mut().zip(bytes).map(|(slot, byte)| *slot = byte).count()
+        };
+        match self.definition().form {
+            Form::Utf8mb4 | Form::Binary | Form::Utf8mb3 => 0,
+            Form::Ascii => write(&mut [code as u8].into_iter()),
+            Form::Latin1 => write(&mut char_to_latin1(character).into_iter()),
+            Form::Ucs2 => write(&mut (code as u16).to_be_bytes().into_iter()),
+            Form::Utf16 => write(&mut utf16(character, &mut units).flat_map(u16::to_be_bytes)),
+            Form::Utf16Le => write(&mut utf16(character, &mut units).flat_map(u16::to_le_bytes)),
+            Form::Utf32 => write(&mut code.to_be_bytes().into_iter()),
+            Form::Mapped(table) => write(&mut map::of(table).encode(character).into_iter().flatten()),
+        }
+    }
+
+    fn encode_char(self, character: char, out: &mut Vec<u8>) -> bool {
+        let mut bytes = [0; 4];
+        let length = self.encode_into(character, &mut bytes);
+        out.extend_from_slice(&bytes[..length]);
+        length > 0
+    }
+
+    /// The bytes of a text. Characters that the set does not have become `?`.
+    pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
+        self.encode_or(text, |_| "?".into())
+    }
+
+    /// The same, with another text for each character that the set does not have.
+    pub fn encode_or(self, text: &str, replacement: impl Fn(char) -> Cow<'static, str>) -> Cow<'_, [u8]> {
+        let is_same = match self.is_utf8() {
+            true => self.has_all_of(text),
+            false => self.holds_ascii() && text.is_ascii(),
+        };
+        if is_same {
+            return Cow::Borrowed(text.as_bytes());
+        }
+        let mut out = Vec::with_capacity(text.len() * self.min_bytes_per_char());
+        for character in text.chars() {
+            if !self.encode_char(character, &mut out) {
+                replacement(character).chars().for_each(|c| {
+                    self.encode_char(c, &mut out);
+                });
+            }
+        }
+        Cow::Owned(out)
+    }
+
+    /// The first character of bytes and how many bytes it takes; `None` if they begin with no character.
+    fn decode_char(self, bytes: &[u8]) -> Option<(char, usize)> {
+        let of = |code: u32, length: usize| char::from_u32(code).map(|character| (character, length));
+        match self.definition().form {
+            Form::Utf8mb4 | Form::Utf8mb3 | Form::Ascii | Form::Binary => {
+                let length = match self {
+                    Self::Ascii => 1,
+                    _ => bytes.len().min(4),
+                };
+                let head = bytes.get(..length)?;
+                let character = head.utf8_chunks().next()?.valid().chars().next()?;
+                self.has(character).then_some((character, character.len_utf8()))
+            }
+            Form::Latin1 => bytes.first().map(|byte| (latin1_to_char(*byte), 1)),
+            Form::Ucs2 => of(u32::from(u16::from_be_bytes(*bytes.first_chunk()?)), 2),
+            Form::Utf16 => decode_utf16(bytes, u16::from_be_bytes),
+            Form::Utf16Le => decode_utf16(bytes, u16::from_le_bytes),
+            Form::Utf32 => of(u32::from_be_bytes(*bytes.first_chunk()?), 4),
+            Form::Mapped(table) => map::of(table).decode(bytes),
+        }
+    }
+
+    /// The text that bytes begin with, and how many of them are text.
+    pub fn decode_prefix(self, bytes: &[u8]) -> (Cow<'_, str>, usize) {
+        if self.holds_ascii() && bytes.is_ascii() || self.is_utf8() {
+            let end = self.utf8_len(bytes);
+            let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            return (Cow::Borrowed(text.get(..end).unwrap_or(text)), end);
+        }
+        let mut text = String::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((character, length)) = self.decode_char(rest) {
+            text.push(character);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        (Cow::Owned(text), bytes.len() - rest.len())
+    }
+
+    /// The text of bytes; `None` if they are not valid in the character set.
+    pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
+        let (text, length) = self.decode_prefix(bytes);
+        (length == bytes.len()).then_some(text)
+    }
+
+    /// How many bytes from the start on are valid in a character set whose bytes are UTF-8.
+    fn utf8_len(self, bytes: &[u8]) -> usize {
+        let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+        match self {
+            Self::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
+            // Characters of four bytes begin with one of those.
+            Self::Utf8mb3 => utf8(bytes).min(bytes.iter().take_while(|b| **b < 0xf0).count()),
+            _ => utf8(bytes),
+        }
+    }
+
+    /// How many bytes from the start on are text of this character set.
+    pub fn valid_len(self, bytes: &[u8]) -> usize {
+        match self {
+            Self::Latin1 => bytes.len(),
+            _ if self.is_utf8() => self.utf8_len(bytes),
+            _ => self.decode_prefix(bytes).1,
+        }
+    }
+
+    /// How many bytes a text takes, with `?` for each character that the set does not have.
+    pub fn encoded_len(self, text: &str) -> usize {
+        match self.definition().form {
+            Form::Utf8mb4 | Form::Binary => text.len(),
+            Form::Latin1 | Form::Ascii => match text.is_ascii() {
+                true => text.len(),
+                false => text.chars().count(),
+            },
+            // A character that utf8mb3 does not have is a `?`.
+            Form::Utf8mb3 => text.len() - 3 * text.bytes().filter(|byte| *byte >= 0xf0).count(),
+            Form::Ucs2 => 2 * text.chars().count(),
+            Form::Utf16 | Form::Utf16Le => 2 * text.encode_utf16().count(),
+            Form::Utf32 => 4 * text.chars().count(),
+            Form::Mapped(_) if text.is_ascii() => text.len(),
+            Form::Mapped(_) if self.max_bytes_per_char() == 1 => text.chars().count(),
+            Form::Mapped(_) => self.encode(text).len(),
+        }
+    }
+
+    /// Whether bytes that begin with no character could, if more followed.
+    pub fn is_incomplete(self, bytes: &[u8]) -> bool {
+        let Some(first) = bytes.first() else { return true };
+        let length = match self.definition().form {
+            Form::Utf8mb4 | Form::Utf8mb3 => match first {
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0.. if self == Self::Utf8mb4 => 4,
+                _ => 1,
+            },
+            Form::Latin1 | Form::Ascii | Form::Binary => 1,
+            Form::Ucs2 | Form::Utf16 | Form::Utf16Le => 2,
+            Form::Utf32 => 4,
+            Form::Mapped(_) if first.is_ascii() => 1,
+            Form::Mapped(_) => self.max_bytes_per_char().min(2) as usize,
+        };
+        bytes.len() < length
+    }
+
+    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong
+    /// one on, at most three.
+    pub fn invalid_message(self, bytes: &[u8]) -> String {
+        let wrong: String = bytes
+            .iter()
+            .skip(self.valid_len(bytes))
+            .take(3)
+            .map(|b| format!("{b:02X}"))
+            .collect();
+        format!("Invalid {} character string: '{wrong}'", self.name())
+    }
+}
+
+fn utf16(character: char, units: &mut [u16; 2]) -> impl Iterator<Item = u16> + '_ {
+    character.encode_utf16(units).iter().copied()
+}
+
+fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<(char, usize)> {
+    let first = unit(*bytes.first_chunk()?);
+    let second = bytes.get(2..).and_then(|rest| rest.first_chunk()).map(|next| unit(*next));
+    let character = char::decode_utf16([Some(first), second].into_iter().flatten()).next()?.ok()?;
+    Some((character, character.len_utf16() * 2))
+}
+
+#[cfg(test)]
+mod tests;
