@@ -118,7 +118,7 @@ impl Binder<'_> {
         self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing)?;
         if place.outer.is_some() {
-            self.check_not_written(&get.table, alias)?;
+            self.check_not_written(&get.table)?;
         }
         let get = Get {
             locking: locking_of(&get, place.locking)?,
@@ -266,15 +266,16 @@ impl Binder<'_> {
 
     /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
     /// whose rows are there before.
-    pub fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
-        let is_written = self.written.borrow().iter().any(|id| *id == table.id);
-        if is_written && self.derived_depth.get() == 0 {
-            return Err(Error::new(
+    pub fn check_not_written(&self, table: &Arc<Table>) -> Result<()> {
+        let written = self.written.borrow();
+        let found = written.iter().find(|(id, _)| *id == table.id);
+        match found.filter(|_| self.derived_depth.get() == 0) {
+            Some((_, target)) => Err(Error::new(
                 ER_UPDATE_TABLE_USED,
-                format!("You can't specify target table '{alias}' for update in FROM clause"),
-            ));
+                format!("You can't specify target table '{target}' for update in FROM clause"),
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {

@@ -140,8 +140,8 @@ pub(crate) struct Binder<'a> {
     pub in_definition: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
-    /// The ids of the tables that the statement writes to.
-    written: RefCell<Vec<i64>>,
+    /// The ids of the tables that the statement writes to, and what it calls them.
+    written: RefCell<Vec<(i64, String)>>,
     /// The ids of the temporary tables that the statement names, and what it calls them.
     opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.

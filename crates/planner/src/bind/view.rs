@@ -181,7 +181,7 @@ impl Binder<'_> {
         let written = self.written.borrow();
         let Some(table) = self
             .accesses
-            .find(reads_before, |table| written.contains(&table.id))
+            .find(reads_before, |table| written.iter().any(|(id, _)| *id == table.id))
         else {
             return Ok(());
         };

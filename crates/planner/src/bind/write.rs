@@ -168,7 +168,8 @@ impl Binder<'_> {
                 for_writing: true,
             },
         )?;
-        if from.scope.relations.len() > 1 {
+        // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
+        if tables.len() > 1 {
             let refused = match (clauses.order_by.is_empty(), clauses.limit) {
                 (false, _) => Some("ORDER BY"),
                 (true, Some(_)) => Some("LIMIT"),

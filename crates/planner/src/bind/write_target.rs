@@ -118,7 +118,7 @@ impl Binder<'_> {
                 let (_, lock) = need;
                 let columns = Some(ColumnIds::From(relation.id(0)));
                 self.accesses.add(table, &relation.alias, need, columns);
-                self.note_written(table.id, lock);
+                self.note_written(table.id, &relation.alias, lock);
             }
             let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
             for below in below {
@@ -131,14 +131,14 @@ impl Binder<'_> {
                 let columns = Some(ColumnIds::From(below.relation.id(0)));
                 self.accesses
                     .add_through(table, alias, need, below.through.clone(), columns);
-                self.note_written(table.id, lock);
+                self.note_written(table.id, alias, lock);
             }
         }
     }
 
-    fn note_written(&self, table: i64, lock: LockMode) {
+    fn note_written(&self, table: i64, alias: &str, lock: LockMode) {
         if lock == LockMode::Write {
-            self.written.borrow_mut().push(table);
+            self.written.borrow_mut().push((table, alias.to_owned()));
         }
     }
 
