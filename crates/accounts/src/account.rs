@@ -1,13 +1,16 @@
-//! One account and its privileges.
-
-use std::collections::BTreeSet;
+//! One account or role.
 
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
+use crate::privileges::Privileges;
+
 /// MySQL 8's default.
 pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
 pub const MYSQL_NATIVE_PASSWORD: &str = "mysql_native_password";
+
+/// User and host.
+pub type AccountName = (String, String);
 
 /// One row of `mysql.user`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,55 +26,55 @@ pub struct Account {
     /// Microseconds since 1970.
     pub password_changed_us: i64,
     pub privileges: Privileges,
+    /// CREATE ROLE made it: nobody can log in to it before it gets a password.
+    #[serde(default)]
+    pub password_expired: bool,
+    /// The roles that have been granted to it, in the order of hosts and users.
+    #[serde(default)]
+    pub roles: Vec<GrantedRole>,
+    /// Those that a session has when it begins.
+    #[serde(default)]
+    pub default_roles: Vec<AccountName>,
 }
 
-/// What an account has been granted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Privileges {
-    /// ALL PRIVILEGES ON *.*
-    pub everything: bool,
-    /// WITH GRANT OPTION on *.*: may create accounts and grant.
-    pub grant_option: bool,
-    /// ALL PRIVILEGES ON each of them.
-    pub databases: BTreeSet<String>,
+/// A role as one account has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantedRole {
+    pub name: AccountName,
+    /// WITH ADMIN OPTION: the account may grant the role to others.
+    pub with_admin: bool,
 }
 
 impl Account {
-    /// Whether the account may read and write tables of a database, and change its definitions.
-    ///
-    /// Every account may use `information_schema` and `performance_schema`: they show only what the account
-    /// may see.
-    pub fn may_use(&self, database: &str) -> bool {
-        self.privileges.everything
-            || self.privileges.databases.contains(database)
-            || database.eq_ignore_ascii_case("information_schema")
-            || database == "performance_schema"
-    }
-
-    /// Whether the account may do what concerns the whole server: SET GLOBAL, KILL of others, all of SHOW
-    /// PROCESSLIST.
-    pub fn may_administer(&self) -> bool {
-        self.privileges.everything
-    }
-
-    /// Whether the account may create, change and drop accounts.
-    pub fn may_manage_accounts(&self) -> bool {
-        self.privileges.everything && self.privileges.grant_option
-    }
-
-    /// Fails with 1044 when the account may not use the database.
-    pub fn check_database(&self, database: &str) -> Result<()> {
-        if self.may_use(database) {
-            return Ok(());
+    pub(crate) fn new((user, host): AccountName, now_us: i64) -> Self {
+        Self {
+            user,
+            host,
+            plugin: CACHING_SHA2_PASSWORD.to_owned(),
+            authentication: String::new(),
+            locked: false,
+            password_changed_us: now_us,
+            privileges: Privileges::default(),
+            password_expired: false,
+            roles: Vec::new(),
+            default_roles: Vec::new(),
         }
-        Err(Error::new(
-            errno::ER_DBACCESS_DENIED_ERROR,
-            format!("Access denied for user {} to database '{database}'", self.name()),
-        ))
+    }
+
+    /// Stands in for an account that does not exist.
+    pub fn none() -> Self {
+        Self {
+            locked: true,
+            ..Self::new(AccountName::default(), 0)
+        }
     }
 
     pub fn has_password(&self) -> bool {
         !self.authentication.is_empty()
+    }
+
+    pub fn has_role(&self, role: &AccountName) -> bool {
+        self.roles.iter().any(|granted| granted.name == *role)
     }
 
     /// `'user'@'host'`, as in error messages.
@@ -92,12 +95,16 @@ impl Account {
             }
             hash => format!(" AS '{}'", escaped(hash)),
         };
+        let roles = match self.default_roles.as_slice() {
+            [] => String::new(),
+            roles => format!(" DEFAULT ROLE {}", names_in_backticks(roles)),
+        };
         format!(
-            "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{hash} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
+            "CREATE USER {} IDENTIFIED WITH '{}'{hash}{roles} REQUIRE NONE PASSWORD EXPIRE{} ACCOUNT {} PASSWORD \
              HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
-            self.user.replace('`', "``"),
-            self.host.replace('`', "``"),
+            name_in_backticks(&self.user, &self.host),
             self.plugin,
+            if self.password_expired { "" } else { " DEFAULT" },
             if self.locked { "LOCK" } else { "UNLOCK" },
         )
     }
@@ -107,31 +114,22 @@ impl Account {
         !self.has_password() && !self.locked
     }
 
-    /// What SHOW GRANTS lists.
-    pub fn grants(&self) -> Vec<String> {
-        let to = format!(
-            "TO `{}`@`{}`",
-            self.user.replace('`', "``"),
-            self.host.replace('`', "``")
-        );
-        let global = if self.privileges.everything {
-            "ALL PRIVILEGES"
-        } else {
-            "USAGE"
-        };
-        let option = if self.privileges.grant_option {
-            " WITH GRANT OPTION"
-        } else {
-            ""
-        };
-        let mut lines = vec![format!("GRANT {global} ON *.* {to}{option}")];
-        lines.extend(
-            self.privileges
-                .databases
-                .iter()
-                .map(|db| format!("GRANT ALL PRIVILEGES ON `{}`.* {to}", db.replace('`', "``"))),
-        );
-        lines
+    /// Fails with 1044 when the account may do nothing in the database.
+    pub fn denied_database(&self, database: &str) -> Error {
+        Error::new(
+            errno::ER_DBACCESS_DENIED_ERROR,
+            format!("Access denied for user {} to database '{database}'", self.name()),
+        )
+    }
+}
+
+impl Privileges {
+    /// Fails with 1044 when `account`, which has these privileges, may do nothing in the database.
+    pub fn check_database(&self, account: &Account, database: &str) -> Result<()> {
+        match self.may_enter(database) {
+            true => Ok(()),
+            false => Err(account.denied_database(database)),
+        }
     }
 }
 
@@ -154,4 +152,15 @@ fn escaped(text: &str) -> String {
 /// `'user'@'host'`.
 pub(crate) fn quoted_name(user: &str, host: &str) -> String {
     format!("'{user}'@'{host}'")
+}
+
+/// `` `user`@`host` ``.
+pub fn name_in_backticks(user: &str, host: &str) -> String {
+    format!("`{}`@`{}`", user.replace('`', "``"), host.replace('`', "``"))
+}
+
+/// The same of several, with commas between.
+pub fn names_in_backticks(names: &[AccountName]) -> String {
+    let names: Vec<String> = names.iter().map(|(user, host)| name_in_backticks(user, host)).collect();
+    names.join(",")
 }

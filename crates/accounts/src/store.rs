@@ -10,7 +10,8 @@ use kv::{Durability, Store};
 use parking_lot::Mutex;
 use types::Result;
 
-use crate::account::{Account, CACHING_SHA2_PASSWORD, Privileges};
+use crate::account::Account;
+use crate::privileges::Privileges;
 
 /// All accounts at one moment, in the order of hosts and users.
 #[derive(Debug, Clone, Default)]
@@ -125,17 +126,8 @@ fn create_root(store: &Store) -> Result<()> {
         return Ok(());
     }
     let root = Account {
-        user: "root".to_owned(),
-        host: "localhost".to_owned(),
-        plugin: CACHING_SHA2_PASSWORD.to_owned(),
-        authentication: String::new(),
-        locked: false,
-        password_changed_us: cluster::now_us(),
-        privileges: Privileges {
-            everything: true,
-            grant_option: true,
-            ..Privileges::default()
-        },
+        privileges: Privileges::everything(true),
+        ..Account::new(("root".to_owned(), "localhost".to_owned()), cluster::now_us())
     };
     meta.put(key, &root)?;
     txn.commit(Durability::Sync)?;

@@ -6,7 +6,10 @@ use cluster::Cluster;
 use cluster::node::NodeOptions;
 use kv::Store;
 
-use super::change::{AccountChange, GrantScope};
+use schema::definition::TableName;
+use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
+
+use super::change::{AccountChange, Leniency};
 use super::*;
 
 fn accounts() -> Arc<AccountStore> {
@@ -23,8 +26,32 @@ fn account(user: &str, authentication: &str) -> AccountChange {
         host: "%".to_owned(),
         authentication: Some((CACHING_SHA2_PASSWORD.to_owned(), authentication.to_owned())),
         locked: None,
+        default_roles: None,
     }
 }
+
+fn grant(privileges: PrivilegeSet, level: GrantLevel) -> PrivilegeGrant {
+    PrivilegeGrant {
+        all: false,
+        privileges,
+        dynamic: Vec::new(),
+        columns: Vec::new(),
+        level,
+    }
+}
+
+fn all(level: GrantLevel) -> PrivilegeGrant {
+    PrivilegeGrant {
+        all: true,
+        ..grant(PrivilegeSet::NONE, level)
+    }
+}
+
+fn grants(account: &Account) -> Vec<String> {
+    account.grants(&account.privileges)
+}
+
+const BY: (&str, i64) = ("root@localhost", 0);
 
 fn name(user: &str) -> (String, String) {
     (user.to_owned(), "%".to_owned())
@@ -41,11 +68,11 @@ fn a_new_store_has_root_on_this_machine_without_a_password() {
     assert_eq!(list.iter().count(), 1);
     let root = list.get("root", "localhost").unwrap();
     assert_eq!(root.plugin, "caching_sha2_password");
-    assert!(!root.has_password() && root.may_use("d") && root.may_administer() && root.may_manage_accounts());
-    assert_eq!(
-        root.grants(),
-        ["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]
-    );
+    assert!(!root.has_password());
+    assert_eq!(root.privileges, Privileges::everything(true));
+    let lines = grants(root);
+    assert!(lines[0].ends_with("DROP ROLE ON *.* TO `root`@`localhost` WITH GRANT OPTION"));
+    assert!(lines[1].starts_with("GRANT APPLICATION_PASSWORD_ADMIN,AUDIT_ABORT_EXEMPT,") && lines.len() == 2);
     assert_eq!(list.passwordless().count(), 1);
 }
 
@@ -59,7 +86,7 @@ fn accounts_are_stored() {
     let accounts = reopened(&accounts);
     let b = accounts.current().get("b", "%").unwrap().clone();
     assert_eq!((b.authentication.as_str(), b.password_changed_us), ("hash2", 6));
-    accounts.drop_users(&[name("a")], false).unwrap();
+    accounts.drop_users("DROP USER", &[name("a")], false).unwrap();
     assert!(reopened(&accounts).current().get("a", "%").is_none());
 }
 
@@ -115,11 +142,11 @@ fn statements_fail_whole() {
     );
 
     let error = accounts
-        .drop_users(&[name("ac1"), name("ac2")], false)
+        .drop_users("DROP USER", &[name("ac1"), name("ac2")], false)
         .unwrap_err();
     assert_eq!(error.message, "Operation DROP USER failed for 'ac2'@'%'");
     assert!(accounts.current().get("ac1", "%").is_some());
-    let notes = accounts.drop_users(&[name("ac1"), name("ac2")], true).unwrap();
+    let notes = accounts.drop_users("DROP USER", &[name("ac1"), name("ac2")], true).unwrap();
     assert_eq!((notes.len(), notes[0].code), (1, 3162));
     assert_eq!(notes[0].message, "Authorization ID 'ac2'@'%' does not exist.");
 
@@ -148,7 +175,7 @@ fn a_renamed_account_keeps_its_password_and_privileges() {
         .create_users(&[account("a", "h"), account("b", "")], false, 0)
         .unwrap();
     accounts
-        .grant_all(&GrantScope::Database("d".into()), &[name("a")])
+        .grant(&all(GrantLevel::Database("d".into())), &[name("a")], BY)
         .unwrap();
     let error = accounts.rename_users(&[(name("a"), name("b"))]).unwrap_err();
     assert_eq!(error.message, "Operation RENAME USER failed for 'a'@'%'");
@@ -158,7 +185,7 @@ fn a_renamed_account_keeps_its_password_and_privileges() {
     assert!(list.get("a", "%").is_none());
     assert!(
         list.get("c", "%")
-            .is_some_and(|c| c.may_use("d") && c.authentication == "h")
+            .is_some_and(|c| c.privileges.may_enter("d") && c.authentication == "h")
     );
 }
 
@@ -167,41 +194,103 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
     let accounts = accounts();
     accounts.create_users(&[account("a", "h")], false, 0).unwrap();
     let get = || accounts.current().get("a", "%").unwrap().clone();
-    let error = get().check_database("d").unwrap_err();
-    assert_eq!(error.message, "Access denied for user 'a'@'%' to database 'd'");
-    assert!(error.code == 1044 && get().may_use("information_schema") && !get().may_use("mysql"));
-    assert_eq!(get().grants(), ["GRANT USAGE ON *.* TO `a`@`%`"]);
+    let may = |database: &str| get().privileges.may_enter(database);
+    assert!(may("information_schema") && !may("mysql") && !may("d"));
+    assert_eq!(grants(&get()), ["GRANT USAGE ON *.* TO `a`@`%`"]);
 
-    let on_d = GrantScope::Database("d".into());
-    accounts.grant_all(&on_d, &[name("a")]).unwrap();
-    assert!(get().may_use("d") && !get().may_use("e") && !get().may_administer());
-    assert_eq!(get().grants()[1], "GRANT ALL PRIVILEGES ON `d`.* TO `a`@`%`");
-    accounts
-        .grant_all(&GrantScope::Everything { grant_option: true }, &[name("a")])
-        .unwrap();
-    assert!(get().may_use("e") && get().may_manage_accounts());
-    accounts
-        .revoke_all(
-            Some(&GrantScope::Everything { grant_option: false }),
-            &[name("a")],
-        )
-        .unwrap();
-    assert!(!get().may_use("e") && !get().may_manage_accounts() && get().privileges.grant_option);
-    accounts.revoke_all(None, &[name("a")]).unwrap();
+    let give = |what: &PrivilegeGrant| accounts.grant(what, &[name("a")], BY);
+    let take = |what: &PrivilegeGrant| accounts.revoke(what, &[name("a")], Leniency::default());
+    let on_d = all(GrantLevel::Database("d".into()));
+    give(&on_d).unwrap();
+    assert!(may("d") && !may("e"));
+    assert_eq!(grants(&get())[1], "GRANT ALL PRIVILEGES ON `d`.* TO `a`@`%`");
+    take(&on_d).unwrap();
+    assert_eq!(take(&on_d).unwrap_err().code, 1141);
+
+    let table = GrantLevel::Table(TableName {
+        database: "e".into(),
+        name: "t".into(),
+    });
+    let on_columns = PrivilegeGrant {
+        columns: vec![
+            ("x".into(), PrivilegeSet::SELECT | PrivilegeSet::INSERT),
+            ("y".into(), PrivilegeSet::SELECT),
+        ],
+        ..grant(PrivilegeSet::DELETE, table.clone())
+    };
+    give(&on_columns).unwrap();
+    assert!(may("e") && get().privileges.may_see("e", "t") && !get().privileges.may_see("e", "u"));
+    assert_eq!(
+        grants(&get())[1],
+        "GRANT SELECT (`x`, `y`), INSERT (`x`), DELETE ON `e`.`t` TO `a`@`%`"
+    );
+    take(&grant(PrivilegeSet::SELECT, table)).unwrap();
+    assert_eq!(grants(&get())[1], "GRANT INSERT (`x`), DELETE ON `e`.`t` TO `a`@`%`");
+
+    give(&all(GrantLevel::Global)).unwrap();
+    assert!(may("f") && get().privileges.has_dynamic("ROLE_ADMIN"));
+    take(&all(GrantLevel::Global)).unwrap();
     assert_eq!(get().privileges, Privileges::default());
+    let error = accounts.grant(&on_d, &[name("nobody")], BY).unwrap_err();
+    assert_eq!(error.code, 1410);
+    let error = accounts.revoke_everything(&[name("nobody")], Leniency::default()).unwrap_err();
+    assert_eq!(error.code, 1269);
+}
 
-    assert_eq!(
-        accounts.revoke_all(Some(&on_d), &[name("a")]).unwrap_err().code,
-        1141
-    );
-    assert_eq!(
-        accounts.grant_all(&on_d, &[name("nobody")]).unwrap_err().code,
-        1410
-    );
-    assert_eq!(
-        accounts.revoke_all(None, &[name("nobody")]).unwrap_err().code,
-        1269
-    );
+#[test]
+fn a_pattern_is_for_databases_without_a_grant_of_their_own() {
+    let mut privileges = Privileges::default();
+    for (pattern, granted) in [
+        ("shop%", PrivilegeSet::SELECT),
+        ("shop\\_a", PrivilegeSet::INSERT),
+        ("shop_b", PrivilegeSet::DELETE),
+    ] {
+        privileges.on_databases.insert(pattern.into(), granted);
+    }
+    assert_eq!(privileges.of_database("shop_a"), PrivilegeSet::INSERT);
+    assert_eq!(privileges.of_database("shopxb"), PrivilegeSet::DELETE);
+    assert_eq!(privileges.of_database("shops"), PrivilegeSet::SELECT);
+    assert_eq!(privileges.of_database("other"), PrivilegeSet::NONE);
+}
+
+#[test]
+fn roles_add_what_they_have_and_never_include_themselves() {
+    let accounts = accounts();
+    accounts.create_users(&[account("a", "h")], false, 0).unwrap();
+    let roles = [name("r1"), name("r2")];
+    accounts.create_roles(&roles, false, 0).unwrap();
+    accounts
+        .grant(&all(GrantLevel::Database("d".into())), &[name("r2")], BY)
+        .unwrap();
+    accounts.grant_roles(&[name("r2")], &[name("r1")], false).unwrap();
+    accounts.grant_roles(&[name("r1")], &[name("a")], false).unwrap();
+    let error = accounts.grant_roles(&[name("r1")], &[name("r2")], false).unwrap_err();
+    assert_eq!(error.code, 4027);
+    let list = accounts.current();
+    let a = list.get("a", "%").unwrap();
+    assert!(!a.privileges.may_enter("d"));
+    assert!(list.privileges_with(a, &[name("r1")]).may_enter("d"));
+
+    let error = accounts
+        .set_default_roles(Some(&[name("r2")]), &[name("a")])
+        .unwrap_err();
+    assert_eq!((error.code, error.message.as_str()), (3530, "`r2`@`%` is not granted to `a`@`%`"));
+    accounts.set_default_roles(None, &[name("a")]).unwrap();
+    accounts.drop_users("DROP ROLE", &[name("r1")], false).unwrap();
+    let a = accounts.current().get("a", "%").unwrap().clone();
+    assert!(a.roles.is_empty() && a.default_roles.is_empty());
+}
+
+#[test]
+fn accounts_of_the_first_form_keep_their_privileges() {
+    let stored = r#"{"everything":false,"grant_option":false,"databases":["my_db"]}"#;
+    let privileges: Privileges = serde_json::from_str(stored).unwrap();
+    assert!(privileges.of_database("my_db").has(Privilege::Alter) && !privileges.may_enter("myxdb"));
+    let stored = r#"{"everything":true,"grant_option":true,"databases":[]}"#;
+    let privileges: Privileges = serde_json::from_str(stored).unwrap();
+    assert_eq!(privileges, Privileges::everything(true));
+    let text = serde_json::to_string(&privileges).unwrap();
+    assert_eq!(serde_json::from_str::<Privileges>(&text).unwrap(), privileges);
 }
 
 #[test]
@@ -225,7 +314,7 @@ fn accounts_reach_the_other_node_and_none_is_lost() {
         cluster.tick().unwrap();
         assert_eq!(accounts.current().iter().count(), 41);
     }
-    nodes[1].0.drop_users(&[name("u00")], false).unwrap();
+    nodes[1].0.drop_users("DROP USER", &[name("u00")], false).unwrap();
     nodes[0].1.tick().unwrap();
     assert!(nodes[0].0.current().get("u00", "%").is_none());
 }

@@ -10,7 +10,7 @@ use crate::alter_plan::{Altered, alter};
 use crate::context::{DdlContext, check_primary_key};
 use crate::foreign_key;
 use crate::new_name::check_free;
-use crate::partition;
+use crate::partition::columns::check_columns_keep_types;
 
 /// The result of an ALTER TABLE, if the change is possible.
 pub(crate) fn altered(
@@ -29,7 +29,7 @@ pub(crate) fn altered(
         ));
     }
     planner::check_partitions(&altered.table)?;
-    partition::check_columns_keep_types(base, &altered.table)?;
+    check_columns_keep_types(base, &altered.table)?;
     schema
         .require_database(&base.database)?
         .check_constraint_names(&altered.table)?;

@@ -19,7 +19,7 @@ use crate::alter_expressions;
 use crate::backfill::Backfilled;
 use crate::context::DdlContext;
 use crate::modify::{self, compatible};
-use crate::partition;
+use crate::partition::columns::check_columns_stay;
 use crate::primary_key;
 use crate::rewrite::{Rewrite, conversion, rewrites};
 
@@ -102,7 +102,7 @@ struct Draft<'a> {
 /// # Errors
 /// MySQL's.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
-    partition::check_columns_stay(base, changes)?;
+    check_columns_stay(base, changes)?;
     let mut draft = Draft::new(base, ctx);
     let changes = &draft.drop_keys(changes)?;
     draft.drop_primary_key(changes)?;

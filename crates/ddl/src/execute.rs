@@ -13,7 +13,8 @@ use crate::context::{DdlContext, Statement};
 use crate::create_table::{create_table, create_table_like, create_table_like_temporary};
 use crate::database::{alter_database, create_database, drop_database};
 use crate::drop_table::{drop_tables, truncate_table};
-use crate::partition::{alter_partitions, exchange_partition};
+use crate::partition::exchange::exchange_partition;
+use crate::partition::statement::alter_partitions;
 use crate::rename::rename_tables;
 use crate::view::{create_view, drop_views};
 

@@ -213,7 +213,7 @@ pub(crate) fn rename(
     let renamed = |parent: &TableName| names.iter().find(|(from, _)| from == parent).map(|(_, to)| to);
     for (table, to) in &mut moved {
         let from = name_of(table);
-        rename_child(table, &from, to);
+        rename_child(table, &from, to)?;
         // One of the others may be its parent.
         for key in &mut table.foreign_keys {
             if let Some(new) = renamed(&key.parent).filter(|_| key.parent != *to) {
@@ -401,7 +401,7 @@ fn column_needed(column: &str, child: &Table, key: &ForeignKey) -> Error {
 pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut Table) -> Result<()> {
     let (from, to) = (name_of(before), name_of(table));
     if from != to {
-        rename_child(table, &from, &to);
+        rename_child(table, &from, &to)?;
         table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
         check_names(&change.schema, table)?;
     }

@@ -23,7 +23,7 @@ use crate::change::{Change, Outcome};
 use crate::context::{DdlContext, Statement, Watch, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
-use crate::partition::{copy_and_publish, copying_job, with_places};
+use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};
 

@@ -21,6 +21,17 @@ pub enum Strictness {
     Ignore,
 }
 
+/// Whom a session works for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// USER(): the name and host that the client gave.
+    pub user: String,
+    /// CURRENT_USER(): the account that they matched.
+    pub current_user: String,
+    /// CURRENT_ROLE(): the active roles, or NONE.
+    pub current_role: String,
+}
+
 /// The context of a statement. It is shared, and read-only while the statement runs, except for the warnings.
 /// Made with `EvalContext { .., ..EvalContext::default() }`.
 pub struct EvalContext {
@@ -33,8 +44,7 @@ pub struct EvalContext {
     /// When the statement began: microseconds since 1970 UTC (`NOW()` is the same for the whole statement).
     pub now_us: i64,
     pub connection_id: u64,
-    pub user: Arc<str>,
-    pub current_user: Arc<str>,
+    pub identity: Arc<Identity>,
     pub database: Option<Arc<str>>,
     pub last_insert_id: u64,
     pub row_count: i64,
@@ -69,8 +79,7 @@ impl Default for EvalContext {
             time_zone: TimeZone::UTC,
             now_us: 0,
             connection_id: 0,
-            user: Arc::default(),
-            current_user: Arc::default(),
+            identity: Arc::default(),
             database: None,
             last_insert_id: 0,
             row_count: -1,

@@ -45,13 +45,17 @@ static FUNCTIONS: &[FunctionDef] = &[
         |c, _| Ok(c.ctx.database.as_deref().map_or(Value::Null, Value::from)),
     )
     .nullability(Nullability::Always),
-    of_session("user", |_| Ok(text(288)), |c, _| Ok(Value::from(&*c.ctx.user))),
+    of_session("user", |_| Ok(text(288)), |c, _| Ok(Value::from(c.ctx.identity.user.as_str()))),
     of_session(
         "current_user",
         |_| Ok(text(288)),
-        |c, _| Ok(Value::from(&*c.ctx.current_user)),
+        |c, _| Ok(Value::from(c.ctx.identity.current_user.as_str())),
     ),
-    of_session("current_role", |_| Ok(text(288)), |_, _| Ok(Value::from("NONE"))),
+    of_session(
+        "current_role",
+        |_| Ok(text(288)),
+        |c, _| Ok(Value::from(c.ctx.identity.current_role.as_str())),
+    ),
     of_session(
         "connection_id",
         |_| Ok(unsigned()),

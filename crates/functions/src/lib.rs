@@ -47,7 +47,7 @@ pub use bind::common_type;
 pub use call::{ColumnarValue, Row};
 pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
-pub use context::{EvalContext, Strictness};
+pub use context::{EvalContext, Identity, Strictness};
 pub use eval::{
     assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
     eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,

@@ -70,6 +70,9 @@ impl<'a> Version<'a> {
     }
 }
 
+/// Where the value of a version begins that has one.
+pub const VALUE_AT: usize = TS_BYTES + 1;
+
 /// Appends a version whose timestamp is filled in later.
 pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
     push_version(out, Version { ts: 0, value });

@@ -26,6 +26,7 @@ impl Builder<'_> {
                 table: insert.table,
                 partitions: insert.partitions,
                 columns: insert.columns,
+                given_rows: insert.given_rows,
                 source: match insert.source {
                     LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
                     LogicalInsertSource::Query(query) => {

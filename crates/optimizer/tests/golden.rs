@@ -191,7 +191,7 @@ impl Runner {
                 )),
             },
             user_variables: &user_variables,
-            check_database: &|_| Ok(()),
+            check_table: &|_, _, _| Ok(()),
             denied: &|database| {
                 Error::new(
                     errno::ER_DBACCESS_DENIED_ERROR,

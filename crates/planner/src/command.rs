@@ -4,19 +4,11 @@
 
 use functions::Expr;
 use schema::definition::{Ddl, TableName};
+use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
 };
-
-/// What GRANT ALL gives and REVOKE ALL takes away.
-#[derive(Debug, Clone)]
-pub enum GrantScope {
-    /// `*.*`
-    Everything { grant_option: bool },
-    /// `db.*`
-    Database(String),
-}
 
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]
@@ -72,15 +64,17 @@ pub enum Command {
         name: String,
     },
     User(UserStatement),
-    /// GRANT ALL.
+    /// Of privileges; roles are a `User` statement.
     Grant {
-        scope: GrantScope,
+        grant: PrivilegeGrant,
         users: Vec<AccountName>,
     },
-    /// REVOKE ALL. Without a scope: everything that the accounts have.
+    /// `what`: `None` for everything that the accounts have.
     Revoke {
-        scope: Option<GrantScope>,
+        what: Option<PrivilegeGrant>,
         users: Vec<AccountName>,
+        if_exists: bool,
+        ignore_unknown: bool,
     },
     Flush {
         what: String,

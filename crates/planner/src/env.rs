@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
+use schema::privilege::PrivilegeSet;
 use schema::definition::Ddl;
 use schema::model::{Schema, Table};
 use schema::temporary::TemporaryTables;
@@ -48,8 +49,9 @@ pub struct BindEnv<'a> {
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
     pub user_variables: &'a HashMap<String, Value>,
-    /// Fails with 1044 where the account may not use a database, whether it exists or not.
-    pub check_database: &'a dyn Fn(&str) -> Result<()>,
+    /// Fails with 1142 where the account has no privilege on a table, whether it exists or not: database, table,
+    /// and the privileges that the message names.
+    pub check_table: &'a dyn Fn(&str, &str, PrivilegeSet) -> Result<()>,
     /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,
     /// Receives the warnings of planning.

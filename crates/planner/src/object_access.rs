@@ -5,22 +5,26 @@
 //! for, and `runner` takes the locks.
 
 use std::cell::RefCell;
-use std::ops::BitOr;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use schema::view::Definer;
 
+use crate::logical::{ColumnId, LogicalStatement};
+
 /// What a statement needs of one table, under one alias.
-///
-/// Privileges on single columns would be a list beside `privileges`, which is about the whole table.
 #[derive(Debug, Clone)]
 pub struct ObjectAccess {
     pub table: Arc<Table>,
     /// What the statement calls the table: LOCK TABLES locks aliases (manual 13.3.6).
     pub alias: String,
+    /// Those on the table. SELECT, INSERT and UPDATE may be missing on the table where each of `columns` has them.
     pub privileges: PrivilegeSet,
+    /// What the statement does with columns of the table: offset and privileges.
+    pub columns: Vec<(usize, PrivilegeSet)>,
     /// `None`: the server makes the table's rows, or it is a temporary table, and nothing is locked.
     pub lock: Option<LockMode>,
     /// The view whose query names the object; `None`: the statement does.
@@ -46,6 +50,7 @@ impl ObjectAccess {
             && self.lock == other.lock
             && self.through == other.through
             && self.is_implied == other.is_implied
+            && self.columns == other.columns
     }
 }
 
@@ -56,26 +61,45 @@ pub enum LockMode {
     Write,
 }
 
-/// Privileges of a table (manual 6.2.2, "Privileges Provided by MySQL").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PrivilegeSet(u32);
+/// An entry, and the ids of the table's columns wherever the statement names the table.
+#[derive(Debug)]
+pub(crate) struct NotedAccess {
+    access: ObjectAccess,
+    columns: Vec<ColumnIds>,
+}
 
-impl PrivilegeSet {
-    pub const SELECT: Self = Self(1);
-    pub const INSERT: Self = Self(1 << 1);
-    pub const UPDATE: Self = Self(1 << 2);
-    pub const DELETE: Self = Self(1 << 3);
+/// The ids of a table's columns.
+#[derive(Debug)]
+pub(crate) enum ColumnIds {
+    /// Those of a table that is read: the first one, the others follow.
+    From(ColumnId),
+    /// Those of a view.
+    Listed(Vec<ColumnId>),
+}
 
-    pub fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+impl ColumnIds {
+    fn of(&self, offset: usize) -> Option<ColumnId> {
+        match self {
+            Self::From(first) => Some(ColumnId(first.0 + offset)),
+            Self::Listed(ids) => ids.get(offset).copied(),
+        }
     }
 }
 
-impl BitOr for PrivilegeSet {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+impl NotedAccess {
+    /// The columns that the statement reads need SELECT.
+    fn finish(mut self, used: &BTreeSet<ColumnId>) -> ObjectAccess {
+        let is_read = |offset: &usize| {
+            let ids = self.columns.iter().filter_map(|ids| ids.of(*offset));
+            ids.into_iter().any(|id| used.contains(&id))
+        };
+        let read: Vec<usize> = (0..self.access.table.columns.len()).filter(is_read).collect();
+        if !read.is_empty() {
+            self.access.privileges |= PrivilegeSet::SELECT;
+        }
+        let read = read.into_iter().map(|offset| (offset, PrivilegeSet::SELECT));
+        self.access.columns.extend(read);
+        self.access
     }
 }
 
@@ -87,7 +111,7 @@ fn is_shared(table: &Table) -> bool {
 /// The entries of a statement that is being bound.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
-    all: RefCell<Vec<ObjectAccess>>,
+    all: RefCell<Vec<NotedAccess>>,
     /// The view whose query is being bound.
     through: Option<Arc<ThroughView>>,
 }
@@ -105,8 +129,16 @@ impl Accesses {
         self.through.as_ref()
     }
 
-    pub fn add(&self, table: &Arc<Table>, alias: &str, privileges: PrivilegeSet, lock: LockMode) {
-        self.add_through(table, alias, (privileges, lock), self.through.clone());
+    /// A table that the statement names. `columns`: `None` where its columns have no ids yet
+    /// ([`Self::columns_of`]).
+    pub fn add(
+        &self,
+        table: &Arc<Table>,
+        alias: &str,
+        (privileges, lock): (PrivilegeSet, LockMode),
+        columns: Option<ColumnIds>,
+    ) {
+        self.add_through(table, alias, (privileges, lock), self.through.clone(), columns);
     }
 
     pub fn add_through(
@@ -115,33 +147,72 @@ impl Accesses {
         alias: &str,
         (privileges, lock): (PrivilegeSet, LockMode),
         through: Option<Arc<ThroughView>>,
+        columns: Option<ColumnIds>,
     ) {
-        self.push(ObjectAccess {
-            table: Arc::clone(table),
-            alias: alias.to_owned(),
-            privileges,
-            lock: is_shared(table).then_some(lock),
-            through,
-            is_implied: false,
+        self.push(NotedAccess {
+            access: ObjectAccess {
+                table: Arc::clone(table),
+                alias: alias.to_owned(),
+                privileges,
+                columns: Vec::new(),
+                lock: is_shared(table).then_some(lock),
+                through,
+                is_implied: false,
+            },
+            columns: columns.into_iter().collect(),
         });
     }
 
     /// A table that foreign keys lead to.
     pub fn add_implied(&self, table: &Arc<Table>, lock: LockMode) {
-        self.push(ObjectAccess {
-            table: Arc::clone(table),
-            alias: table.name.clone(),
-            privileges: PrivilegeSet(0),
-            lock: is_shared(table).then_some(lock),
-            through: None,
-            is_implied: true,
+        self.push(NotedAccess {
+            access: ObjectAccess {
+                table: Arc::clone(table),
+                alias: table.name.clone(),
+                privileges: PrivilegeSet::NONE,
+                columns: Vec::new(),
+                lock: is_shared(table).then_some(lock),
+                through: None,
+                is_implied: true,
+            },
+            columns: Vec::new(),
         });
     }
 
-    pub fn push(&self, access: ObjectAccess) {
+    /// Columns of a table that the statement writes, by offset.
+    pub fn writes(&self, table: &Table, alias: &str, privilege: PrivilegeSet, columns: &[usize]) {
         let mut all = self.all.borrow_mut();
-        if !all.iter().any(|other| other.is_same(&access)) {
-            all.push(access);
+        let written = |noted: &&mut NotedAccess| {
+            let access = &noted.access;
+            access.table.id == table.id && access.alias == alias && access.lock == Some(LockMode::Write)
+        };
+        for noted in all.iter_mut().filter(written) {
+            for column in columns {
+                let need = (*column, privilege);
+                if !noted.access.columns.contains(&need) {
+                    noted.access.columns.push(need);
+                }
+            }
+        }
+    }
+
+    /// The ids of the columns of a view that was added without.
+    pub fn columns_of(&self, table: &Table, alias: &str, ids: Vec<ColumnId>) {
+        let mut all = self.all.borrow_mut();
+        let noted = all
+            .iter_mut()
+            .rev()
+            .find(|noted| noted.access.table.id == table.id && noted.access.alias == alias);
+        if let Some(noted) = noted {
+            noted.columns.push(ColumnIds::Listed(ids));
+        }
+    }
+
+    pub fn push(&self, noted: NotedAccess) {
+        let mut all = self.all.borrow_mut();
+        match all.iter_mut().find(|other| other.access.is_same(&noted.access)) {
+            Some(other) => other.columns.extend(noted.columns),
+            None => all.push(noted),
         }
     }
 
@@ -152,11 +223,20 @@ impl Accesses {
     /// A table among those that were added after the first ones.
     pub fn find(&self, after: usize, is_wanted: impl Fn(&Table) -> bool) -> Option<Arc<Table>> {
         let all = self.all.borrow();
-        let mut added = all[after..].iter().map(|access| &access.table);
+        let mut added = all[after..].iter().map(|noted| &noted.access.table);
         added.find(|table| is_wanted(table)).cloned()
     }
 
-    pub fn take(&self) -> Vec<ObjectAccess> {
+    pub fn take(&self) -> Vec<NotedAccess> {
         self.all.take()
+    }
+
+    /// The entries of a statement that is bound.
+    pub fn of_statement(&self, statement: &LogicalStatement) -> Vec<ObjectAccess> {
+        let mut used = BTreeSet::new();
+        statement.walk_columns(&mut |id| {
+            used.insert(id);
+        });
+        self.take().into_iter().map(|noted| noted.finish(&used)).collect()
     }
 }

@@ -347,8 +347,11 @@ pub struct InsertPlan {
     pub table: Arc<Table>,
     /// Positions of the partitions that the statement names; `None`: all.
     pub partitions: Option<Vec<usize>>,
-    /// Target column offsets, in the order of the values.
+    /// Target column offsets, in the order of the values. Further columns of a query are for
+    /// [`InsertMode::Update`].
     pub columns: Vec<usize>,
+    /// The number of rows that are written out, with subqueries or without; `None`: those of a SELECT.
+    pub given_rows: Option<usize>,
     pub source: InsertSource,
     pub mode: InsertMode,
     /// Of the view that the statement names, over the table's columns.
@@ -364,7 +367,8 @@ pub enum InsertMode {
     Insert,
     Replace,
     /// ON DUPLICATE KEY UPDATE. Expressions see the existing row at columns `0..n` (n = number of the table's
-    /// columns) and the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`.
+    /// columns), the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`, and the further
+    /// columns of the query from `2n` on.
     Update(Vec<Assignment>),
 }
 

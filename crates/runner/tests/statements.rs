@@ -14,7 +14,8 @@ use executor::{RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
 use optimizer::{Planned, Surroundings};
-use planner::object_access::{LockMode, PrivilegeSet};
+use planner::object_access::LockMode;
+use schema::privilege::PrivilegeSet;
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan};
 use runner::{
@@ -83,7 +84,7 @@ impl Program {
             time_zone: TimeZone::UTC,
             system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
-            check_database: &|_| Ok(()),
+            check_table: &|_, _, _| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
             foreign_key_checks: true,

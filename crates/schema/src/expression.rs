@@ -4,27 +4,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use types::{Collation, Error, Result, SqlMode};
 
 use crate::model::{Database, Table};
-
-/// The text of an expression, with what its meaning depends on besides the table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StoredExpression {
-    /// MySQL's canonical text: names in backticks, parentheses around every operator, strings with their
-    /// character sets. It is parsed under the default sql_mode.
-    pub text: String,
-    /// The sql_mode of the session that wrote it.
-    #[serde(default, skip_serializing_if = "is_default_mode")]
-    pub sql_mode: SqlMode,
-    /// `@@collation_connection` of that session.
-    pub collation: Collation,
-}
-
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn is_default_mode(mode: &SqlMode) -> bool {
-    *mode == SqlMode::default()
-}
+pub use crate::stored_expression::StoredExpression;
 
 /// `GENERATED ALWAYS AS (expression)`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

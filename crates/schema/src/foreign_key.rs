@@ -10,6 +10,8 @@ use std::sync::Arc;
 use types::{Error, Result, TypeKind, errno};
 
 use crate::definition::NewForeignKey;
+use crate::expression::{generated_check_name, generated_check_number};
+use crate::limits::NAME_CHARS_MAX;
 use crate::model::{
     Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table,
     TableName,
@@ -366,7 +368,15 @@ pub fn check_names(schema: &Schema, table: &Table) -> Result<()> {
 }
 
 /// The new names of generated names, and of references to itself, when a table gets another name.
-pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) {
+///
+/// # Errors
+/// 1059 where a new name is too long.
+pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) -> Result<()> {
+    for check in &table.checks {
+        if let Some(number) = generated_check_number(&from.name, &check.name) {
+            check_length(&generated_check_name(&to.name, number))?;
+        }
+    }
     let (old, new) = (generated_prefix(&from.name), generated_prefix(&to.name));
     for key in &mut table.foreign_keys {
         if let Some(number) = key
@@ -375,11 +385,23 @@ pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) {
             .filter(|rest| rest.parse::<u32>().is_ok())
         {
             key.name = format!("{new}{number}");
+            check_length(&key.name)?;
         }
         if key.parent == *from {
             key.parent = to.clone();
         }
     }
+    Ok(())
+}
+
+fn check_length(name: &str) -> Result<()> {
+    if name.chars().count() <= NAME_CHARS_MAX {
+        return Ok(());
+    }
+    Err(Error::new(
+        errno::ER_TOO_LONG_IDENT,
+        format!("Identifier name '{name}' is too long"),
+    ))
 }
 
 /// `CONSTRAINT ...` as errors 1451 and 1452 show it, which is also how SHOW CREATE TABLE does. `identifier`

@@ -14,6 +14,7 @@
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
 //! - [`shadow`]: the rows that an ALTER TABLE rewrites, while it does.
+//! - [`privilege`]: what an account can be granted.
 //! - [`temporary`]: tables of one session.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
@@ -35,10 +36,12 @@ pub mod model;
 mod new_table;
 pub mod partition;
 mod physical;
+pub mod privilege;
 pub mod shadow;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
+mod stored_expression;
 pub mod temporary;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;

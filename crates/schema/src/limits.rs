@@ -7,7 +7,7 @@ use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 use crate::model::{Column, Handle, Index, IndexPart, Table};
 use crate::sharded_id;
 
-const NAME_CHARS_MAX: usize = 64;
+pub(crate) const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
 const COLUMNS_MAX: usize = 1017;
 const INDEXES_MAX: usize = 64;

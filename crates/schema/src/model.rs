@@ -570,6 +570,9 @@ impl Table {
         if self.columns.is_empty() {
             return Err("it has no columns".to_owned());
         }
+        if self.physical.is_some() && self.partitioning.is_some() {
+            return Err("it has partitions and a place beside them".to_owned());
+        }
         let columns = self.columns.len();
         for (at, column) in self.columns.iter().enumerate() {
             if column.id <= 0 || column.id > self.max_column_id {

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use types::Result;
+use types::{Error, Result};
 
 use crate::model::Table;
+use crate::partition::unknown_partition;
 
 impl Table {
     /// The id in the keys of rows and index entries of a table without partitions: its own unless a definition
@@ -21,6 +22,30 @@ impl Table {
             Some(partitioning) => partitioning.leaves().map(|leaf| leaf.id).collect(),
             None => vec![self.physical_id()],
         }
+    }
+
+    /// The positions of leaves that a statement names, in order; all if it names none.
+    ///
+    /// # Errors
+    /// 1747 for a table without partitions, 1735 for an unknown name.
+    pub fn selected_leaves(&self, names: &[String]) -> Result<Option<Vec<usize>>> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let Some(partitioning) = &self.partitioning else {
+            return Err(Error::new(1747, "PARTITION () clause on non partitioned table"));
+        };
+        let mut selected = Vec::new();
+        for name in names {
+            let found = partitioning.leaves_named(name);
+            if found.is_empty() {
+                return Err(unknown_partition(name, &self.name));
+            }
+            selected.extend(found);
+        }
+        selected.sort_unstable();
+        selected.dedup();
+        Ok(Some(selected))
     }
 
     /// Gives the table, which has been copied from another one, places of its own.

@@ -1,38 +1,52 @@
 //! The client at the other end of the connection, and the account that it works under.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use accounts::AccountStore;
-use accounts::{Account, Accounts, Privileges};
+use accounts::{Account, AccountName, AccountStore, Accounts, Privileges, names_in_backticks};
 use cluster::message::Requester;
-use planner::object_access::{ObjectAccess, ThroughView};
+use functions::Identity;
+use schema::privilege::Privilege;
 use schema::view::Definer;
-use types::{Error, Result, errno};
+use syntax::ast::Roles;
+use types::Result;
 use wire::connection::ClientInfo;
 
-use crate::errors;
-
-/// See the module.
+/// See the module. What its account may do is checked in [`crate::privileges`].
 pub struct Client {
     pub info: ClientInfo,
-    /// USER() and CURRENT_USER().
-    pub user: Arc<str>,
-    pub current_user: Arc<str>,
+    /// USER(), CURRENT_USER() and CURRENT_ROLE().
+    pub identity: Arc<Identity>,
     pub account: Arc<Account>,
+    /// Those of the account and of its active roles.
+    pub privileges: Arc<Privileges>,
+    /// The active roles, without those that they include.
+    pub roles: Vec<AccountName>,
     /// The list that the account was found in.
     accounts: Arc<Accounts>,
 }
 
 impl Client {
-    pub fn new(info: ClientInfo, accounts: &AccountStore) -> Self {
+    /// `all_roles`: `@@activate_all_roles_on_login`; otherwise the account's default roles are active.
+    pub fn new(info: ClientInfo, accounts: &AccountStore, all_roles: bool) -> Self {
         let mut client = Self {
-            user: format!("{}@{}", info.user, info.host).into(),
-            current_user: info.account.as_str().into(),
+            identity: Arc::new(Identity {
+                user: format!("{}@{}", info.user, info.host),
+                current_user: info.account.clone(),
+                current_role: String::new(),
+            }),
             info,
-            account: Arc::new(no_account()),
+            account: Arc::new(Account::none()),
+            privileges: Arc::default(),
+            roles: Vec::new(),
             accounts: Arc::default(),
         };
         client.refresh(accounts);
+        let roles = match all_roles {
+            true => client.granted_roles(),
+            false => client.account.default_roles.clone(),
+        };
+        client.activate(roles);
         client
     }
 
@@ -58,6 +72,61 @@ impl Client {
             Arc::new(without)
         });
         self.accounts = accounts;
+        self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
+    }
+
+    fn granted_roles(&self) -> Vec<AccountName> {
+        self.account.roles.iter().map(|role| role.name.clone()).collect()
+    }
+
+    fn activate(&mut self, roles: Vec<AccountName>) {
+        self.roles = roles;
+        self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
+        let current_role = match self.roles.as_slice() {
+            [] => "NONE".to_owned(),
+            roles => names_in_backticks(roles),
+        };
+        self.identity = Arc::new(Identity {
+            current_role,
+            ..Identity::clone(&self.identity)
+        });
+    }
+
+    /// SET ROLE.
+    ///
+    /// # Errors
+    /// 3530 for a role that the account does not have.
+    pub fn set_roles(&mut self, roles: &Roles) -> Result<()> {
+        let roles = match roles {
+            Roles::Default => self.account.default_roles.clone(),
+            Roles::None => Vec::new(),
+            Roles::All => self.granted_roles(),
+            Roles::AllExcept(without) => {
+                let mut roles = self.granted_roles();
+                roles.retain(|role| !without.contains(role));
+                roles
+            }
+            Roles::List(roles) => {
+                self.check_roles(&self.account, roles)?;
+                let mut roles = roles.clone();
+                roles.sort();
+                roles.dedup();
+                roles
+            }
+        };
+        self.activate(roles);
+        Ok(())
+    }
+
+    /// Fails with 3530 for a role that the account does not have.
+    pub fn check_roles(&self, account: &Account, roles: &[AccountName]) -> Result<()> {
+        match roles.iter().find(|role| !account.has_role(role)) {
+            None => Ok(()),
+            Some(role) => {
+                let of = (account.user.clone(), account.host.clone());
+                Err(accounts::change::not_granted(role, &of))
+            }
+        }
     }
 
     pub fn has(&self, capability: u32) -> bool {
@@ -90,71 +159,45 @@ impl Client {
         (user, host) == (self.account.user.as_str(), self.account.host.as_str())
     }
 
-    /// Fails with 1044 unless the account has the privileges that a plan needs. Accounts have privileges on
-    /// whole databases only, so far.
-    pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
-        accesses.iter().try_for_each(|access| match &access.through {
-            None if access.is_implied => Ok(()),
-            None => self.account.check_database(&access.table.database),
-            Some(through) => self.check_through(through, access),
-        })
-    }
-
-    /// What a view's query names is checked for the view's definer, or for the account that uses the view.
-    fn check_through(&self, through: &ThroughView, access: &ObjectAccess) -> Result<()> {
-        let account = match &through.definer {
-            None => &self.account,
-            Some(Definer { user, host }) => self
-                .accounts
-                .get(user, host)
-                .ok_or_else(|| errors::no_such_definer(user, host))?,
-        };
-        match account.may_use(&access.table.database) {
-            true => Ok(()),
-            false => Err(errors::invalid_view(&through.view)),
-        }
-    }
-
     pub fn has_account(&self, user: &str, host: &str) -> bool {
         self.accounts.get(user, host).is_some()
     }
 
-    /// Fails with 1227 unless the account may do what concerns the whole server.
-    pub fn check_administer(&self, privilege: &str) -> Result<()> {
-        if self.account.may_administer() {
-            return Ok(());
-        }
-        Err(Error::new(
-            errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-            format!(
-                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
-            ),
-        ))
+    /// What a view's definer may do, with its default roles; `None` where it does not exist.
+    pub fn privileges_of(&self, definer: &Definer) -> Option<Cow<'_, Privileges>> {
+        let account = self.accounts.get(&definer.user, &definer.host)?;
+        Some(match account.default_roles.as_slice() {
+            [] => Cow::Borrowed(&account.privileges),
+            roles => Cow::Owned(self.accounts.privileges_with(account, roles)),
+        })
     }
 
-    /// Whether the client may see and end the connections of a user.
+    /// Whether the client may see the connections of a user.
     pub fn may_see_connections_of(&self, user: &str) -> bool {
-        self.account.may_administer() || user == self.info.user
+        self.privileges.global.has(Privilege::Process) || user == self.info.user
     }
 
-    /// The client, as a request to other nodes names it.
-    pub fn requester(&self) -> Requester {
+    /// Whether the client may end the connections and statements of a user.
+    pub fn may_kill_connections_of(&self, user: &str) -> bool {
+        self.privileges.administers_connections() || user == self.info.user
+    }
+
+    /// The client, as a request to other nodes names it. `administers`: it may do what it asks for to the
+    /// connections of others.
+    fn requester(&self, administers: bool) -> Requester {
         Requester {
             user: self.info.user.clone(),
-            administers: self.account.may_administer(),
+            administers,
         }
     }
-}
 
-/// Stands in for an account that does not exist.
-fn no_account() -> Account {
-    Account {
-        user: String::new(),
-        host: String::new(),
-        plugin: String::new(),
-        authentication: String::new(),
-        locked: true,
-        password_changed_us: 0,
-        privileges: Privileges::default(),
+    /// The client that wants to see connections.
+    pub fn viewer(&self) -> Requester {
+        self.requester(self.privileges.global.has(Privilege::Process))
+    }
+
+    /// The client that wants to end a connection.
+    pub fn killer(&self) -> Requester {
+        self.requester(self.may_kill_connections_of(""))
     }
 }

@@ -10,6 +10,7 @@ use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
 use schema::statistics::TableStatistics;
+use schema::privilege::PrivilegeSet;
 use schema::temporary;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
@@ -234,12 +235,14 @@ impl Session {
         let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
             self.view().system_variable(scope, name)
         };
-        let check_database = |name: &str| self.client.account.check_database(name);
+        let check_table = |database: &str, table: &str, wanted: PrivilegeSet| {
+            self.client.check_sees(database, table, &wanted.to_string())
+        };
         let denied = |name: &str| errors::database_access(&self.client.account.name(), name);
         planner::bind(
             parsed,
             &BindEnv {
-                check_database: &check_database,
+                check_table: &check_table,
                 denied: &denied,
                 ..self.bind_env(schema, params, &system_variable)
             },
@@ -282,7 +285,7 @@ impl Session {
             collation_server: self.settings.collation_server,
             system_variable,
             user_variables: self.user_variables.shared(),
-            check_database: &|_| Ok(()),
+            check_table: &|_, _, _| Ok(()),
             denied: &|name| errors::unknown_database(name),
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,

@@ -37,8 +37,7 @@ impl EvalContexts {
             time_zone: view.settings.time_zone,
             now_us: view.now_us(),
             connection_id: view.process.id,
-            user: view.client.user.clone(),
-            current_user: view.client.current_user.clone(),
+            identity: view.client.identity.clone(),
             database: view.database.clone(),
             last_insert_id: view.last.insert_id,
             row_count: view.last.row_count,
@@ -81,8 +80,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         time_zone,
         now_us,
         connection_id,
-        user,
-        current_user,
+        identity,
         database,
         last_insert_id,
         row_count,
@@ -105,8 +103,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
     *time_zone = view.settings.time_zone;
     *now_us = view.now_us();
     *connection_id = view.process.id;
-    share(user, &view.client.user);
-    share(current_user, &view.client.current_user);
+    share(identity, &view.client.identity);
     match (&mut *database, view.database) {
         (Some(database), Some(now)) => share(database, now),
         (None, None) => {}

@@ -4,7 +4,7 @@
 //! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of
 //!    the execution before ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it
 //!    in the plan cache of all connections or has `planner` make it.
-//! 3. **Run.** [`execute`] checks the account's privileges ([`client`]), has `runner` take the metadata locks
+//! 3. **Run.** [`execute`] checks the account's privileges ([`privileges`]), has `runner` take the metadata locks
 //!    the plan lists, and gives it the plan with an evaluation context ([`evaluation`]) and a sink
 //!    ([`result_set`]). `runner` opens or joins the transaction and calls an executor. If the schema has
 //!    changed, the statement is planned again. [`parts`] takes the session apart for that time.
@@ -39,6 +39,7 @@ mod listing;
 mod other_nodes;
 mod parts;
 mod prepared;
+mod privileges;
 mod process;
 mod recent_texts;
 mod reply;

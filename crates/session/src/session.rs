@@ -8,6 +8,7 @@ use functions::UserLocks;
 use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use schema::temporary::TemporaryTables;
 use types::{Result, Value};
 use wire::capability;
@@ -89,7 +90,7 @@ impl Session {
             table_locks: TableLocks::default(),
             temporary: TemporaryTables::default(),
             user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
-            client: Client::new(client, &shared.catalog.accounts),
+            client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
             database: None,
             contexts: EvalContexts::default(),
             prepared: PreparedStatements::new(shared.prepared_count.clone()),
@@ -119,7 +120,11 @@ impl Session {
         self.process
             .set_user(&client.user, &Client::host_and_port(&client));
         self.database = None;
-        self.client = Client::new(client, &self.shared.catalog.accounts);
+        self.client = Client::new(
+            client,
+            &self.shared.catalog.accounts,
+            self.shared.activates_all_roles(),
+        );
         self.start()
     }
 
@@ -159,7 +164,7 @@ impl Session {
 
     /// `USE database`.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
-        self.client.account.check_database(name)?;
+        self.client.check_database(name)?;
         let schema = self.shared.engine.cluster.schema();
         let database = schema
             .database(name)
@@ -184,12 +189,12 @@ impl Session {
         self.process.set_database(None);
     }
 
-    /// A table that a statement names, where the account may use its database.
+    /// A table that a statement names, where the account may do anything with it.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
-        self.client.account.check_database(&name.database)?;
         if let Some(table) = self.temporary.find(&name.database, &name.name) {
             return Ok(Arc::clone(table));
         }
+        self.client.check_sees(&name.database, &name.name, "SELECT")?;
         let schema = self.shared.engine.cluster.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
@@ -198,6 +203,26 @@ impl Session {
             .table(&name.database, &name.name)
             .cloned()
             .ok_or_else(|| errors::no_such_table(name))
+    }
+
+    /// [`Client::check_table`] of a table that may be the session's own.
+    pub(crate) fn check_table(&self, name: &TableName, wanted: PrivilegeSet) -> Result<()> {
+        match self.temporary.find(&name.database, &name.name) {
+            Some(_) => Ok(()),
+            None => self.client.check_table(name, wanted),
+        }
+    }
+
+    /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all columns.
+    pub(crate) fn check_shows(&self, name: &TableName) -> Result<()> {
+        if self.temporary.find(&name.database, &name.name).is_some() {
+            return Ok(());
+        }
+        let privileges = self.client.privileges.of_table(&name.database, &name.name);
+        match (privileges & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty() {
+            true => Err(self.client.table_denied("SHOW", &name.name)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn settings_changed(&mut self) {

@@ -90,6 +90,11 @@ impl Shared {
     }
 
     /// Brings what the server reads often in line with the global variables.
+    /// `@@activate_all_roles_on_login`.
+    pub(crate) fn activates_all_roles(&self) -> bool {
+        self.variables.boolean("activate_all_roles_on_login")
+    }
+
     pub(crate) fn globals_changed(&self) {
         let durability = match self.variables.integer("innodb_flush_log_at_trx_commit") {
             0 => Durability::Lazy,

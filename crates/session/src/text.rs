@@ -71,6 +71,13 @@ impl Session {
     /// The shape, the plan and the literals of a text whose plan is shared by all texts that differ in
     /// literals only. `None`: the text has to be parsed.
     fn find_recent(&mut self, text: &str) -> Result<Option<(Box<RecentText>, Vec<Value>)>> {
+        // The bytes of `_binary'...'` are those that the client sent, which only the planner can restore.
+        if !self.settings.charset_client.is_utf8()
+            && !text.is_ascii()
+            && text.to_ascii_lowercase().contains("_binary")
+        {
+            return Ok(None);
+        }
         let mode = &self.settings.sql_mode;
         let scope = PlanScope {
             database: self.database.clone(),

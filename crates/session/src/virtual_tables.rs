@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use accounts::{Account, AccountName, Privileges};
 use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
@@ -50,13 +51,13 @@ struct StatementServer<'a> {
 impl Server for StatementServer<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
         let view = self.view;
-        view.shared.process_rows(&view.client.requester(), usize::MAX)
+        view.shared.process_rows(&view.client.viewer(), usize::MAX)
     }
 
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
         let view = self.view;
         view.shared
-            .cluster_processes(view.client.requester(), &view.process.interrupt, self.eval)
+            .cluster_processes(view.client.viewer(), &view.process.interrupt, self.eval)
     }
 
     fn variables(&self, global: bool) -> Vec<(String, String)> {
@@ -69,12 +70,12 @@ impl Server for StatementServer<'_> {
         self.view.shared.status(&self.view.client.info)
     }
 
-    fn may_see(&self, database: &str) -> bool {
-        self.view.client.account.may_use(database)
+    fn privileges(&self) -> &Privileges {
+        &self.view.client.privileges
     }
 
-    fn may_see_accounts(&self) -> bool {
-        self.view.client.account.may_administer()
+    fn account(&self) -> (&Arc<Account>, &[AccountName]) {
+        (&self.view.client.account, &self.view.client.roles)
     }
 
     fn time_zone(&self) -> TimeZone {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use executor::DmlResult;
-use planner::plan::{InsertMode, InsertPlan, InsertSource, Plan};
+use planner::plan::{InsertMode, InsertPlan, Plan};
 use wire::capability;
 
 use crate::reply::Done;
@@ -46,8 +46,7 @@ fn insert_info(
     found_rows: bool,
     warnings: u64,
 ) -> Cow<'static, str> {
-    let one_row = matches!(&insert.source, InsertSource::Values(rows) if rows.len() <= 1);
-    if one_row {
+    if insert.given_rows.is_some_and(|rows| rows <= 1) {
         return Cow::default();
     }
     let mut duplicates = result.duplicates;

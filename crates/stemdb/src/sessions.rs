@@ -26,7 +26,7 @@ impl Sessions for Adapter {
             auth_string: a.authentication.clone(),
             locked: a.locked,
             require_tls: false,
-            administrator: a.may_administer(),
+            administrator: a.privileges.administers_connections(),
         })
         .collect()
     }

@@ -19,7 +19,6 @@ mod condition;
 mod definitions;
 pub mod keys;
 pub mod plugins;
-mod privileges;
 mod rows;
 mod statistics;
 mod table;

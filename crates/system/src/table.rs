@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use accounts::{Account, AccountStore};
+use accounts::{Account, AccountName, AccountStore, Privileges};
 use cluster::Cluster;
 use cluster::message::ProcessRow;
 use functions::TimeZone;
 use kv::Interrupt;
 use schema::model::{Database, Schema, SystemTraits, Table};
+use schema::privilege::Privilege;
 use types::temporal::DateTime;
 use types::{Result, Value};
 
@@ -55,10 +56,10 @@ pub trait Server {
     fn variables(&self, global: bool) -> Vec<(String, String)>;
     /// Names and values of the status variables, sorted by name.
     fn status(&self, global: bool) -> Vec<(String, String)>;
-    /// Whether the session's account may use a database.
-    fn may_see(&self, database: &str) -> bool;
-    /// Whether the account may see all accounts, not only itself.
-    fn may_see_accounts(&self) -> bool;
+    /// What the session's account may do, with its active roles.
+    fn privileges(&self) -> &Privileges;
+    /// The account, and its active roles.
+    fn account(&self) -> (&Arc<Account>, &[AccountName]);
     fn time_zone(&self) -> TimeZone;
     /// Ends the statement that reads the table.
     fn interrupt(&self) -> &Arc<Interrupt>;
@@ -106,7 +107,10 @@ impl Context<'_> {
     pub(crate) fn databases(&self, name: usize) -> Result<Vec<&Database>> {
         let mut found = Vec::new();
         for database in self.schema.databases.values() {
-            if self.sources.server.may_see(&database.name) && self.conditions.admit(name, &database.name)? {
+            let privileges = self.sources.server.privileges();
+            let is_visible = privileges.may_enter(&database.name)
+                || privileges.global.has(Privilege::ShowDatabases);
+            if is_visible && self.conditions.admit(name, &database.name)? {
                 found.push(database.as_ref());
             }
         }
@@ -123,7 +127,8 @@ impl Context<'_> {
         for database in self.databases(database)? {
             let first = found.len();
             for table in database.tables.values() {
-                if self.conditions.admit(name, &table.name)? {
+                let privileges = self.sources.server.privileges();
+                if privileges.may_see(&table.database, &table.name) && self.conditions.admit(name, &table.name)? {
                     found.push(table.as_ref());
                 }
             }
@@ -132,11 +137,16 @@ impl Context<'_> {
         Ok(found)
     }
 
-    /// The accounts that the session may see.
-    pub(crate) fn accounts(&self) -> Vec<Arc<Account>> {
-        if !self.sources.server.may_see_accounts() {
-            return Vec::new();
-        }
+    pub(crate) fn all_accounts(&self) -> Vec<Arc<Account>> {
         self.sources.accounts.current().iter().cloned().collect()
+    }
+
+    /// The accounts whose privileges the session may see: all, or its own.
+    pub(crate) fn accounts(&self) -> Vec<Arc<Account>> {
+        let server = self.sources.server;
+        match server.privileges().of_database("mysql").has(Privilege::Select) {
+            true => self.all_accounts(),
+            false => vec![Arc::clone(server.account().0)],
+        }
     }
 }

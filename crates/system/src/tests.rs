@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accounts::AccountStore;
+use accounts::{Account, AccountName, AccountStore, Privileges};
 use arrow::array::Array;
 use cluster::message::ProcessRow;
 use ddl::SchemaChanger;
@@ -15,7 +15,7 @@ use types::{Collation, SqlType, TypeKind};
 use crate::columns::column_key;
 use crate::{Server, Sources, StatisticsCatalog, batches};
 
-struct TestServer(Arc<Interrupt>);
+struct TestServer(Arc<Interrupt>, Arc<Account>);
 
 impl Server for TestServer {
     fn processes(&self) -> Vec<ProcessRow> {
@@ -36,11 +36,11 @@ impl Server for TestServer {
     fn status(&self, _global: bool) -> Vec<(String, String)> {
         Vec::new()
     }
-    fn may_see(&self, database: &str) -> bool {
-        database != "hidden"
+    fn privileges(&self) -> &Privileges {
+        &self.1.privileges
     }
-    fn may_see_accounts(&self) -> bool {
-        true
+    fn account(&self) -> (&Arc<Account>, &[AccountName]) {
+        (&self.1, &[])
     }
     fn time_zone(&self) -> TimeZone {
         TimeZone::UTC
@@ -61,10 +61,14 @@ struct Db {
 impl Db {
     fn new() -> Self {
         let changer = new_db_with(crate::databases().unwrap());
+        let account = Account {
+            privileges: Privileges::everything(true),
+            ..Account::none()
+        };
         Self {
             accounts: AccountStore::open(changer.cluster()).unwrap(),
             statistics: StatisticsCatalog::new(changer.cluster()),
-            server: TestServer(Interrupt::new()),
+            server: TestServer(Interrupt::new(), Arc::new(account)),
             changer,
         }
     }

@@ -38,7 +38,7 @@ use crate::change::{Change, Outcome};
 use crate::context::{Statement, Watch, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
-use crate::partition::{copy_and_publish, copying_job, with_places};
+use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::local::exclusive_steps;
 use crate::{foreign_key, rows, way};

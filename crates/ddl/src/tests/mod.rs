@@ -3,6 +3,7 @@
 mod alter;
 mod jobs;
 mod nodes;
+mod partitions;
 
 use std::thread;
 use std::time::Duration;

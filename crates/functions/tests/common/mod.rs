@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema as ArrowSchema};
 use arrow::record_batch::RecordBatch;
-use functions::{EvalContext, Expr, Strictness, TimeZone, assign};
+use functions::{Identity, EvalContext, Expr, Strictness, TimeZone, assign};
 use planner::BindEnv;
 use types::{Collation, Result, SqlMode, SqlType, TypeKind, Value};
 
@@ -58,8 +58,11 @@ pub fn context(sql_mode: SqlMode, time_zone: TimeZone) -> EvalContext {
         time_zone,
         now_us: 1_704_103_872_654_321,
         connection_id: 8,
-        user: "root@localhost".into(),
-        current_user: "root@localhost".into(),
+        identity: Arc::new(Identity {
+            user: "root@localhost".to_owned(),
+            current_user: "root@localhost".to_owned(),
+            current_role: "NONE".to_owned(),
+        }),
         database: Some("shop".into()),
         found_rows: 1,
         version: "8.0.33",
@@ -117,7 +120,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         time_zone,
         system_variable: &no_variable,
         user_variables: &HashMap::new(),
-        check_database: &|_| Ok(()),
+        check_table: &|_, _, _| Ok(()),
         denied: &|database| types::Error::internal(database),
         warnings: &warnings,
         foreign_key_checks: true,

@@ -95,6 +95,12 @@ impl<'a> Scan<'a> {
             end = &range.end;
         }
         let positions = page.page.positions(start, end);
+        if let Some(values) = page.page.values(positions.clone(), self.request.ts) {
+            return Ok(match self.request.reverse {
+                false => visit_values(values, visit),
+                true => visit_values(values.rev(), visit),
+            });
+        }
         let entries = positions.filter_map(|at| page.page.entry(at));
         match self.request.reverse {
             false => self.visit_entries(entries, visit),
@@ -165,4 +171,11 @@ impl<'a> Scan<'a> {
             }
         })
     }
+}
+
+fn visit_values<'e>(values: impl Iterator<Item = (&'e [u8], &'e [u8])>, visit: &mut Visit) -> ControlFlow<()> {
+    for (key, value) in values {
+        visit(key, value)?;
+    }
+    ControlFlow::Continue(())
 }

@@ -13,6 +13,8 @@ use crate::errno::{
 };
 use syntax::ast::{ColumnDefinition, DataType, TypeName};
 
+/// The note that a type became another one.
+const ER_AUTO_CONVERT: u16 = 1246;
 const DISPLAY_WIDTH_MAX: u64 = 255;
 const CHAR_LENGTH_MAX: u64 = 255;
 const VARCHAR_BYTES_MAX: u64 = 65_535;
@@ -23,7 +25,13 @@ impl Binder<'_> {
     /// A column with no id yet. `inherited` is the table's collation.
     pub fn column(&self, definition: &ColumnDefinition, inherited: Collation) -> Result<Column> {
         let name = &definition.name;
-        let (ty, explicit_collation) = self.column_type(name, &definition.ty, inherited)?;
+        let (ty, explicit_collation) = match self.column_type(name, &definition.ty, inherited) {
+            Err(error) if error.code == errno::ER_TOO_BIG_FIELDLENGTH => {
+                let text = self.as_text(definition).ok_or(error)?;
+                self.column_type(name, &text, inherited)?
+            }
+            found => found?,
+        };
         if definition.primary && definition.nullable == Some(true) {
             return Err(Error::new(
                 errno::ER_PRIMARY_CANT_HAVE_NULL,
@@ -275,6 +283,29 @@ fn auto_random(definition: &ColumnDefinition, ty: &SqlType) -> Result<Option<Aut
         return Err(sharded_id::invalid("auto_random is incompatible with default"));
     }
     AutoRandom::new(shard_bits, range_bits, ty.unsigned, &definition.name).map(Some)
+}
+
+impl Binder<'_> {
+    /// What a VARCHAR or VARBINARY that is too long becomes where the mode is not strict: TEXT or BLOB. It must
+    /// have no default.
+    fn as_text(&self, definition: &ColumnDefinition) -> Option<DataType> {
+        let (from, to, name) = match definition.ty.name {
+            TypeName::VarChar => ("VARCHAR", "TEXT", TypeName::Text),
+            TypeName::VarBinary => ("VARBINARY", "BLOB", TypeName::Blob),
+            _ => return None,
+        };
+        if self.env.sql_mode.strict || definition.default.is_some() {
+            return None;
+        }
+        self.warn(Warning::note(
+            ER_AUTO_CONVERT,
+            format!("Converting column '{}' from {from} to {to}", definition.name),
+        ));
+        Some(DataType {
+            name,
+            ..definition.ty.clone()
+        })
+    }
 }
 
 /// Error 1063.

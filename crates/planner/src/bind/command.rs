@@ -3,7 +3,7 @@
 
 use functions::Expr;
 use syntax::ast::{
-    self, ExplainFormat, GrantTarget, Maintenance, SetClause, ShowStatement, SplitPoints, Statement, Target,
+    self, ExplainFormat, Maintenance, SetClause, ShowStatement, SplitPoints, Statement, Target,
 };
 use types::{Error, Result};
 
@@ -12,7 +12,7 @@ use super::alter_partitions::maintained;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
-use crate::command::{Command, Explained, GrantScope, OfRow, RowUse, SetItem, Show, TableToLock};
+use crate::command::{Command, Explained, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::env::Bound;
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
@@ -128,14 +128,8 @@ impl Binder<'_> {
                 }
                 self.of_row(exprs, subqueries, RowUse::Nothing)
             }
-            Statement::Grant { scope, users } => Ok(Command::Grant {
-                scope: self.grant_scope(scope)?,
-                users: users.clone(),
-            }),
-            Statement::Revoke { scope, users } => Ok(Command::Revoke {
-                scope: scope.as_ref().map(|scope| self.grant_scope(scope)).transpose()?,
-                users: users.clone(),
-            }),
+            Statement::Grant(grant) => self.grant(grant),
+            Statement::Revoke(revoke) => self.revoke(revoke),
             other => Err(Error::internal(format_args!("no command: {other:?}"))),
         }
     }
@@ -252,15 +246,6 @@ impl Binder<'_> {
                 isolation: *isolation,
                 read_only: *read_only,
             },
-        })
-    }
-
-    fn grant_scope(&self, scope: &GrantTarget) -> Result<GrantScope> {
-        Ok(match scope {
-            GrantTarget::Everything { grant_option } => GrantScope::Everything {
-                grant_option: *grant_option,
-            },
-            GrantTarget::Database(name) => GrantScope::Database(self.database(name.as_deref())?),
         })
     }
 

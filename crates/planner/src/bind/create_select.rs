@@ -46,6 +46,7 @@ impl Binder<'_> {
             table: Arc::new(table),
             partitions: None,
             columns,
+            given_rows: None,
             source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
             mode: match select.duplicates {
                 DuplicateRows::Replacing => LogicalInsertMode::Replace,

@@ -3,7 +3,7 @@
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
 use super::expr::Context;
@@ -99,7 +99,13 @@ impl Binder<'_> {
             DefaultClause::Literal(literal) => literal,
         };
         if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
-            return Err(no_default_of_blob(name));
+            let error = no_default_of_blob(name);
+            // An empty default is left out.
+            if !self.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
+                self.warn(Warning::warning(error.code, error.message));
+                return Ok(Default::None);
+            }
+            return Err(error);
         }
         // The default of an ENUM or SET is a text, never a number.
         if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {

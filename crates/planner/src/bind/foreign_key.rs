@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schema::privilege::Privilege;
 use schema::definition::NewForeignKey;
 use schema::model::{ReferenceAction, Table};
 use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
@@ -52,7 +53,7 @@ impl Binder<'_> {
                 name: definition.parent.name.clone(),
             },
         };
-        (self.env.check_database)(&parent.database)?;
+        (self.env.check_table)(&parent.database, &parent.name, Privilege::References.into())?;
         Ok(NewForeignKey {
             name: definition.name.clone(),
             columns: definition.columns.clone(),

@@ -24,7 +24,8 @@ use crate::errno::{
     ER_WRONG_COLUMN_LIST,
 };
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::{ColumnIds, LockMode};
+use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait};
 
 /// How many tables a join may have (manual 8.4.6, "Limits on Number of Databases and Tables").
@@ -117,7 +118,7 @@ impl Binder<'_> {
         self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing)?;
         if place.outer.is_some() {
-            self.check_not_written(&get.table, alias)?;
+            self.check_not_written(&get.table)?;
         }
         let get = Get {
             locking: locking_of(&get, place.locking)?,
@@ -131,8 +132,9 @@ impl Binder<'_> {
             Some(Locking { exclusive: true, .. }) => LockMode::Write,
             _ => LockMode::Read,
         };
+        let columns = Some(ColumnIds::From(get.first));
         self.accesses
-            .add(&get.table, &get.alias, PrivilegeSet::SELECT, lock);
+            .add(&get.table, &get.alias, (PrivilegeSet::SELECT, lock), columns);
         let relation = self.relation(&get);
         Ok(From::of(Logical::Get(get), relation))
     }
@@ -182,10 +184,9 @@ impl Binder<'_> {
         )
     }
 
-    /// A table or view. Fails with 1044, 1046, 1049, 1109 or 1146.
+    /// A table or view. Fails with 1046, 1049, 1109, 1142 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
-        (self.env.check_database)(&database)?;
         let temporary = self.env.temporary.find(&database, &name.name);
         if temporary.is_some() && self.defined.is_some() {
             return Err(Error::new(
@@ -195,7 +196,10 @@ impl Binder<'_> {
         }
         let table = match temporary {
             Some(table) => table,
-            None => self.env.schema.require_table(&database, &name.name)?,
+            None => {
+                (self.env.check_table)(&database, &name.name, PrivilegeSet::SELECT)?;
+                self.env.schema.require_table(&database, &name.name)?
+            }
         };
         self.check_not_defined(table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.
@@ -262,15 +266,16 @@ impl Binder<'_> {
 
     /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
     /// whose rows are there before.
-    pub fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
-        let is_written = self.written.borrow().iter().any(|id| *id == table.id);
-        if is_written && self.derived_depth.get() == 0 {
-            return Err(Error::new(
+    pub fn check_not_written(&self, table: &Arc<Table>) -> Result<()> {
+        let written = self.written.borrow();
+        let found = written.iter().find(|(id, _)| *id == table.id);
+        match found.filter(|_| self.derived_depth.get() == 0) {
+            Some((_, target)) => Err(Error::new(
                 ER_UPDATE_TABLE_USED,
-                format!("You can't specify target table '{alias}' for update in FROM clause"),
-            ));
+                format!("You can't specify target table '{target}' for update in FROM clause"),
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {

@@ -1,6 +1,6 @@
 //! INSERT and REPLACE.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use functions::Expr;
 use functions::bind::implicit_cast;
@@ -9,10 +9,9 @@ use types::{Error, Result, Warning, errno};
 use super::Binder;
 use super::expr::Context;
 use super::insert_target::InsertTarget;
-use super::output::Item;
 use super::query::{BoundQuery, QueryColumn};
 use super::scope::{
-    ColumnRef, FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
+    FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
 };
 use super::subquery::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
@@ -21,7 +20,7 @@ use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
-use crate::object_access::PrivilegeSet;
+use schema::privilege::PrivilegeSet;
 use crate::plan::ResultColumn;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
@@ -37,9 +36,9 @@ impl Binder<'_> {
             ..
         } = target;
         let mut read = None;
-        let source = match &insert.rows {
+        let mut source = match &insert.rows {
             InsertRows::Values(rows) => {
-                self.written.borrow_mut().push(found.id);
+                self.written.borrow_mut().push((found.id, found.name.clone()));
                 self.rows(insert, rows, &columns, &table)?
             }
             InsertRows::Query(query) => {
@@ -52,19 +51,18 @@ impl Binder<'_> {
                 }
                 // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
                 // name their columns.
-                read = bound
-                    .block
-                    .take()
-                    .map(|(scope, items)| ReadTables { scope, items });
+                read = bound.block.take().map(|(scope, _)| scope);
                 LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
+        self.accesses
+            .writes(&found, &found.name, PrivilegeSet::INSERT, &columns);
         let mode = if insert.replace {
             LogicalInsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
             LogicalInsertMode::Insert
         } else {
-            LogicalInsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
+            LogicalInsertMode::Update(self.on_duplicate(insert, (&table, &columns), read.as_ref(), &mut source)?)
         };
         let changes = RowChanges {
             inserts: true,
@@ -76,6 +74,10 @@ impl Binder<'_> {
         };
         Ok(LogicalInsert {
             columns: written_columns(&table, columns),
+            given_rows: match &insert.rows {
+                InsertRows::Values(rows) => Some(rows.len()),
+                InsertRows::Query(_) => None,
+            },
             foreign_keys: self.keys_for(&found, &changes)?,
             partitions: found.selected_leaves(&insert.partitions)?,
             table: found,
@@ -227,12 +229,14 @@ impl Binder<'_> {
         })
     }
 
+    /// The assignments, over three rows: the one that is there, the one that was to be inserted, and behind these the
+    /// further columns that the source gets for them: columns of its tables, and subqueries.
     fn on_duplicate(
         &self,
         insert: &Insert,
-        table: &Relation,
-        columns: &[usize],
-        read: Option<&ReadTables>,
+        (table, columns): (&Relation, &[usize]),
+        read: Option<&Scope>,
+        source: &mut LogicalInsertSource,
     ) -> Result<Vec<LogicalAssignment>> {
         let names = DuplicateNames {
             binder: self,
@@ -242,14 +246,107 @@ impl Binder<'_> {
             columns,
         };
         names.check_alias()?;
-        let context = Context::of(&names);
+        let subqueries = Subqueries::default();
+        let context = Context {
+            subqueries: Some(&subqueries),
+            ..Context::of(&names)
+        };
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for assignment in &insert.on_duplicate {
             let column = assigned_column(table, &assignment.column)?;
             let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
             assignments.push(LogicalAssignment { column, value });
+            if let Some(table) = table.table() {
+                self.accesses
+                    .writes(table, &table.name, PrivilegeSet::UPDATE, &[column]);
+            }
+        }
+        let own = table.table().map_or(0, |table| table.columns.len()) * 2;
+        let mut further: Vec<Expr> = Vec::new();
+        for value in assignments.iter().filter_map(|assignment| assignment.value.as_ref()) {
+            value.walk(&mut |expr| {
+                if matches!(expr, Expr::Column { index, .. } if *index >= own) && !further.contains(expr) {
+                    further.push(expr.clone());
+                }
+            });
+        }
+        if !further.is_empty() || !subqueries.is_empty() {
+            self.add_columns(source, &further, subqueries, (table, columns))?;
+        }
+        let places: HashMap<usize, usize> = further.iter().filter_map(index_of).zip(own..).collect();
+        for value in assignments.iter_mut().filter_map(|assignment| assignment.value.as_mut()) {
+            value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
         }
         Ok(assignments)
+    }
+
+    /// Gives the source of an INSERT further columns behind those that are inserted.
+    fn add_columns(
+        &self,
+        source: &mut LogicalInsertSource,
+        further: &[Expr],
+        subqueries: Subqueries,
+        (table, columns): (&Relation, &[usize]),
+    ) -> Result<()> {
+        if let LogicalInsertSource::Values(rows) = source {
+            let rows = std::mem::take(rows);
+            let none = rows.iter().map(|_| Subqueries::default()).collect();
+            let columns = written_columns(table, columns.to_vec());
+            *source = self.rows_of_queries(rows, none, &columns, table)?;
+        }
+        let LogicalInsertSource::Query(query) = source else {
+            return Ok(());
+        };
+        let rows = std::mem::replace(&mut query.root, Logical::OneRow);
+        let before: BTreeSet<ColumnId> = rows.output().iter().map(|column| column.id).collect();
+        let mut root = subqueries.applied_to(rows);
+        let made: BTreeSet<ColumnId> = root.output().iter().map(|column| column.id).collect();
+        let of_tables = |id: &ColumnId| !made.contains(id);
+        let named = further.iter().flat_map(columns_of).filter(of_tables);
+        for id in named.chain(root.outer_columns()).filter(|id| !before.contains(id)) {
+            if !expose(&mut root, id) {
+                return Err(Error::not_supported(
+                    "ON DUPLICATE KEY UPDATE with a subquery of the row itself, or with a column that the query does not \
+                     have in each row",
+                    "compute the value in the SELECT and use VALUES(column)",
+                ));
+            }
+        }
+        query.root = root;
+        for expr in further {
+            let Some(index) = index_of(expr) else { continue };
+            query.output.push(ColumnId(index));
+            query.columns.push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
+        }
+        Ok(())
+    }
+}
+
+fn index_of(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        _ => None,
+    }
+}
+
+/// Makes a column of a query's tables one of its output. `false`: its rows are not those of its tables.
+fn expose(root: &mut Logical, id: ColumnId) -> bool {
+    match root {
+        Logical::Project { input, columns } => {
+            let Some(below) = input.output().into_iter().find(|column| column.id == id) else {
+                return false;
+            };
+            if !columns.iter().any(|(other, _)| *other == id) {
+                columns.push((id, Expr::column(below.id.0, below.ty, below.nullable)));
+            }
+            true
+        }
+        Logical::Limit { input, .. } | Logical::Sort { input, .. } | Logical::Filter { input, .. } => {
+            expose(input, id)
+        }
+        Logical::Apply(apply) => expose(&mut apply.input, id),
+        Logical::With { body, .. } => expose(body, id),
+        _ => false,
     }
 }
 
@@ -302,18 +399,13 @@ fn wrong_value_count(row: usize) -> Error {
     )
 }
 
-/// The tables of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
-struct ReadTables {
-    scope: Scope,
-    items: Vec<Item>,
-}
-
 /// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at
 /// `n..2n`.
 struct DuplicateNames<'a, 'b> {
     binder: &'a Binder<'b>,
     table: &'a Relation,
-    read: Option<&'a ReadTables>,
+    /// The tables of INSERT ... SELECT.
+    read: Option<&'a Scope>,
     alias: Option<&'a RowAlias>,
     /// Target columns, which the alias's columns name in order.
     columns: &'a [usize],
@@ -346,22 +438,6 @@ impl DuplicateNames<'_, '_> {
         self.table.shown(column)
     }
 
-    /// A column of a table that is read: its value is at hand where it was selected for a column of the same
-    /// type.
-    fn of_read(&self, read: &ReadTables, column: ColumnRef) -> Result<Expr> {
-        let ty = read.scope.column(column).ty();
-        let mut pairs = read.items.iter().zip(self.columns);
-        let target = pairs
-            .find(|(item, target)| item.column == Some(column) && self.table.stored(**target).ty() == ty)
-            .map(|(_, target)| *target);
-        target.map(|target| self.new_value(target)).ok_or_else(|| {
-            Error::not_supported(
-                "ON DUPLICATE KEY UPDATE with a column of the SELECT that is not inserted as it is",
-                "select the value for a column and use VALUES(column)",
-            )
-        })
-    }
-
     /// What the row alias calls a column.
     fn of_alias(&self, name: &ColumnName) -> Option<usize> {
         let alias = self.alias?;
@@ -391,13 +467,13 @@ impl Names for DuplicateNames<'_, '_> {
             return Ok(self.new_value(offset));
         }
         let read = match self.read {
-            Some(read) => read.scope.find(name, FIELD_LIST)?.map(|column| (read, column)),
+            Some(read) => read.find(name, FIELD_LIST)?.map(|column| (read, column)),
             None => None,
         };
         match (self.table.find(name), read) {
             (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
             (Some(offset), None) => Ok(self.table.column(offset)),
-            (None, Some((read, column))) => self.of_read(read, column),
+            (None, Some((read, column))) => Ok(read.column(column)),
             (None, None) => Err(unknown_column(name, FIELD_LIST)),
         }
     }

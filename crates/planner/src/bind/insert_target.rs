@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use schema::privilege::PrivilegeSet;
 use schema::model::{SchemaState, Table};
 use schema::view::View;
 use syntax::ast::Insert;
@@ -15,7 +16,7 @@ use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::ColumnId;
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::{ColumnIds, LockMode};
 use crate::row_check::RowCheck;
 
 pub struct InsertTarget {
@@ -30,6 +31,9 @@ pub struct InsertTarget {
     pub view: Option<Arc<Table>>,
 }
 
+/// The columns of a row that is there have their offsets as ids.
+const OF_INSERT: Option<ColumnIds> = Some(ColumnIds::From(ColumnId(0)));
+
 impl Binder<'_> {
     pub fn insert_target(&self, insert: &Insert, privileges: PrivilegeSet) -> Result<InsertTarget> {
         let found = self.table(&insert.table)?;
@@ -39,7 +43,7 @@ impl Binder<'_> {
                 self.refuse_virtual(&found)?;
                 self.open(&found, &found.name)?;
                 self.accesses
-                    .add(&found, &found.name, privileges, LockMode::Write);
+                    .add(&found, &found.name, (privileges, LockMode::Write), OF_INSERT);
                 let relation = self.inserted_relation(&found, &found.name);
                 Ok(InsertTarget {
                     columns: relation.positions(),
@@ -77,7 +81,7 @@ impl Binder<'_> {
             )
         };
         self.accesses
-            .add(definition, &definition.name, privileges, LockMode::Read);
+            .add(definition, &definition.name, (privileges, LockMode::Read), None);
         let query = view_query(view)?;
         let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
         let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
@@ -119,6 +123,7 @@ impl Binder<'_> {
             &target.relation.alias,
             (privileges, LockMode::Write),
             target.through.clone(),
+            OF_INSERT,
         );
         let named = Arc::new(named_by_view(base, definition, &offsets));
         Ok(InsertTarget {

@@ -24,6 +24,7 @@ mod foreign_key;
 mod from;
 mod full_group_by;
 mod functional_index;
+mod grant;
 pub(crate) mod grouping;
 mod hints;
 mod insert;
@@ -139,8 +140,8 @@ pub(crate) struct Binder<'a> {
     pub in_definition: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
-    /// The ids of the tables that the statement writes to.
-    written: RefCell<Vec<i64>>,
+    /// The ids of the tables that the statement writes to, and what it calls them.
+    written: RefCell<Vec<(i64, String)>>,
     /// The ids of the temporary tables that the statement names, and what it calls them.
     opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.
@@ -221,11 +222,12 @@ impl<'a> Binder<'a> {
     fn bound_statement(&self, plan: LogicalStatement) -> Result<Bound> {
         self.report_unknown_blocks();
         self.report_incorrect(&plan)?;
+        let accesses = self.accesses.of_statement(&plan);
         Ok(Bound::Statement {
             statement: plan,
             types: self.types.clone(),
             assigns: self.assigns,
-            accesses: self.accesses.take(),
+            accesses,
             cacheable: self.cacheable.get(),
         })
     }

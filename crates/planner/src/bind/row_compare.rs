@@ -128,6 +128,13 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let mut alternatives = Vec::with_capacity(list.len());
         for item in list {
+            if matches!(item, ast::Expr::Subquery(_)) {
+                let left = operand.iter().map(|column| self.scalar(column, context));
+                let left: Vec<Expr> = left.collect::<Result<_>>()?;
+                let right = self.row_operand(item, context)?;
+                alternatives.push(self.compare_rows(BinaryOp::Equal, &left, &right)?);
+                continue;
+            }
             let item = columns(item);
             if item.len() != operand.len() {
                 return Err(operand_columns(operand.len()));

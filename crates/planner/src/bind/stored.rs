@@ -245,7 +245,7 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
         foreign_key_checks: true,
         system_variable: &|_, _| Err(names.refers_to_variable()),
         user_variables: &user_variables,
-        check_database: &|_| Ok(()),
+        check_table: &|_, _, _| Ok(()),
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,
     };

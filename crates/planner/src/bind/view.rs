@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use schema::privilege::PrivilegeSet;
 use schema::model::Table;
 use schema::temporary::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
@@ -17,7 +18,7 @@ use super::from::{From, FromPlace};
 use super::scope::{Relation, RelationColumn, ViewRelation, WrittenView};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
-use crate::object_access::{Accesses, LockMode, PrivilegeSet, ThroughView};
+use crate::object_access::{Accesses, LockMode, ThroughView};
 use crate::plan::ResultColumn;
 
 impl Binder<'_> {
@@ -41,7 +42,7 @@ impl Binder<'_> {
             }];
         }
         self.accesses
-            .add(definition, alias, PrivilegeSet::SELECT, LockMode::Read);
+            .add(definition, alias, (PrivilegeSet::SELECT, LockMode::Read), None);
         if place.for_writing && view.is_updatable {
             let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
             if let Some((rel, columns, written)) = merged {
@@ -102,7 +103,7 @@ impl Binder<'_> {
             sql_mode: mode_of_views(self.env.sql_mode),
             charset_client: view.charset_client,
             collation_connection: view.collation_connection,
-            check_database: &|_| Ok(()),
+            check_table: &|_, _, _| Ok(()),
             ..*self.env
         };
         let mut inner = Binder::new(&env);
@@ -160,6 +161,8 @@ impl Binder<'_> {
         for (column, of_view) in columns.iter_mut().zip(&definition.columns) {
             column.name.clone_from(&of_view.name);
         }
+        let ids = columns.iter().map(|column| column.id).collect();
+        self.accesses.columns_of(definition, alias, ids);
         let pads = written.is_some() && self.env.sql_mode.pad_char_to_full_length;
         Ok(Relation {
             pads,
@@ -178,7 +181,7 @@ impl Binder<'_> {
         let written = self.written.borrow();
         let Some(table) = self
             .accesses
-            .find(reads_before, |table| written.contains(&table.id))
+            .find(reads_before, |table| written.iter().any(|(id, _)| *id == table.id))
         else {
             return Ok(());
         };

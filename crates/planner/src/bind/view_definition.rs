@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schema::privilege::Privilege;
 use schema::definition::{self, Ddl, TableName};
 use schema::model::{Column, Table};
 use schema::view::{self, Definer, View, ViewSecurity};
@@ -33,7 +34,7 @@ impl Binder<'_> {
             ));
         }
         let name = self.table_name(&create.name)?;
-        (self.env.check_database)(&name.database)?;
+        (self.env.check_table)(&name.database, &name.name, Privilege::CreateView.into())?;
         let mut query = create.query.clone();
         query.locking.clear();
         // Groups are checked when the view is read.

@@ -17,7 +17,7 @@ use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
 };
-use crate::object_access::PrivilegeSet;
+use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait, SortKey};
 use crate::row_check::RowCheck;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
@@ -83,6 +83,9 @@ impl Binder<'_> {
         let mut targets = WriteTargets::new();
         for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
             let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
+            if let Some(table) = relation.table() {
+                self.accesses.writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
+            }
             let target = targets
                 .entry(relation.id(0))
                 .or_insert_with(|| WriteTarget::of(relation));
@@ -165,7 +168,8 @@ impl Binder<'_> {
                 for_writing: true,
             },
         )?;
-        if from.scope.relations.len() > 1 {
+        // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
+        if tables.len() > 1 {
             let refused = match (clauses.order_by.is_empty(), clauses.limit) {
                 (false, _) => Some("ORDER BY"),
                 (true, Some(_)) => Some("LIMIT"),

@@ -2,6 +2,7 @@
 //!
 //! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
 
+use schema::privilege::PrivilegeSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schema::model::IndexPart;
@@ -14,7 +15,7 @@ use crate::errno::{
     ER_WARN_VIEW_WITHOUT_KEY,
 };
 use crate::logical::{ColumnId, LogicalAssignment};
-use crate::object_access::{LockMode, PrivilegeSet};
+use crate::object_access::{ColumnIds, LockMode};
 use crate::row_check::RowCheck;
 
 /// A table that a statement writes to, by the id of its first column.
@@ -108,32 +109,36 @@ impl Binder<'_> {
     /// The statement finds rows of the relations, and changes those of some tables.
     pub fn writes(&self, scope: &Scope, targets: &BTreeSet<ColumnId>, privilege: PrivilegeSet) {
         let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
-            true => (PrivilegeSet::SELECT | privilege, LockMode::Write),
+            true => (privilege, LockMode::Write),
             false => (PrivilegeSet::SELECT, LockMode::Read),
         };
         for relation in &scope.relations {
             if let Some(table) = relation.table() {
-                let (privileges, lock) = need(relation);
-                self.accesses.add(table, &relation.alias, privileges, lock);
-                self.note_written(table.id, lock);
+                let need = need(relation);
+                let (_, lock) = need;
+                let columns = Some(ColumnIds::From(relation.id(0)));
+                self.accesses.add(table, &relation.alias, need, columns);
+                self.note_written(table.id, &relation.alias, lock);
             }
             let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
             for below in below {
                 let Some(table) = below.relation.table() else {
                     continue;
                 };
-                let (privileges, lock) = need(&below.relation);
+                let need = need(&below.relation);
+                let (_, lock) = need;
                 let alias = &below.relation.alias;
+                let columns = Some(ColumnIds::From(below.relation.id(0)));
                 self.accesses
-                    .add_through(table, alias, (privileges, lock), below.through.clone());
-                self.note_written(table.id, lock);
+                    .add_through(table, alias, need, below.through.clone(), columns);
+                self.note_written(table.id, alias, lock);
             }
         }
     }
 
-    fn note_written(&self, table: i64, lock: LockMode) {
+    fn note_written(&self, table: i64, alias: &str, lock: LockMode) {
         if lock == LockMode::Write {
-            self.written.borrow_mut().push(table);
+            self.written.borrow_mut().push((table, alias.to_owned()));
         }
     }
 

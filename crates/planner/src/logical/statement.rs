@@ -43,6 +43,8 @@ pub struct LogicalInsert {
     pub partitions: Option<Vec<usize>>,
     /// Target column offsets, in the order of the values.
     pub columns: Vec<usize>,
+    /// The number of rows that are written out, with subqueries or without; `None`: those of a SELECT.
+    pub given_rows: Option<usize>,
     pub source: LogicalInsertSource,
     pub mode: LogicalInsertMode,
     /// Over the table's columns, by offset.
@@ -62,7 +64,7 @@ pub enum LogicalInsertSource {
 pub enum LogicalInsertMode {
     Insert,
     Replace,
-    /// As [`crate::plan::InsertMode::Update`]: columns by offset, of both rows.
+    /// As [`crate::plan::InsertMode::Update`]: columns by offset, of all three rows.
     Update(Vec<LogicalAssignment>),
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use functions::Expr;
 use types::Result;
 
-use super::{ApplyKind, Column, ColumnId, Join, JoinKind, Logical};
+use super::{
+    ApplyKind, Column, ColumnId, Join, JoinKind, Logical, LogicalAssignment, LogicalInsertMode,
+    LogicalInsertSource, LogicalStatement, LogicalTarget,
+};
 
 impl Logical {
     /// The operators right below, in the order of their rows. A With's definition comes before its body, an
@@ -276,6 +279,91 @@ impl Column {
     pub fn expr(&self) -> Expr {
         Expr::column(self.id.0, self.ty, self.nullable)
     }
+}
+
+impl LogicalStatement {
+    /// Calls `visit` with each column that the statement names: in an expression, a result, a set operation, or
+    /// as what a subquery gives.
+    pub fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+        match self {
+            Self::Query(query) => {
+                query.output.iter().for_each(|id| visit(*id));
+                query.root.walk_columns(visit);
+            }
+            Self::Insert(insert) => {
+                match &insert.source {
+                    LogicalInsertSource::Values(rows) => {
+                        let values = rows.iter().flatten().flatten();
+                        values.for_each(|value| walk_columns_of(value, visit));
+                    }
+                    LogicalInsertSource::Query(query) => {
+                        query.output.iter().for_each(|id| visit(*id));
+                        query.root.walk_columns(visit);
+                    }
+                }
+                if let LogicalInsertMode::Update(assignments) = &insert.mode {
+                    walk_assignments(assignments, visit);
+                }
+            }
+            Self::Update(update) => {
+                update.target.walk_columns(visit);
+                walk_assignments(&update.assignments, visit);
+            }
+            Self::Delete(delete) => delete.target.walk_columns(visit),
+            Self::FoundWrite(write) => {
+                write.root.walk_columns(visit);
+                let assignments = write.tables.iter().filter_map(|table| table.assignments.as_ref());
+                assignments.for_each(|assignments| walk_assignments(assignments, visit));
+            }
+        }
+    }
+}
+
+impl LogicalTarget {
+    fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+        let keys = self.order_by.iter().map(|key| &key.expr);
+        let exprs = self.filter.iter().chain(keys).chain(&self.limit);
+        exprs.for_each(|expr| walk_columns_of(expr, visit));
+    }
+}
+
+impl Logical {
+    fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+        self.walk(&mut |operator| {
+            operator.expressions(&mut |expr| walk_columns_of(expr, visit));
+            match operator {
+                Self::SetOperation(operation) => {
+                    operation.columns.iter().for_each(|column| {
+                        visit(column.left);
+                        visit(column.right);
+                    });
+                }
+                Self::Recursive(recursive) => recursive.columns.iter().for_each(|column| {
+                    visit(column.left);
+                    visit(column.right);
+                }),
+                Self::Apply(apply) => {
+                    if let ApplyKind::Scalar { columns } = &apply.kind {
+                        columns.iter().for_each(|id| visit(*id));
+                    }
+                }
+                _ => {}
+            }
+        });
+    }
+}
+
+fn walk_assignments(assignments: &[LogicalAssignment], visit: &mut dyn FnMut(ColumnId)) {
+    let values = assignments.iter().filter_map(|assignment| assignment.value.as_ref());
+    values.for_each(|value| walk_columns_of(value, visit));
+}
+
+fn walk_columns_of(expr: &Expr, visit: &mut dyn FnMut(ColumnId)) {
+    expr.walk(&mut |e| {
+        if let Expr::Column { index, .. } = e {
+            visit(ColumnId(*index));
+        }
+    });
 }
 
 /// The columns that an expression names.

@@ -13,8 +13,7 @@ pub mod show;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result};
 
-use crate::expression::StoredExpression;
-use crate::model::Table;
+use crate::stored_expression::StoredExpression;
 
 /// MySQL's limit, subpartitions included (manual 24.6).
 pub const MAX_PARTITIONS: usize = 8192;
@@ -239,32 +238,6 @@ impl Partitioning {
 
     pub fn displace(&mut self) {
         self.partitions.iter_mut().for_each(Partition::displace);
-    }
-}
-
-impl Table {
-    /// The positions of leaves that a statement names, in order; all if it names none.
-    ///
-    /// # Errors
-    /// 1747 for a table without partitions, 1735 for an unknown name.
-    pub fn selected_leaves(&self, names: &[String]) -> Result<Option<Vec<usize>>> {
-        if names.is_empty() {
-            return Ok(None);
-        }
-        let Some(partitioning) = &self.partitioning else {
-            return Err(Error::new(1747, "PARTITION () clause on non partitioned table"));
-        };
-        let mut selected = Vec::new();
-        for name in names {
-            let found = partitioning.leaves_named(name);
-            if found.is_empty() {
-                return Err(unknown_partition(name, &self.name));
-            }
-            selected.extend(found);
-        }
-        selected.sort_unstable();
-        selected.dedup();
-        Ok(Some(selected))
     }
 }
 

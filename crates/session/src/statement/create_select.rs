@@ -11,6 +11,7 @@ use planner::{Bound, CachedPlan};
 use runner::Evaluation;
 use schema::definition::Ddl;
 use schema::model::Table;
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, Warning};
 
 use super::definition::{check_privileges, context};
@@ -30,10 +31,14 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     else {
         return Err(Error::internal("CREATE TABLE that is none"));
     };
-    check_privileges(&session.client.account, &command.ddl)?;
     if command.temporary {
+        session
+            .client
+            .check_on_database(&name.database, Privilege::CreateTemporaryTables)?;
         return run_temporary(session, command);
     }
+    check_privileges(&session.client, &command.ddl)?;
+    session.client.check_table(name, PrivilegeSet::INSERT)?;
     session.table_locks.check_ddl(&command.ddl)?;
     session.shared.engine.check_writable()?;
     let context = context(session);

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use accounts::Account;
 use ddl::{DdlContext, Executed};
-use schema::definition::{AlterChange, Ddl};
+use schema::definition::{AlterChange, Ddl, TableName, ViewVerb};
+use schema::privilege::Privilege;
 use schema::view::Definer;
 use types::{Result, Warning};
 
 use super::{lock_tables, temporary};
+use crate::client::Client;
 use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::reply::Done;
 use crate::session::Session;
@@ -16,12 +17,12 @@ use crate::session::Session;
 /// Runs a definition, which is committed with its end. What was open has been committed
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    check_privileges(&session.client.account, ddl)?;
     if !session.temporary.is_empty()
         && let Some(done) = temporary::run_named(session, ddl)
     {
         return done;
     }
+    check_privileges(&session.client, ddl)?;
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
@@ -101,7 +102,9 @@ fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
     let named = (view.definer.user.clone(), view.definer.host.clone());
     let (user, host) = session.client.named_account(&named);
     if !session.client.is_own(&user, &host) {
-        session.client.check_administer("SUPER or SET_USER_ID")?;
+        session
+            .client
+            .check_any("SUPER or SET_USER_ID", &[Privilege::Super], &["SET_USER_ID"])?;
         if !session.client.has_account(&user, &host) {
             let note = Warning::note(ER_NO_SUCH_USER, errors::no_such_definer(&user, &host).message);
             let limits = session.settings.warnings;
@@ -129,39 +132,52 @@ fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
         .map_or(0, |d| d.tables.len() as u64)
 }
 
-/// Fails with 1044 unless the account may use the databases that a definition changes or reads.
-pub fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
-    if account.privileges.everything {
-        return Ok(());
-    }
-    let check = |name: &String| account.check_database(name);
+/// Fails with 1044 or 1142 unless the account may make the definition.
+pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
+    let on_table = |name: &TableName, privileges: &[Privilege]| {
+        client.check_table(name, privileges.iter().copied().collect())
+    };
     match ddl {
-        Ddl::CreateDatabase { name, .. }
-        | Ddl::AlterDatabase { name, .. }
-        | Ddl::DropDatabase { name, .. } => check(name),
-        Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } | Ddl::CreateView { name, .. } => {
-            check(&name.database)
-        }
+        Ddl::CreateDatabase { name, .. } => client.check_on_database(name, Privilege::Create),
+        Ddl::AlterDatabase { name, .. } => client.check_on_database(name, Privilege::Alter),
+        Ddl::DropDatabase { name, .. } => client.check_on_database(name, Privilege::Drop),
+        Ddl::CreateTable { name, .. } => on_table(name, &[Privilege::Create]),
         Ddl::CreateTableLike { name, source, .. } => {
-            check(&name.database)?;
-            check(&source.database)
+            on_table(name, &[Privilege::Create])?;
+            on_table(source, &[Privilege::Select])
         }
+        Ddl::CreateView { name, verb, .. } => match verb {
+            ViewVerb::Create => on_table(name, &[Privilege::CreateView]),
+            ViewVerb::Replace | ViewVerb::Alter => on_table(name, &[Privilege::CreateView, Privilege::Drop]),
+        },
+        Ddl::TruncateTable { name } => on_table(name, &[Privilege::Drop]),
         Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => {
-            names.iter().try_for_each(|n| check(&n.database))
+            names.iter().try_for_each(|name| on_table(name, &[Privilege::Drop]))
         }
         Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
-            check(&from.database)?;
-            check(&to.database)
+            on_table(from, &[Privilege::Alter, Privilege::Drop])?;
+            on_table(to, &[Privilege::Create, Privilege::Insert])
         }),
-        Ddl::AlterPartitions { name, .. } => check(&name.database),
-        Ddl::ExchangePartition { name, other, .. } => {
-            check(&name.database)?;
-            check(&other.database)
-        }
+        Ddl::AlterPartitions { name, .. } => on_table(name, &[Privilege::Alter]),
+        Ddl::ExchangePartition { name, other, .. } => [name, other].into_iter().try_for_each(|name| {
+            let needed = [Privilege::Insert, Privilege::Create, Privilege::Drop, Privilege::Alter];
+            on_table(name, &needed)
+        }),
         Ddl::AlterTable { name, changes, .. } => {
-            check(&name.database)?;
+            let only_indexes = !changes.is_empty()
+                && changes.iter().all(|change| {
+                    matches!(change, AlterChange::AddIndex { .. } | AlterChange::DropIndex { .. })
+                });
+            // CREATE INDEX and DROP INDEX are the same definitions as ALTER TABLE's.
+            if !only_indexes || on_table(name, &[Privilege::Alter]).is_err() {
+                let needed = if only_indexes { Privilege::Index } else { Privilege::Alter };
+                on_table(name, &[needed])?;
+            }
             changes.iter().try_for_each(|change| match change {
-                AlterChange::RenameTable { to } => check(&to.database),
+                AlterChange::RenameTable { to } => {
+                    on_table(name, &[Privilege::Drop])?;
+                    on_table(to, &[Privilege::Create, Privilege::Insert])
+                }
                 _ => Ok(()),
             })
         }

@@ -9,7 +9,7 @@ use crate::session::Session;
 
 pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exists: bool) -> Result<()> {
     for name in names {
-        session.client.account.check_database(&name.database)?;
+        session.client.check_database(&name.database)?;
     }
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for name in names {

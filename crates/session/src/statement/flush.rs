@@ -1,5 +1,6 @@
 //! FLUSH: nothing is cached that could be stale; FLUSH TABLES may lock.
 
+use schema::privilege::Privilege;
 use types::{Error, Result};
 
 use super::lock_tables;
@@ -7,11 +8,13 @@ use crate::session::Session;
 
 /// `what` comes in upper case.
 pub fn run(session: &mut Session, what: &str) -> Result<()> {
-    session.client.check_administer("RELOAD")?;
     let words: Vec<&str> = what.split_whitespace().collect();
     let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {
-        return Ok(());
+        return session.client.check_any("RELOAD", &[Privilege::Reload], &[]);
     };
+    session
+        .client
+        .check_any("RELOAD or FLUSH_TABLES", &[Privilege::Reload], &["FLUSH_TABLES"])?;
     match rest {
         ["WITH", "READ", "LOCK"] => lock_tables::lock_all(session),
         [.., "READ", "LOCK"] | [.., "FOR", "EXPORT"] => Err(Error::not_supported(

@@ -8,6 +8,7 @@ use schema::definition::TableName;
 use schema::model::Table;
 use schema::statistics::requested::data_type;
 use system::{Wanted, keys};
+use schema::privilege::PrivilegeSet;
 use types::{Error, Result, errno};
 
 use super::lock_tables;
@@ -36,6 +37,7 @@ pub fn run(
         return Ok(listing);
     };
     super::maintenance::check_database(session, name)?;
+    session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     let mut push =
         |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
     let table = match session.table(name) {

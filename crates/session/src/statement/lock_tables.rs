@@ -9,6 +9,7 @@ use cluster::wait::WaitLimit;
 use planner::command::TableToLock;
 use schema::definition::TableName;
 use schema::model::{INFORMATION_SCHEMA, Table};
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::Result;
 
 use crate::errors;
@@ -79,12 +80,13 @@ fn lock_tables_of_view(
 }
 
 fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
-    let account = &session.client.account;
+    let client = &session.client;
     for (position, one) in tables.iter().enumerate() {
         if one.table.database == INFORMATION_SCHEMA {
-            return Err(errors::database_access(&account.name(), &one.table.database));
+            return Err(errors::database_access(&client.account.name(), &one.table.database));
         }
-        account.check_database(&one.table.database)?;
+        client.check_on_database(&one.table.database, Privilege::LockTables)?;
+        client.check_table(&one.table, PrivilegeSet::SELECT)?;
         let is_same =
             |other: &TableToLock| other.alias == one.alias && other.table.database == one.table.database;
         if tables[..position].iter().any(is_same) {

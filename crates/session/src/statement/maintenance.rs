@@ -3,6 +3,7 @@
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::model::wrong_object;
+use schema::privilege::PrivilegeSet;
 use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
@@ -14,6 +15,7 @@ use crate::table_locks::is_lock_error;
 /// ADMIN CHECK TABLE.
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
     for name in tables {
+        session.check_table(name, PrivilegeSet::SELECT)?;
         check_stored(session, name)?;
         let (engine, interrupt) = (&session.shared.engine, &session.process.interrupt);
         let table = session.table(name)?;
@@ -37,6 +39,9 @@ fn check_stored(session: &Session, name: &TableName) -> Result<()> {
 
 /// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer. As there, foreign keys are not checked.
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    for name in tables {
+        session.check_table(name, PrivilegeSet::SELECT)?;
+    }
     check_unique(tables)?;
     let mut listing = maintenance_listing();
     for name in tables {
@@ -51,6 +56,9 @@ pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
 
 /// ANALYZE TABLE: statistics of all columns and indexes.
 pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    for name in tables {
+        session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
+    }
     check_unique(tables)?;
     let mut listing = maintenance_listing();
     for name in tables {
@@ -93,6 +101,7 @@ fn maintain(
 ) -> Result<Listing> {
     for name in tables {
         check_database(session, name)?;
+        session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     }
     check_unique(tables)?;
     let mut listing = maintenance_listing();

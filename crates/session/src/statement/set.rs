@@ -67,9 +67,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
 
 /// Whether the server would take the value of a global item.
 fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
-    session
-        .client
-        .check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
+    session.client.check_sets_global()?;
     let SetItem::Variable { name, .. } = item else {
         return Ok(());
     };
@@ -114,9 +112,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
     match scope {
         VariableScope::Global => {
-            session
-                .client
-                .check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
+            session.client.check_sets_global()?;
             let warning = session.shared.set_global(definition, value)?;
             adjusted(session, warning);
             return Ok(());

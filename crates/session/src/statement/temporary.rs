@@ -7,10 +7,11 @@ use runner::TemporaryChanges;
 use schema::default_value::implicit;
 use schema::definition::{AlterChange, AlterWay, Ddl, TableName};
 use schema::model::{Column, Default, Table};
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, TypeKind, Warning, errno};
 
 use super::create_select::write;
-use super::definition::{check_privileges, context};
+use super::definition::context;
 use super::lock_tables::unlocked;
 use crate::compiled::Compiled;
 use crate::errors;
@@ -23,12 +24,25 @@ const COPIED: &str = "#sql-altered";
 
 /// CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE.
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    check_privileges(&session.client.account, ddl)?;
+    match ddl {
+        Ddl::CreateTable { name, .. } => may_create(session, name)?,
+        Ddl::CreateTableLike { name, source, .. } => {
+            may_create(session, name)?;
+            session.check_table(source, PrivilegeSet::SELECT)?;
+        }
+        _ => {}
+    }
     match ddl {
         Ddl::DropTable { names, if_exists } => drop_only(session, names, *if_exists)?,
         _ => drop(create(session, ddl)?),
     }
     Ok(Done::default())
+}
+
+fn may_create(session: &Session, name: &TableName) -> Result<()> {
+    session
+        .client
+        .check_on_database(&name.database, Privilege::CreateTemporaryTables)
 }
 
 /// A definition that may name temporary tables without saying so. `None`: it names none.
@@ -49,6 +63,9 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
         }
         Ddl::CreateTableLike { name, source, .. } => {
             let source = find(source)?;
+            if let Err(error) = session.client.check_table(name, Privilege::Create.into()) {
+                return Some(Err(error));
+            }
             Some(create_permanent_like(session, ddl, name, &source).map(|()| Done::default()))
         }
         Ddl::DropTable { names, if_exists } => {
@@ -56,6 +73,12 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
                 names.iter().cloned().partition(|name| find(name).is_some());
             if temporary.is_empty() {
                 return None;
+            }
+            let mut checked = permanent.iter();
+            if let Err(error) =
+                checked.try_for_each(|name| session.client.check_table(name, Privilege::Drop.into()))
+            {
+                return Some(Err(error));
             }
             let dropped = drop_both(session, &temporary, permanent, *if_exists);
             Some(dropped.map(|()| Done::default()))

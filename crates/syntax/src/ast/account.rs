@@ -1,5 +1,7 @@
 //! Statements about accounts as written.
 
+use super::ObjectName;
+
 /// `user@host`. Both are empty for `CURRENT_USER()`.
 pub type AccountName = (String, String);
 
@@ -24,12 +26,40 @@ pub enum UserStatement {
         user: Option<AccountName>,
         password: String,
     },
-    /// SET ROLE or SET DEFAULT ROLE of a role with a name.
-    SetRole {
-        role: AccountName,
-        /// The account of SET DEFAULT ROLE; `None`: the session's own.
-        user: Option<AccountName>,
+    CreateRole {
+        roles: Vec<AccountName>,
+        if_not_exists: bool,
     },
+    DropRole {
+        roles: Vec<AccountName>,
+        if_exists: bool,
+    },
+    SetRole(Roles),
+    SetDefaultRole {
+        roles: Roles,
+        users: Vec<AccountName>,
+    },
+    GrantRoles {
+        roles: Vec<AccountName>,
+        to: Vec<AccountName>,
+        with_admin: bool,
+    },
+    RevokeRoles {
+        roles: Vec<AccountName>,
+        from: Vec<AccountName>,
+        if_exists: bool,
+        ignore_unknown: bool,
+    },
+}
+
+/// Which of an account's roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Roles {
+    Default,
+    None,
+    All,
+    AllExcept(Vec<AccountName>),
+    List(Vec<AccountName>),
 }
 
 /// `user@host IDENTIFIED [WITH plugin] BY password | AS hash ACCOUNT LOCK | UNLOCK`.
@@ -41,13 +71,56 @@ pub struct UserSpec {
     pub password: Option<String>,
     pub hash: Option<String>,
     pub locked: Option<bool>,
+    /// DEFAULT ROLE.
+    pub default_roles: Option<Roles>,
+}
+
+/// `GRANT privileges ON target TO users`, and the same of REVOKE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    pub privileges: GrantedPrivileges,
+    pub on: GrantTarget,
+    pub users: Vec<AccountName>,
+    /// WITH GRANT OPTION.
+    pub grant_option: bool,
+}
+
+/// `REVOKE ... FROM users`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoke {
+    /// `None`: ALL PRIVILEGES, GRANT OPTION of every level.
+    pub what: Option<(GrantedPrivileges, GrantTarget)>,
+    pub users: Vec<AccountName>,
+    pub if_exists: bool,
+    /// IGNORE UNKNOWN USER.
+    pub ignore_unknown: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantedPrivileges {
+    All,
+    List(Vec<GrantedPrivilege>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedPrivilege {
+    /// In upper case, one space between words. USAGE is one that gives nothing.
+    pub name: String,
+    /// Empty for all columns.
+    pub columns: Vec<String>,
 }
 
 /// `ON ...` of GRANT and REVOKE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantTarget {
     /// `*.*`
-    Everything { grant_option: bool },
-    /// `database.*`, or `*`: the default database.
+    Everything,
+    /// `database.*`, or `*`: the default database. `%` and `_` are wildcards.
     Database(Option<String>),
+    Table(ObjectName),
+    /// FUNCTION or PROCEDURE.
+    Routine {
+        kind: &'static str,
+        name: ObjectName,
+    },
 }

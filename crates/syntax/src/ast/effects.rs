@@ -10,7 +10,7 @@ impl Statement {
             Self::TableMaintenance { action, .. } => *action != Maintenance::AdminCheck,
             Self::LockTables(_) | Self::Flush(_) | Self::Histograms { .. } => true,
             // SET ROLE is about the session alone.
-            Self::User(statement) => !matches!(statement, UserStatement::SetRole { user: None, .. }),
+            Self::User(statement) => !matches!(statement, UserStatement::SetRole(_)),
             // Temporary tables are no part of the schema that others see.
             other => other.defines() && !other.is_temporary(),
         }
@@ -29,7 +29,7 @@ impl Statement {
             Self::TableMaintenance { action, .. } => {
                 matches!(action, Maintenance::Optimize | Maintenance::Repair)
             }
-            Self::User(statement) => !matches!(statement, UserStatement::SetRole { .. }),
+            Self::User(statement) => !matches!(statement, UserStatement::SetRole(_)),
             other => other.defines(),
         }
     }
@@ -58,8 +58,8 @@ impl Statement {
                 | Self::DropObject { .. }
                 | Self::TruncateTable(_)
                 | Self::RenameTable(_)
-                | Self::Grant { .. }
-                | Self::Revoke { .. }
+                | Self::Grant(_)
+                | Self::Revoke(_)
         )
     }
 }

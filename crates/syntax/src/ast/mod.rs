@@ -16,7 +16,9 @@ mod view;
 mod window;
 mod write;
 
-pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
+pub use account::{
+    AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles, UserSpec, UserStatement,
+};
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
@@ -108,16 +110,9 @@ pub enum Statement {
     TruncateTable(ObjectName),
     RenameTable(Vec<(ObjectName, ObjectName)>),
 
-    /// GRANT ALL.
-    Grant {
-        scope: GrantTarget,
-        users: Vec<AccountName>,
-    },
-    /// REVOKE ALL. Without a scope: everything that the accounts have.
-    Revoke {
-        scope: Option<GrantTarget>,
-        users: Vec<AccountName>,
-    },
+    /// Of privileges; roles are a [`UserStatement`].
+    Grant(Box<Grant>),
+    Revoke(Box<Revoke>),
 
     User(UserStatement),
 

@@ -74,6 +74,8 @@ pub enum ServerShow {
     Plugins(ShowFilter),
     Grants {
         user: Option<AccountName>,
+        /// USING: roles whose privileges are listed as well.
+        using: Vec<AccountName>,
     },
     CreateUser(AccountName),
     /// Lists of objects and logs, by the words that name them: PROCEDURE STATUS, BINARY LOGS ...

@@ -1,15 +1,15 @@
-//! CREATE, ALTER, DROP and RENAME USER, GRANT and REVOKE.
+//! CREATE, ALTER, DROP and RENAME USER, CREATE and DROP ROLE.
 
 use types::{Error, Result};
 
 use super::Parser;
 use super::literal::unquote_name;
-use crate::ast::{GrantTarget, Statement, UserSpec, UserStatement};
+use crate::ast::{Statement, UserSpec, UserStatement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// The host of an account that is written without one: any host.
-const ANY_HOST: &str = "%";
+pub(super) const ANY_HOST: &str = "%";
 
 impl Parser<'_> {
     pub fn create_user(&mut self) -> Result<Statement> {
@@ -43,76 +43,16 @@ impl Parser<'_> {
         Ok(Statement::User(UserStatement::Rename(renames)))
     }
 
-    /// `GRANT ALL [PRIVILEGES] ON ... TO user, ... [WITH GRANT OPTION]`
-    pub fn grant(&mut self) -> Result<Statement> {
-        self.advance();
-        let is_usage = self.eat(Kw::USAGE);
-        if !is_usage && !self.eat(Kw::ALL) {
-            return Err(no_single_privileges());
-        }
-        self.eat(Kw::PRIVILEGES);
-        if self.kind() != Kind::Word || !self.is(Kw::ON) {
-            return Err(no_single_privileges());
-        }
-        self.advance();
-        let mut scope = self.grant_target()?;
-        self.expect(Kw::TO)?;
-        let users = self.comma_separated(Self::account_name)?;
-        let with_grant_option = self.eat_all(&[Kw::WITH, Kw::GRANT, Kw::OPTION]);
-        if let GrantTarget::Everything { grant_option } = &mut scope {
-            *grant_option = with_grant_option;
-        }
-        if is_usage && !with_grant_option {
-            return Ok(Statement::Empty);
-        }
-        Ok(Statement::Grant { scope, users })
+    pub fn create_role(&mut self) -> Result<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let roles = self.comma_separated(Self::account_name)?;
+        Ok(Statement::User(UserStatement::CreateRole { roles, if_not_exists }))
     }
 
-    /// `REVOKE ALL [PRIVILEGES] ON ... FROM user`, `REVOKE ALL [PRIVILEGES], GRANT OPTION FROM user`
-    pub fn revoke(&mut self) -> Result<Statement> {
-        self.advance();
-        self.if_exists()?;
-        if !self.eat(Kw::ALL) {
-            return Err(no_single_privileges());
-        }
-        self.eat(Kw::PRIVILEGES);
-        let scope = if self.eat_kind(Kind::Comma) {
-            self.expect(Kw::GRANT)?;
-            self.expect(Kw::OPTION)?;
-            None
-        } else {
-            self.expect(Kw::ON)?;
-            Some(self.grant_target()?)
-        };
-        self.expect(Kw::FROM)?;
-        let users = self.comma_separated(Self::account_name)?;
-        self.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]);
-        Ok(Statement::Revoke { scope, users })
-    }
-
-    fn grant_target(&mut self) -> Result<GrantTarget> {
-        if self.is_any(&[Kw::FUNCTION, Kw::PROCEDURE]) {
-            return Err(no_single_privileges());
-        }
-        self.eat(Kw::TABLE);
-        if self.eat_kind(Kind::Star) {
-            if !self.eat_kind(Kind::Dot) {
-                return Ok(GrantTarget::Database(None));
-            }
-            self.expect_kind(Kind::Star)?;
-            return Ok(GrantTarget::Everything { grant_option: false });
-        }
-        let database = self.database_name()?;
-        if !self.eat_kind(Kind::Dot) || !self.eat_kind(Kind::Star) {
-            return Err(Error::not_supported(
-                "privileges on tables",
-                "grant them on the whole database",
-            ));
-        }
-        // MySQL takes `_` and `%` for wildcards here. A backslash before them makes them ordinary characters.
-        Ok(GrantTarget::Database(Some(
-            database.replace("\\_", "_").replace("\\%", "%"),
-        )))
+    pub fn drop_role(&mut self) -> Result<Statement> {
+        let if_exists = self.if_exists()?;
+        let roles = self.comma_separated(Self::account_name)?;
+        Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
     }
 
     /// `user[@host]`, `CURRENT_USER()` as two empty names.
@@ -220,6 +160,11 @@ impl Parser<'_> {
                 users.iter_mut().for_each(|user| user.locked = Some(false));
                 continue;
             }
+            if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
+                let roles = self.roles()?;
+                users.iter_mut().for_each(|user| user.default_roles = Some(roles.clone()));
+                continue;
+            }
             if self.eat_all(&[Kw::REQUIRE, Kw::NONE])
                 || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::DEFAULT])
                 || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::NEVER])
@@ -234,7 +179,6 @@ impl Parser<'_> {
                 Kw::WITH,
                 Kw::PASSWORD,
                 Kw::ACCOUNT,
-                Kw::DEFAULT,
                 Kw::COMMENT,
                 Kw::ATTRIBUTE,
                 Kw::FAILED_LOGIN_ATTEMPTS,
@@ -249,8 +193,4 @@ impl Parser<'_> {
         }
         Ok(())
     }
-}
-
-fn no_single_privileges() -> Error {
-    Error::not_supported("single privileges", "GRANT ALL ON *.*, or ON a database")
 }

@@ -11,6 +11,7 @@ mod database;
 mod expr;
 mod foreign_key;
 mod function;
+mod grant;
 mod hints;
 mod json_table;
 pub(crate) mod literal;

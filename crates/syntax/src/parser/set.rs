@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{Expr, SetClause, Statement, UserStatement, VariableScope};
+use crate::ast::{Expr, Roles, SetClause, Statement, UserStatement, VariableScope};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -29,39 +29,38 @@ impl Parser<'_> {
         Ok(Statement::Set(self.comma_separated(Self::set_clause)?))
     }
 
-    /// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`. There are no roles, so that only those
-    /// with a name make a difference.
+    /// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`.
     fn set_role(&mut self) -> Result<Statement> {
         self.advance();
-        if self.eat_any(&[Kw::DEFAULT, Kw::NONE]).is_some() {
-            return Ok(Statement::Empty);
-        }
-        if self.eat(Kw::ALL) {
-            if self.eat(Kw::EXCEPT) {
-                self.comma_separated(Self::account_name)?;
-            }
-            return Ok(Statement::Empty);
-        }
-        let mut roles = self.comma_separated(Self::account_name)?.into_iter();
-        let Some(role) = roles.next() else {
-            return self.fail();
+        let roles = match self.eat(Kw::DEFAULT) {
+            true => Roles::Default,
+            false => self.roles()?,
         };
-        Ok(Statement::User(UserStatement::SetRole { role, user: None }))
+        Ok(Statement::User(UserStatement::SetRole(match roles {
+            Roles::All if self.eat(Kw::EXCEPT) => {
+                Roles::AllExcept(self.comma_separated(Self::account_name)?)
+            }
+            roles => roles,
+        })))
     }
 
     /// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, the first words taken.
     fn set_default_role(&mut self) -> Result<Statement> {
-        let role = if self.eat_any(&[Kw::NONE, Kw::ALL]).is_some() {
-            None
-        } else {
-            self.comma_separated(Self::account_name)?.into_iter().next()
-        };
+        let roles = self.roles()?;
         self.expect(Kw::TO)?;
-        let user = self.comma_separated(Self::account_name)?.into_iter().next();
-        Ok(match role {
-            None => Statement::Empty,
-            Some(role) => Statement::User(UserStatement::SetRole { role, user }),
-        })
+        let users = self.comma_separated(Self::account_name)?;
+        Ok(Statement::User(UserStatement::SetDefaultRole { roles, users }))
+    }
+
+    /// `NONE | ALL | role, ...`.
+    pub fn roles(&mut self) -> Result<Roles> {
+        if self.eat(Kw::NONE) {
+            return Ok(Roles::None);
+        }
+        if self.eat(Kw::ALL) {
+            return Ok(Roles::All);
+        }
+        Ok(Roles::List(self.comma_separated(Self::account_name)?))
     }
 
     /// `SET [SESSION | GLOBAL] TRANSACTION`: takes these words.

@@ -95,7 +95,11 @@ impl Parser<'_> {
             } else {
                 None
             };
-            return of_server(ServerShow::Grants { user });
+            let using = match user.is_some() && self.eat(Kw::USING) {
+                true => self.comma_separated(Self::account_name)?,
+                false => Vec::new(),
+            };
+            return of_server(ServerShow::Grants { user, using });
         }
         for words in EMPTY {
             if self.eat_all(words) {

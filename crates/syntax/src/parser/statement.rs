@@ -149,6 +149,9 @@ impl Parser<'_> {
         if self.eat(Kw::USER) {
             return self.create_user();
         }
+        if self.eat(Kw::ROLE) {
+            return self.create_role();
+        }
         if let Some(view) = self.view(false)? {
             return Ok(view);
         }
@@ -198,6 +201,9 @@ impl Parser<'_> {
         }
         if self.eat(Kw::USER) {
             return self.drop_user();
+        }
+        if self.eat(Kw::ROLE) {
+            return self.drop_role();
         }
         if self.eat(Kw::PREPARE) {
             let name = self.name()?;

@@ -44,7 +44,6 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
     (Kw::EVENT, "events", "use the operating system's scheduler"),
     (Kw::FULLTEXT, "full-text indexes", "use LIKE"),
     (Kw::SPATIAL, "spatial indexes", ""),
-    (Kw::ROLE, "roles", "GRANT ALL to each account"),
     (Kw::SERVER, "federated servers", ""),
     (Kw::TABLESPACE, "tablespaces", "storage is managed by the server"),
     (Kw::UNDO, "tablespaces", "storage is managed by the server"),

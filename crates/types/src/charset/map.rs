@@ -1,7 +1,7 @@
 //! Tables of character sets: codes to characters and back.
 //!
-//! They are what MySQL 8.0.33 answers to `CONVERT(... USING ...)` for every code and every character
-//! (`tests/tools/mysql_tables.py` asks). A table is unpacked when it is first used.
+//! They are what MySQL 8.0.33 answers to `CONVERT(... USING ...)` for every code and every character. A table
+//! is unpacked when it is first used.
 //!
 //! `maps.bin`: the number of tables, 1 byte; the length of each, 4 bytes, little-endian; the tables, each
 //! compressed by zlib. A table is three lists of runs: pairs of code and character that convert both ways, from

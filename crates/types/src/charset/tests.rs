@@ -8,7 +8,7 @@ fn bytes_as_mysql_has_them() {
         (Charset::Gbk, "a中", b"a\xd6\xd0"),
         (Charset::Gb18030, "a中é€\u{20000}", b"a\xd6\xd0\xa8\xa6\xa2\xe3\x95\x32\x82\x36"),
         (Charset::Big5, "中", b"\xa4\xa4"),
-        (Charset::Sjis, "日本\\～ｱ", b"\x93\xfa\x96\x7b\\\x81\x60\xb1"),
+        (Charset::Sjis, "日本\\\u{301c}ｱ", b"\x93\xfa\x96\x7b\\\x81\x60\xb1"),
         (Charset::Cp932, "日本～ｱ①", b"\x93\xfa\x96\x7b\x81\x60\xb1\x87\x40"),
         (Charset::Ujis, "日本ｱ丂", b"\xc6\xfc\xcb\xdc\x8e\xb1\x8f\xb0\xa1"),
         (Charset::Euckr, "한국", b"\xc7\xd1\xb1\xb9"),

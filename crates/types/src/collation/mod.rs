@@ -286,8 +286,8 @@ mod tests {
         assert!(check_weights(include_str!("weights_sample.txt")) > 1500);
     }
 
-    /// As many answers of a running MySQL as one likes, in the file that `MYSQL_WEIGHTS` names
-    /// (`tests/tools/mysql_tables.py` asks for all code points).
+    /// As many answers of a running MySQL as one likes, in the file that `MYSQL_WEIGHTS` names: collation, text and
+    /// `WEIGHT_STRING`, the last two hexadecimal, with tabs between them.
     #[test]
     #[ignore = "needs weights from a MySQL server"]
     fn weights_of_a_server() {

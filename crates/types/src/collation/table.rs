@@ -1,8 +1,8 @@
 //! Collations by table: what of the weights of a language or a character set no rule gives.
 //!
 //! `weights.bin` has a table for each tailoring. It was made from `WEIGHT_STRING` of MySQL 8.0.33 for all code
-//! points, and for pairs and triples of them, as a difference to a rule (`tests/tools/mysql_tables.py`). A table
-//! is unpacked when a text is first compared by it.
+//! points, and for contractions of them, as a difference to a rule. A table is unpacked when a text is first
+//! compared by it.
 //!
 //! The file: the number of tables, 1 byte; for each its name (length, 1 byte, and characters) and its length in
 //! the file, 4 bytes, little-endian; the tables, each compressed by zlib. A table is, in LEB128 unless said

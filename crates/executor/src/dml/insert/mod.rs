@@ -299,7 +299,7 @@ impl Insert<'_> {
                     let number = self.result.records;
                     let changed = on_duplicate.run(
                         &old,
-                        &row.values,
+                        (&row.values, &row.further),
                         number,
                         &self.rows.warned_nulls,
                         (writer, self.keys.as_mut()),
@@ -422,8 +422,8 @@ impl Insert<'_> {
         let set = last_insert_id_set(self.ctx.eval);
         // MySQL reports no such id for INSERT ... SELECT ... ON DUPLICATE KEY UPDATE.
         let updates_from_query = matches!(
-            (&self.plan.mode, &self.plan.source),
-            (InsertMode::Update(_), InsertSource::Query(_))
+            (&self.plan.mode, self.plan.given_rows),
+            (InsertMode::Update(_), None)
         );
         let last_id = if self.result.affected > 0 && !updates_from_query {
             self.last_id

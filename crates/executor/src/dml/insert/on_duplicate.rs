@@ -62,14 +62,14 @@ impl<'p> OnDuplicate<'p> {
     pub fn run(
         &self,
         old: &Existing,
-        offered: &[Value],
+        (offered, further): (&[Value], &[Value]),
         number: u64,
         warned: &WarnedNulls,
         (writer, keys): (&mut Writer<'_, '_>, Option<&mut ForeignKeys<'_>>),
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
-        // The assignments see the offered row behind the existing one.
-        let mut new = [&old.row, offered].concat();
+        // The assignments see the offered row behind the existing one, then what else the query gave.
+        let mut new = [&old.row, offered, further].concat();
         let nulls = NullRule::of(ctx.eval).once(warned);
         assign_row(self.table, self.assignments, &mut new, number, nulls, ctx.eval)?;
         new.truncate(old.row.len());

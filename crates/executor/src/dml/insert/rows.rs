@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
-use planner::plan::{InsertPlan, InsertSource, QueryPlan};
+use planner::plan::{InsertPlan, QueryPlan};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
@@ -20,6 +20,8 @@ use crate::dml::table_codec::TableCodec;
 
 pub(super) struct NewRow {
     pub values: Row,
+    /// What else the query gave for the row: ON DUPLICATE KEY UPDATE uses it.
+    pub further: Vec<Value>,
     /// The id that was generated for the row.
     pub generated: Option<u64>,
     /// How many warnings there were when it was made.
@@ -203,12 +205,12 @@ impl<'p> RowMaker<'p> {
 
     fn of_query(
         &mut self,
-        values: impl Iterator<Item = Result<(Value, SqlType)>>,
+        mut values: impl Iterator<Item = Result<(Value, SqlType)>>,
         rows_left: usize,
     ) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut made = self.template.row.clone();
-        for (&target, value) in self.targets.iter().zip(values) {
+        for (&target, value) in self.targets.iter().zip(values.by_ref()) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
             };
@@ -218,7 +220,11 @@ impl<'p> RowMaker<'p> {
                 *cell = value;
             }
         }
-        self.with_id(made, rows_left)
+        let further = values
+            .map(|value| value.map(|(value, _)| value))
+            .collect::<Result<_>>()?;
+        let row = self.with_id(made, rows_left)?;
+        Ok(row.map(|row| NewRow { further, ..row }))
     }
 
     /// The AUTO_INCREMENT or AUTO_RANDOM column's value.
@@ -339,6 +345,7 @@ impl<'p> RowMaker<'p> {
         }
         Ok(Some(NewRow {
             values,
+            further: Vec::new(),
             generated,
             warned: self.ctx.eval.warnings.count(),
         }))
@@ -352,8 +359,8 @@ fn no_column(table: &Table, offset: usize) -> Error {
 
 /// How NULLs are treated: VALUES of one row fail; those of several rows only warn (outside strict mode).
 fn null_rule<'p>(plan: &InsertPlan, ctx: &ExecContext<'_>) -> NullRule<'p> {
-    match &plan.source {
-        InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => NullRule::Error,
+    match plan.given_rows {
+        Some(1) if !plan.ignore => NullRule::Error,
         _ => NullRule::of(ctx.eval),
     }
 }

@@ -12,8 +12,8 @@ use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
 use schema::model::Table;
 use types::{Error, Result, Value};
 
-use super::pages::{Pages, Visit};
-use super::partitions;
+use super::pages::Visit;
+use super::partitions::{self, Pages};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
 

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use kv::{KeyRange, Reader};
 use types::Result;
 
-use super::pages::{Pages, Visit};
+use super::pages::{RangePages, Visit};
 use crate::batch::BATCH_BYTES;
 
 /// `t` and the physical id.
@@ -16,7 +16,7 @@ const ID_BYTES: usize = 9;
 /// Pairs that are read from a partition ahead.
 const AHEAD_MIN: usize = 4;
 
-pub(super) struct MergedPages {
+pub(crate) struct MergedPages {
     lanes: Vec<Lane>,
     /// The next pair of each lane; empty until the first call.
     heads: BinaryHeap<Head>,
@@ -26,7 +26,7 @@ pub(super) struct MergedPages {
 
 /// One partition.
 struct Lane {
-    pages: Pages,
+    pages: RangePages,
     read: VecDeque<(Vec<u8>, Vec<u8>)>,
     /// How many pairs to read at once: more each time.
     ahead: usize,
@@ -43,7 +43,7 @@ impl MergedPages {
     /// `ranges`: those of each partition.
     pub fn new(ranges: Vec<Vec<KeyRange>>, reverse: bool) -> Self {
         let lane = |ranges| Lane {
-            pages: Pages::new(ranges, reverse),
+            pages: RangePages::new(ranges, reverse),
             read: VecDeque::new(),
             ahead: AHEAD_MIN,
         };
@@ -55,7 +55,7 @@ impl MergedPages {
         }
     }
 
-    /// As [`Pages::next`].
+    /// As [`RangePages::next`].
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         if !self.has_begun {
             self.has_begun = true;
@@ -81,7 +81,7 @@ impl MergedPages {
         let lane = &mut self.lanes[number];
         if lane.read.is_empty() {
             let read = &mut lane.read;
-            lane.pages.next_simple(
+            lane.pages.next(
                 reader,
                 lane.ahead.min(wanted.max(AHEAD_MIN)),
                 &mut |key, value| {

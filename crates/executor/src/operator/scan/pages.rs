@@ -6,16 +6,13 @@ use std::ops::ControlFlow;
 use kv::{KeyRange, Reader};
 use types::Result;
 
-use super::merged::MergedPages;
 use crate::batch::BATCH_BYTES;
 
 /// The position of a scan over disjoint, ordered ranges.
-pub(crate) struct Pages {
+pub(crate) struct RangePages {
     ranges: std::vec::IntoIter<KeyRange>,
     current: Option<KeyRange>,
     reverse: bool,
-    /// Set if the ranges of several partitions are read in one order; all else is empty then.
-    merged: Option<Box<MergedPages>>,
 }
 
 /// Takes one pair of a page. It is a type parameter, so that it is compiled into the loop over the pairs.
@@ -23,7 +20,7 @@ pub(crate) trait Visit: FnMut(&[u8], &[u8]) -> Result<()> {}
 
 impl<F: FnMut(&[u8], &[u8]) -> Result<()>> Visit for F {}
 
-impl Pages {
+impl RangePages {
     /// `ranges` are in key order and disjoint. With `reverse` they are read backwards from the end of the
     /// last one.
     pub fn new(mut ranges: Vec<KeyRange>, reverse: bool) -> Self {
@@ -34,33 +31,11 @@ impl Pages {
             ranges: ranges.into_iter(),
             current: None,
             reverse,
-            merged: None,
-        }
-    }
-
-    /// The ranges of several partitions, in one order.
-    pub fn merged(ranges: Vec<Vec<KeyRange>>, reverse: bool) -> Self {
-        Self {
-            merged: Some(Box::new(MergedPages::new(ranges, reverse))),
-            ..Self::new(Vec::new(), reverse)
         }
     }
 
     /// Visits up to `wanted` pairs, fewer if they are large or there are no more. Returns how many.
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
-        match &mut self.merged {
-            Some(merged) => merged.next(reader, wanted, visit),
-            None => self.next_simple(reader, wanted, visit),
-        }
-    }
-
-    /// The same where nothing is merged.
-    pub(super) fn next_simple(
-        &mut self,
-        reader: &dyn Reader,
-        wanted: usize,
-        visit: &mut impl Visit,
-    ) -> Result<usize> {
         let mut page = Page {
             wanted,
             pairs: 0,
@@ -149,7 +124,7 @@ mod tests {
     }
 
     fn read(ranges: Vec<KeyRange>, reverse: bool, page: usize) -> String {
-        let (mut pages, snapshot, mut all) = (Pages::new(ranges, reverse), store().latest(), Vec::new());
+        let (mut pages, snapshot, mut all) = (RangePages::new(ranges, reverse), store().latest(), Vec::new());
         loop {
             let seen = all.len();
             let n = pages
@@ -183,7 +158,7 @@ mod tests {
     #[test]
     fn a_failing_visitor_ends_the_page() {
         let snapshot = store().latest();
-        let mut pages = Pages::new(vec![KeyRange::all()], false);
+        let mut pages = RangePages::new(vec![KeyRange::all()], false);
         let error = pages.next(&snapshot, 10, &mut |_, _| Err(types::Error::internal("x")));
         assert!(error.is_err());
     }

@@ -2,13 +2,35 @@
 //! places of the partitions that are read.
 
 use functions::{EvalContext, Expr, eval_row};
-use kv::KeyRange;
+use kv::{KeyRange, Reader};
 use planner::plan::TableScan;
 use schema::layout::KeyParts;
 use schema::partition::function::is_no_partition;
 use types::{Result, Value};
 
-use super::pages::Pages;
+use super::merged::MergedPages;
+use super::pages::{RangePages, Visit};
+
+/// Reads ranges of keys: those of a table in one place, or of several partitions.
+pub(crate) enum Pages {
+    Ranges(RangePages),
+    /// In one order.
+    Merged(Box<MergedPages>),
+}
+
+impl Pages {
+    pub fn new(ranges: Vec<KeyRange>, reverse: bool) -> Self {
+        Self::Ranges(RangePages::new(ranges, reverse))
+    }
+
+    /// As [`RangePages::next`].
+    pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
+        match self {
+            Self::Ranges(pages) => pages.next(reader, wanted, visit),
+            Self::Merged(pages) => pages.next(reader, wanted, visit),
+        }
+    }
+}
 
 /// The ranges in each of the partitions that a scan reads; `None`: the table has none.
 pub(super) fn in_places(
@@ -32,7 +54,7 @@ pub(super) fn pages(scan: &TableScan, mut places: Vec<Vec<KeyRange>>, reverse: b
         .as_ref()
         .is_some_and(|partitions| partitions.ordered);
     if is_ordered && places.len() > 1 {
-        return Pages::merged(places, reverse);
+        return Pages::Merged(Box::new(MergedPages::new(places, reverse)));
     }
     if reverse {
         // So that partitions come in their order, and the rows of each backwards.

@@ -1,6 +1,6 @@
 //! A page: adjacent entries of `latest`, in key order, in one piece of memory.
 
-use crate::layout::Version;
+use crate::layout::{VALUE_AT, Version};
 use kv::Timestamp;
 use std::ops::Range;
 
@@ -76,6 +76,8 @@ pub struct Page {
     /// Bytes of the heap that belong to no entry any more.
     wasted: usize,
     deletions: usize,
+    /// No entry's version is newer.
+    newest: Timestamp,
     complete_from: Timestamp,
     /// An entry was written that no page can hold: this page cannot be used any more.
     lost: bool,
@@ -169,6 +171,21 @@ impl Page {
         Some((self.key_of(span), self.heap.get(span.stored())?))
     }
 
+    /// The keys and values at some positions, if all of them are values that a reader of `ts` sees. The versions
+    /// themselves are not read: who only counts entries does not wait for their memory.
+    pub fn values(
+        &self,
+        positions: Range<usize>,
+        ts: Timestamp,
+    ) -> Option<impl DoubleEndedIterator<Item = (&[u8], &[u8])>> {
+        let value = |at: usize| {
+            let span = *self.spans.get(at)?;
+            let stored = span.stored();
+            Some((self.key_of(span), self.heap.get(stored.start + VALUE_AT..stored.end)?))
+        };
+        (self.deletions == 0 && self.newest <= ts).then(|| positions.filter_map(value))
+    }
+
     /// The positions of the keys from `start` up to `end`; an empty `end`: no bound.
     pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
         let before = |key: &[u8]| self.find(key).unwrap_or_else(|place| place);
@@ -198,11 +215,20 @@ impl Page {
             at: u32::try_from(self.heap.len()).ok()?,
             key_bytes: u32::try_from(key.len()).ok()?,
             stored_bytes: u32::try_from(stored.len()).ok()?,
-            is_deletion: is_deletion(stored),
+            is_deletion: self.note(stored),
         };
         self.heap.extend_from_slice(key);
         self.heap.extend_from_slice(stored);
         Some(span)
+    }
+
+    /// Takes notice of an entry's version. Returns whether it is a deletion.
+    fn note(&mut self, stored: &[u8]) -> bool {
+        let version = Version::parse(stored);
+        self.newest = self
+            .newest
+            .max(version.as_ref().map_or(Timestamp::MAX, |version| version.ts));
+        version.is_ok_and(|version| version.value.is_none())
     }
 
     /// Frees unused capacity, which counts as memory of the page.
@@ -227,13 +253,14 @@ impl Page {
     /// Inserts an entry, or replaces the one with its key.
     pub fn put(&mut self, key: &[u8], stored: &[u8]) {
         let place = self.find(key);
+        let is_deletion = self.note(stored);
         if let Ok(at) = place
             && let Some(span) = self.spans.get_mut(at)
             && let Some(room) = self.heap.get_mut(span.stored())
             && room.len() == stored.len()
         {
             self.deletions -= usize::from(span.is_deletion);
-            span.is_deletion = is_deletion(stored);
+            span.is_deletion = is_deletion;
             self.deletions += usize::from(span.is_deletion);
             room.copy_from_slice(stored);
             return;
@@ -316,6 +343,7 @@ impl Page {
             shared: self.shared,
             prefix: self.prefix,
             heap: Vec::with_capacity(bytes),
+            newest: self.newest,
             complete_from: self.complete_from,
             lost: self.lost,
             ..Self::default()
@@ -360,10 +388,6 @@ impl Page {
             }
         }
     }
-}
-
-fn is_deletion(stored: &[u8]) -> bool {
-    Version::parse(stored).is_ok_and(|version| version.value.is_none())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn style(session: &Session) -> Style {
 
 /// `wants_view`: SHOW CREATE VIEW.
 pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Result<Listing> {
+    session.check_shows(name)?;
     let table = session.table(name)?;
     session
         .table_locks
@@ -73,7 +74,7 @@ pub fn warn_of_view(session: &mut Session, name: &TableName) -> Result<()> {
 }
 
 pub fn create_database(session: &Session, name: &str, if_not_exists: bool) -> Result<Listing> {
-    session.client.account.check_database(name)?;
+    session.client.check_database(name)?;
     let schema = session.shared.engine.cluster.schema();
     let database = schema
         .database(name)

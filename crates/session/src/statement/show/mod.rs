@@ -85,7 +85,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Collation(filter) => filtered(server::collations(), filter),
         ServerShow::Charset(filter) => filtered(server::charsets(), filter),
         ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
-        ServerShow::Grants { user } => server::grants(session, user.as_ref()),
+        ServerShow::Grants { user, using } => server::grants(session, user.as_ref(), using),
         ServerShow::CreateUser(user) => server::create_user(session, user),
         ServerShow::List { words, filter } => filtered(server::empty(words), filter),
     }

@@ -1,6 +1,8 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets,
 //! grants.
 
+use schema::definition::TableName;
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
@@ -100,11 +102,24 @@ pub fn count_warnings(session: &Session, errors_only: bool) -> Listing {
     listing
 }
 
-pub fn grants(session: &Session, user: Option<&(String, String)>) -> Result<Listing> {
+/// The table that says what other accounts may do.
+fn user_table() -> TableName {
+    TableName {
+        database: "mysql".to_owned(),
+        name: "user".to_owned(),
+    }
+}
+
+/// `using`: roles whose privileges are listed as well. The session's own account shows its active roles.
+pub fn grants(
+    session: &Session,
+    user: Option<&(String, String)>,
+    using: &[(String, String)],
+) -> Result<Listing> {
     let (name, host) = session.client.named_or_own(user);
     if !session.client.is_own(&name, &host) {
         // The grants of others are in the `mysql` database, which is for administrators.
-        session.client.account.check_database("mysql")?;
+        session.client.check_table(&user_table(), PrivilegeSet::SELECT)?;
     }
     let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
@@ -115,7 +130,12 @@ pub fn grants(session: &Session, user: Option<&(String, String)>) -> Result<List
     })?;
     let heading = format!("Grants for {name}@{host}");
     let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
-    for grant in account.grants() {
+    session.client.check_roles(account, using)?;
+    let roles = match user {
+        None => &session.client.roles,
+        Some(_) => using,
+    };
+    for grant in account.grants(&accounts.privileges_with(account, roles)) {
         listing.push(vec![text(grant)]);
     }
     Ok(listing)
@@ -124,7 +144,7 @@ pub fn grants(session: &Session, user: Option<&(String, String)>) -> Result<List
 pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing> {
     let (name, host) = session.client.named_account(user);
     if !session.client.is_own(&name, &host) {
-        session.client.account.check_database("mysql")?;
+        session.client.check_on_database("mysql", Privilege::Select)?;
     }
     let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {

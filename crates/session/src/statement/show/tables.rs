@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schema::definition::TableName;
 use schema::model::{Column, Database, Index, Table};
+use schema::privilege::Privilege;
 use syntax::ast::ShowFilter;
 use system::{columns, keys};
 use types::{Result, SqlType, Value};
@@ -13,12 +14,17 @@ use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
 fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
-    session.client.account.check_database(name)?;
+    session.client.check_database(name)?;
     let schema = session.shared.engine.cluster.schema();
     schema
         .database(name)
         .cloned()
         .ok_or_else(|| errors::unknown_database(name))
+}
+
+fn may_see(session: &Session, name: &str) -> bool {
+    let privileges = &session.client.privileges;
+    privileges.may_enter(name) || privileges.global.has(Privilege::ShowDatabases)
 }
 
 pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
@@ -31,7 +37,7 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
     for name in schema
         .databases
         .keys()
-        .filter(|name| session.client.account.may_use(name))
+        .filter(|name| may_see(session, name))
     {
         listing.push(vec![text(name)]);
     }

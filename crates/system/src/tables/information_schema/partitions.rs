@@ -110,7 +110,7 @@ fn described(partitioning: &Partitioning, leaf: &Leaf<'_>, within: (usize, usize
         optional(leaf.subpartition.map(|sub| sub.name.clone())),
         number(within.0 as u64),
         sub.map_or(Value::Null, |_| number(within.1 as u64)),
-        text(&partitioning.by.method_name()),
+        text(partitioning.by.method_name()),
         optional(sub.map(|sub| sub.method_name())),
         optional(show::expression(&partitioning.by)),
         optional(sub.and_then(show::expression)),

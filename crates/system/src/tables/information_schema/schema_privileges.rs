@@ -1,9 +1,10 @@
 //! The privileges of accounts on databases.
 
 use schema::model::SystemTraits;
+use schema::privilege::Privilege;
 use types::Result;
 
-use crate::privileges::DATABASE;
+use super::user_privileges::listed;
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, text, yes};
 
@@ -32,14 +33,14 @@ IS_GRANTABLE varchar(3) ci NOT ""
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.accounts() {
-            for database in &account.privileges.databases {
-                rows.extend(DATABASE.iter().map(|privilege| {
+            for (database, granted) in &account.privileges.on_databases {
+                rows.extend(listed(*granted).into_iter().map(|privilege| {
                     vec![
                         text(account.name()),
                         text(CATALOG),
                         text(database),
-                        text(*privilege),
-                        yes(false),
+                        text(privilege),
+                        yes(granted.has(Privilege::Grant)),
                     ]
                 }));
             }

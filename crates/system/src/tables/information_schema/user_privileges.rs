@@ -1,9 +1,9 @@
 //! The privileges of accounts on everything.
 
 use schema::model::SystemTraits;
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::Result;
 
-use crate::privileges::GLOBAL;
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, text, yes};
 
@@ -31,20 +31,28 @@ IS_GRANTABLE varchar(3) ci NOT ""
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.accounts() {
-            let granted: &[&str] = if account.privileges.everything {
-                &GLOBAL[..30]
-            } else {
-                &["USAGE"]
-            };
-            rows.extend(granted.iter().map(|privilege| {
-                vec![
+            let privileges = &account.privileges;
+            let mut push = |privilege: &str, grantable: bool| {
+                rows.push(vec![
                     text(account.name()),
                     text(CATALOG),
-                    text(*privilege),
-                    yes(account.privileges.grant_option),
-                ]
-            }));
+                    text(privilege),
+                    yes(grantable),
+                ]);
+            };
+            let with_option = privileges.global.has(Privilege::Grant);
+            listed(privileges.global).iter().for_each(|privilege| push(privilege, with_option));
+            privileges.dynamic.iter().for_each(|(privilege, with_option)| push(privilege, *with_option));
         }
         Ok(rows)
+    }
+}
+
+/// The names of privileges on one level; USAGE for none. GRANT OPTION is not one of them.
+pub(super) fn listed(granted: PrivilegeSet) -> Vec<&'static str> {
+    let granted = granted - PrivilegeSet::GRANT;
+    match granted.is_empty() {
+        true => vec!["USAGE"],
+        false => granted.iter().map(Privilege::name).collect(),
     }
 }

@@ -1,5 +1,6 @@
 //! The privileges of accounts on databases.
 
+use schema::privilege::Privilege;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
@@ -41,15 +42,36 @@ Trigger_priv varchar(1) ci NOT N
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for account in ctx.accounts() {
-            for database in &account.privileges.databases {
+        for account in ctx.all_accounts() {
+            for (database, granted) in &account.privileges.on_databases {
                 let mut row = vec![text(&account.host), text(database), text(&account.user)];
-                row.extend(std::iter::repeat_n(flag(true), 6));
-                row.push(flag(false));
-                row.extend(std::iter::repeat_n(flag(true), 12));
+                row.extend(COLUMNS.iter().map(|privilege| flag(granted.has(*privilege))));
                 rows.push(row);
             }
         }
         Ok(rows)
     }
 }
+
+/// The order of the columns differs from that of `mysql.user`.
+const COLUMNS: [Privilege; 19] = [
+    Privilege::Select,
+    Privilege::Insert,
+    Privilege::Update,
+    Privilege::Delete,
+    Privilege::Create,
+    Privilege::Drop,
+    Privilege::Grant,
+    Privilege::References,
+    Privilege::Index,
+    Privilege::Alter,
+    Privilege::CreateTemporaryTables,
+    Privilege::LockTables,
+    Privilege::CreateView,
+    Privilege::ShowView,
+    Privilege::CreateRoutine,
+    Privilege::AlterRoutine,
+    Privilege::Execute,
+    Privilege::Event,
+    Privilege::Trigger,
+];

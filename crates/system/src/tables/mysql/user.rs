@@ -1,5 +1,6 @@
 //! The accounts. Authentication strings are shown to users who may see accounts, as in MySQL.
 
+use schema::privilege::Privilege;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -70,27 +71,25 @@ User_attributes json - NULL
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         Ok(ctx
-            .accounts()
+            .all_accounts()
             .iter()
             .map(|account| {
-                let all = account.privileges.everything;
+                let global = account.privileges.global;
                 let mut row = vec![text(&account.host), text(&account.user)];
-                // Select_priv to File_priv, Grant_priv, References_priv to Create_tablespace_priv.
-                row.extend(std::iter::repeat_n(flag(all), 10));
-                row.push(flag(account.privileges.grant_option));
-                row.extend(std::iter::repeat_n(flag(all), 18));
+                // Select_priv to Create_tablespace_priv; those of roles come last.
+                row.extend(Privilege::all().take(29).map(|privilege| flag(global.has(privilege))));
                 row.push(text(""));
                 row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
                 row.extend(std::iter::repeat_n(number(0), 4));
                 row.extend([
                     text(&account.plugin),
                     text(&account.authentication),
-                    flag(false),
+                    flag(account.password_expired),
                     ctx.timestamp(account.password_changed_us),
                     Value::Null,
                     flag(account.locked),
-                    flag(all),
-                    flag(all),
+                    flag(global.has(Privilege::CreateRole)),
+                    flag(global.has(Privilege::DropRole)),
                     Value::Null,
                     Value::Null,
                     Value::Null,

@@ -1,0 +1,207 @@
+//! What an account or a role has been granted, level by level (manual 6.2.2).
+
+use std::collections::BTreeMap;
+
+use schema::privilege::{DYNAMIC_PRIVILEGES, Privilege, PrivilegeSet};
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::{self, plain_name};
+
+/// The privileges of an account, or of an account together with its active roles.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredPrivileges")]
+pub struct Privileges {
+    /// ON *.*, GRANT OPTION included.
+    pub global: PrivilegeSet,
+    /// The dynamic ones, each with or without GRANT OPTION.
+    pub dynamic: BTreeMap<String, bool>,
+    /// ON db.*, by the name as it was granted: a pattern with `%` and `_`.
+    pub on_databases: BTreeMap<String, PrivilegeSet>,
+    /// ON db.table, by database and table.
+    pub on_tables: BTreeMap<String, BTreeMap<String, TablePrivileges>>,
+}
+
+/// The privileges on one table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TablePrivileges {
+    pub table: PrivilegeSet,
+    /// Those on single columns, by the columns' names.
+    pub columns: BTreeMap<String, PrivilegeSet>,
+    /// `user@host` of the last account that granted some.
+    pub grantor: String,
+    /// Microseconds since 1970.
+    pub granted_us: i64,
+}
+
+/// All forms in which privileges have been stored.
+#[derive(Deserialize)]
+struct StoredPrivileges {
+    #[serde(default)]
+    global: PrivilegeSet,
+    #[serde(default)]
+    dynamic: BTreeMap<String, bool>,
+    #[serde(default)]
+    on_databases: BTreeMap<String, PrivilegeSet>,
+    #[serde(default)]
+    on_tables: BTreeMap<String, BTreeMap<String, TablePrivileges>>,
+    /// The first form had ALL PRIVILEGES only: on everything, and on databases by their plain names.
+    #[serde(default)]
+    everything: bool,
+    #[serde(default)]
+    grant_option: bool,
+    #[serde(default)]
+    databases: Vec<String>,
+}
+
+impl From<StoredPrivileges> for Privileges {
+    fn from(stored: StoredPrivileges) -> Self {
+        let mut privileges = Self {
+            global: stored.global,
+            dynamic: stored.dynamic,
+            on_databases: stored.on_databases,
+            on_tables: stored.on_tables,
+        };
+        if stored.everything {
+            privileges.merge(&Self::everything(stored.grant_option));
+        }
+        for database in &stored.databases {
+            let name = pattern::escaped(database);
+            privileges.on_databases.insert(name, PrivilegeSet::DATABASE);
+        }
+        privileges
+    }
+}
+
+impl TablePrivileges {
+    /// Those that at least one column has.
+    pub fn of_columns(&self) -> PrivilegeSet {
+        self.columns.values().fold(PrivilegeSet::NONE, |all, one| all | *one)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.table.is_empty() && self.columns.is_empty()
+    }
+}
+
+impl Privileges {
+    /// ALL PRIVILEGES ON *.*
+    pub fn everything(grant_option: bool) -> Self {
+        let option = match grant_option {
+            true => PrivilegeSet::GRANT,
+            false => PrivilegeSet::NONE,
+        };
+        Self {
+            global: PrivilegeSet::GLOBAL | option,
+            dynamic: DYNAMIC_PRIVILEGES
+                .iter()
+                .map(|name| ((*name).to_owned(), grant_option))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what another account has: that of a role.
+    pub fn merge(&mut self, other: &Self) {
+        self.global |= other.global;
+        for (name, grant_option) in &other.dynamic {
+            *self.dynamic.entry(name.clone()).or_default() |= grant_option;
+        }
+        for (database, privileges) in &other.on_databases {
+            *self.on_databases.entry(database.clone()).or_default() |= *privileges;
+        }
+        for (database, tables) in &other.on_tables {
+            for (table, privileges) in tables {
+                let of_table = self.table_mut(database, table);
+                of_table.table |= privileges.table;
+                for (column, privileges) in &privileges.columns {
+                    *of_table.columns.entry(column.clone()).or_default() |= *privileges;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn table_mut(&mut self, database: &str, table: &str) -> &mut TablePrivileges {
+        let tables = self.on_tables.entry(database.to_owned()).or_default();
+        tables.entry(table.to_owned()).or_default()
+    }
+
+    /// Removes entries that grant nothing any more.
+    pub(crate) fn tidy(&mut self) {
+        self.on_databases.retain(|_, privileges| !privileges.is_empty());
+        for tables in self.on_tables.values_mut() {
+            for table in tables.values_mut() {
+                table.columns.retain(|_, privileges| !privileges.is_empty());
+            }
+            tables.retain(|_, table| !table.is_empty());
+        }
+        self.on_tables.retain(|_, tables| !tables.is_empty());
+    }
+
+    /// The privileges ON db.* that concern a database: those under its own name, else those of the pattern
+    /// that is the most specific one that it matches.
+    fn of_database_alone(&self, database: &str) -> PrivilegeSet {
+        if self.on_databases.is_empty() {
+            return PrivilegeSet::NONE;
+        }
+        let is_plain = !database.contains(['_', '%', '\\']);
+        if is_plain && let Some(privileges) = self.on_databases.get(database) {
+            return *privileges;
+        }
+        let matching = self.on_databases.iter().filter(|(granted, _)| {
+            plain_name(granted).map_or_else(|| pattern::is_match(granted, database), |name| name == database)
+        });
+        matching
+            .max_by_key(|(granted, _)| pattern::specificity(granted))
+            .map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges)
+    }
+
+    /// On a whole database. The tables of `information_schema` can be read by every account: they show only
+    /// what the account may use.
+    pub fn of_database(&self, database: &str) -> PrivilegeSet {
+        let open = match is_open(database) {
+            true => PrivilegeSet::SELECT,
+            false => PrivilegeSet::NONE,
+        };
+        self.global | open | self.of_database_alone(database)
+    }
+
+    /// On a whole table.
+    pub fn of_table(&self, database: &str, table: &str) -> PrivilegeSet {
+        let of_database = self.of_database(database);
+        match self.on_table(database, table) {
+            Some(privileges) => of_database | privileges.table,
+            None => of_database,
+        }
+    }
+
+    /// What has been granted on a table and its columns.
+    pub fn on_table(&self, database: &str, table: &str) -> Option<&TablePrivileges> {
+        self.on_tables.get(database)?.get(table)
+    }
+
+    /// Whether there is anything that the account may do with a database or in it.
+    pub fn may_enter(&self, database: &str) -> bool {
+        !(self.of_database(database) & (PrivilegeSet::DATABASE | PrivilegeSet::GRANT)).is_empty()
+            || self.on_tables.contains_key(database)
+    }
+
+    /// Whether there is anything that the account may do with a table.
+    pub fn may_see(&self, database: &str, table: &str) -> bool {
+        !(self.of_database(database) & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty()
+            || self.on_table(database, table).is_some()
+    }
+
+    /// Whether the account may end the connections of others, and connect where there are too many.
+    pub fn administers_connections(&self) -> bool {
+        self.global.has(Privilege::Super) || self.has_dynamic("CONNECTION_ADMIN")
+    }
+
+    pub fn has_dynamic(&self, name: &str) -> bool {
+        self.dynamic.contains_key(name)
+    }
+}
+
+/// Every account may read it.
+fn is_open(database: &str) -> bool {
+    database.eq_ignore_ascii_case("information_schema")
+}

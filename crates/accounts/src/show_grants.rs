@@ -1,0 +1,84 @@
+//! What SHOW GRANTS lists.
+
+use schema::privilege::{Privilege, PrivilegeSet};
+
+use crate::account::{Account, AccountName, name_in_backticks, names_in_backticks};
+use crate::privileges::{Privileges, TablePrivileges};
+
+impl Account {
+    /// The statements that grant `privileges`, which are those of the account, with those of some roles added
+    /// or not, and its roles.
+    pub fn grants(&self, privileges: &Privileges) -> Vec<String> {
+        let to = format!("TO {}", name_in_backticks(&self.user, &self.host));
+        let mut lines = vec![line(&listed(privileges.global, PrivilegeSet::NONE), "*.*", &to, privileges.global)];
+        for with_option in [false, true] {
+            let dynamic = privileges.dynamic.iter().filter(|(_, option)| **option == with_option);
+            let names: Vec<&str> = dynamic.map(|(name, _)| name.as_str()).collect();
+            if !names.is_empty() {
+                let option = if with_option { PrivilegeSet::GRANT } else { PrivilegeSet::NONE };
+                lines.push(line(&names.join(","), "*.*", &to, option));
+            }
+        }
+        for (database, granted) in &privileges.on_databases {
+            let on = format!("{}.*", in_backticks(database));
+            lines.push(line(&listed(*granted, PrivilegeSet::DATABASE), &on, &to, *granted));
+        }
+        for (database, tables) in &privileges.on_tables {
+            for (table, granted) in tables {
+                let on = format!("{}.{}", in_backticks(database), in_backticks(table));
+                lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));
+            }
+        }
+        for with_admin in [false, true] {
+            let roles = self.roles.iter().filter(|role| role.with_admin == with_admin);
+            let names: Vec<AccountName> = roles.map(|role| role.name.clone()).collect();
+            if !names.is_empty() {
+                let option = if with_admin { " WITH ADMIN OPTION" } else { "" };
+                lines.push(format!("GRANT {} {to}{option}", names_in_backticks(&names)));
+            }
+        }
+        lines
+    }
+}
+
+fn line(privileges: &str, on: &str, to: &str, granted: PrivilegeSet) -> String {
+    let option = match granted.has(Privilege::Grant) {
+        true => " WITH GRANT OPTION",
+        false => "",
+    };
+    format!("GRANT {privileges} ON {on} {to}{option}")
+}
+
+/// `all`: the set that is ALL PRIVILEGES; those on everything are listed one by one.
+fn listed(granted: PrivilegeSet, all: PrivilegeSet) -> String {
+    let granted = granted - PrivilegeSet::GRANT;
+    match granted {
+        _ if granted.is_empty() => "USAGE".to_owned(),
+        _ if granted == all => "ALL PRIVILEGES".to_owned(),
+        _ => granted.to_string(),
+    }
+}
+
+/// Each privilege on the table, then on which columns.
+fn listed_with_columns(granted: &TablePrivileges) -> String {
+    let table = granted.table - PrivilegeSet::GRANT;
+    if granted.columns.is_empty() {
+        return listed(table, PrivilegeSet::TABLE);
+    }
+    let mut parts = Vec::new();
+    for privilege in (table | granted.of_columns()).iter() {
+        if table.has(privilege) {
+            parts.push(privilege.name().to_owned());
+        }
+        let with_it = granted.columns.iter().filter(|(_, granted)| granted.has(privilege));
+        let columns: Vec<String> = with_it.map(|(column, _)| in_backticks(column)).collect();
+        if !columns.is_empty() {
+            parts.push(format!("{} ({})", privilege.name(), columns.join(", ")));
+        }
+    }
+    parts.join(", ")
+}
+
+fn in_backticks(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}

@@ -1,0 +1,166 @@
+//! GRANT and REVOKE: which privileges, on what.
+
+use schema::privilege::{DYNAMIC_PRIVILEGES, GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
+use syntax::ast::{Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke};
+use types::{Error, Result, Warning, errno};
+
+use super::Binder;
+use crate::command::Command;
+
+const ER_SYNTAX_ERROR: u16 = 1149;
+const ER_ILLEGAL_GRANT_FOR_TABLE: u16 = 1144;
+const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
+const ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED: u16 = 3929;
+
+impl Binder<'_> {
+    pub fn grant(&self, grant: &Grant) -> Result<Command> {
+        let mut bound = self.privilege_grant(&grant.privileges, &grant.on)?;
+        if let Some(unknown) = unknown_dynamic(&bound) {
+            return Err(unknown);
+        }
+        self.check_granted_table(&bound)?;
+        if grant.grant_option {
+            bound.privileges |= PrivilegeSet::GRANT;
+        }
+        Ok(Command::Grant {
+            grant: bound,
+            users: grant.users.clone(),
+        })
+    }
+
+    pub fn revoke(&self, revoke: &Revoke) -> Result<Command> {
+        let what = match &revoke.what {
+            None => None,
+            Some((privileges, on)) => {
+                let bound = self.privilege_grant(privileges, on)?;
+                for name in bound.dynamic.iter().filter(|name| !is_registered(name)) {
+                    self.warn(Warning::warning(
+                        ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED,
+                        format!("Dynamic privilege '{name}' is not registered with the server."),
+                    ));
+                }
+                Some(bound)
+            }
+        };
+        Ok(Command::Revoke {
+            what,
+            users: revoke.users.clone(),
+            if_exists: revoke.if_exists,
+            ignore_unknown: revoke.ignore_unknown,
+        })
+    }
+
+    /// # Errors
+    /// 1144, 1221 or 3619 for a privilege that the level does not have, 1046 without a default database, 1305 for
+    /// a routine: there are none.
+    fn privilege_grant(&self, privileges: &GrantedPrivileges, on: &GrantTarget) -> Result<PrivilegeGrant> {
+        let mut bound = PrivilegeGrant {
+            all: *privileges == GrantedPrivileges::All,
+            privileges: PrivilegeSet::NONE,
+            dynamic: Vec::new(),
+            columns: Vec::new(),
+            level: self.grant_level(on)?,
+        };
+        if let GrantedPrivileges::List(list) = privileges {
+            list.iter().try_for_each(|one| add(&mut bound, one))?;
+        }
+        check_level(&bound)?;
+        Ok(bound)
+    }
+
+    fn grant_level(&self, on: &GrantTarget) -> Result<GrantLevel> {
+        Ok(match on {
+            GrantTarget::Everything => GrantLevel::Global,
+            GrantTarget::Database(name) => GrantLevel::Database(self.database(name.as_deref())?),
+            GrantTarget::Table(name) => GrantLevel::Table(self.table_name(name)?),
+            GrantTarget::Routine { kind, name } => {
+                let name = self.table_name(name)?;
+                return Err(Error::new(
+                    errno::ER_SP_DOES_NOT_EXIST,
+                    format!("{kind} {}.{} does not exist", name.database, name.name),
+                ));
+            }
+        })
+    }
+
+    /// Privileges on a table that does not exist can be granted only together with CREATE.
+    fn check_granted_table(&self, grant: &PrivilegeGrant) -> Result<()> {
+        let GrantLevel::Table(name) = &grant.level else {
+            return Ok(());
+        };
+        if grant.privileges.has(Privilege::Create) {
+            return Ok(());
+        }
+        let table = self.env.schema.require_table(&name.database, &name.name)?;
+        match grant.columns.iter().find(|(column, _)| table.column_offset(column).is_none()) {
+            None => Ok(()),
+            Some((column, _)) => Err(Error::new(
+                errno::ER_BAD_FIELD_ERROR,
+                format!("Unknown column '{column}' in '{}'", name.name),
+            )),
+        }
+    }
+}
+
+fn add(bound: &mut PrivilegeGrant, one: &GrantedPrivilege) -> Result<()> {
+    if one.name == "USAGE" {
+        return Ok(());
+    }
+    let Some(privilege) = Privilege::of_name(&one.name) else {
+        bound.dynamic.push(one.name.clone());
+        return Ok(());
+    };
+    if one.columns.is_empty() {
+        bound.privileges |= privilege.into();
+    }
+    for column in &one.columns {
+        match bound.columns.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(column)) {
+            Some((_, privileges)) => *privileges |= privilege.into(),
+            None => bound.columns.push((column.clone(), privilege.into())),
+        }
+    }
+    Ok(())
+}
+
+fn check_level(bound: &PrivilegeGrant) -> Result<()> {
+    let illegal = || {
+        Error::new(
+            ER_ILLEGAL_GRANT_FOR_TABLE,
+            "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
+        )
+    };
+    if bound.level != GrantLevel::Global
+        && let Some(name) = bound.dynamic.first()
+    {
+        return Err(Error::new(
+            ER_ILLEGAL_PRIVILEGE_LEVEL,
+            format!("Illegal privilege level specified for {name}"),
+        ));
+    }
+    let within = |level: PrivilegeSet| (level | PrivilegeSet::GRANT).contains(bound.privileges);
+    match &bound.level {
+        GrantLevel::Table(_) if !within(PrivilegeSet::TABLE) => Err(illegal()),
+        GrantLevel::Table(_) => Ok(()),
+        _ if !bound.columns.is_empty() => Err(illegal()),
+        GrantLevel::Database(_) if !within(PrivilegeSet::DATABASE) => Err(Error::new(
+            errno::ER_WRONG_USAGE,
+            "Incorrect usage of DB GRANT and GLOBAL PRIVILEGES",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn is_registered(name: &str) -> bool {
+    DYNAMIC_PRIVILEGES.contains(&name)
+}
+
+fn unknown_dynamic(bound: &PrivilegeGrant) -> Option<Error> {
+    let is_known = bound.dynamic.iter().all(|name| is_registered(name));
+    (!is_known).then(|| {
+        Error::new(
+            ER_SYNTAX_ERROR,
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the \
+             right syntax to use",
+        )
+    })
+}
