@@ -161,6 +161,9 @@ pub fn name_in_backticks(user: &str, host: &str) -> String {
 
 /// The same of several, with commas between.
 pub fn names_in_backticks(names: &[AccountName]) -> String {
-    let names: Vec<String> = names.iter().map(|(user, host)| name_in_backticks(user, host)).collect();
+    let names: Vec<String> = names
+        .iter()
+        .map(|(user, host)| name_in_backticks(user, host))
+        .collect();
     names.join(",")
 }

@@ -75,7 +75,9 @@ impl From<StoredPrivileges> for Privileges {
 impl TablePrivileges {
     /// Those that at least one column has.
     pub fn of_columns(&self) -> PrivilegeSet {
-        self.columns.values().fold(PrivilegeSet::NONE, |all, one| all | *one)
+        self.columns
+            .values()
+            .fold(PrivilegeSet::NONE, |all, one| all | *one)
     }
 
     fn is_empty(&self) -> bool {
@@ -155,8 +157,7 @@ impl Privileges {
             .map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges)
     }
 
-    /// On a whole database. The tables of `information_schema` can be read by every account: they show only
-    /// what the account may use.
+    /// On a whole database.
     pub fn of_database(&self, database: &str) -> PrivilegeSet {
         let open = match is_open(database) {
             true => PrivilegeSet::SELECT,
@@ -201,7 +202,7 @@ impl Privileges {
     }
 }
 
-/// Every account may read it.
+/// Every account may read it: it shows only what the account may see.
 fn is_open(database: &str) -> bool {
-    database.eq_ignore_ascii_case("information_schema")
+    database.eq_ignore_ascii_case("information_schema") || database == "performance_schema"
 }

@@ -38,6 +38,8 @@ impl Accounts {
     /// Whether `role` has been granted to `account`, directly or through another role.
     pub fn has_role_within(&self, account: &Account, role: &AccountName) -> bool {
         let own = account.roles.iter().map(|granted| &granted.name);
-        self.roles_within(own).iter().any(|found| (&found.user, &found.host) == (&role.0, &role.1))
+        self.roles_within(own)
+            .iter()
+            .any(|found| (&found.user, &found.host) == (&role.0, &role.1))
     }
 }

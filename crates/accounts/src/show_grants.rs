@@ -10,18 +10,35 @@ impl Account {
     /// or not, and its roles.
     pub fn grants(&self, privileges: &Privileges) -> Vec<String> {
         let to = format!("TO {}", name_in_backticks(&self.user, &self.host));
-        let mut lines = vec![line(&listed(privileges.global, PrivilegeSet::NONE), "*.*", &to, privileges.global)];
+        let mut lines = vec![line(
+            &listed(privileges.global, PrivilegeSet::NONE),
+            "*.*",
+            &to,
+            privileges.global,
+        )];
         for with_option in [false, true] {
-            let dynamic = privileges.dynamic.iter().filter(|(_, option)| **option == with_option);
+            let dynamic = privileges
+                .dynamic
+                .iter()
+                .filter(|(_, option)| **option == with_option);
             let names: Vec<&str> = dynamic.map(|(name, _)| name.as_str()).collect();
             if !names.is_empty() {
-                let option = if with_option { PrivilegeSet::GRANT } else { PrivilegeSet::NONE };
+                let option = if with_option {
+                    PrivilegeSet::GRANT
+                } else {
+                    PrivilegeSet::NONE
+                };
                 lines.push(line(&names.join(","), "*.*", &to, option));
             }
         }
         for (database, granted) in &privileges.on_databases {
             let on = format!("{}.*", in_backticks(database));
-            lines.push(line(&listed(*granted, PrivilegeSet::DATABASE), &on, &to, *granted));
+            lines.push(line(
+                &listed(*granted, PrivilegeSet::DATABASE),
+                &on,
+                &to,
+                *granted,
+            ));
         }
         for (database, tables) in &privileges.on_tables {
             for (table, granted) in tables {
@@ -62,7 +79,7 @@ fn listed(granted: PrivilegeSet, all: PrivilegeSet) -> String {
 /// Each privilege on the table, then on which columns.
 fn listed_with_columns(granted: &TablePrivileges) -> String {
     let table = granted.table - PrivilegeSet::GRANT;
-    if granted.columns.is_empty() {
+    if granted.columns.is_empty() || table == PrivilegeSet::TABLE {
         return listed(table, PrivilegeSet::TABLE);
     }
     let mut parts = Vec::new();
@@ -70,7 +87,10 @@ fn listed_with_columns(granted: &TablePrivileges) -> String {
         if table.has(privilege) {
             parts.push(privilege.name().to_owned());
         }
-        let with_it = granted.columns.iter().filter(|(_, granted)| granted.has(privilege));
+        let with_it = granted
+            .columns
+            .iter()
+            .filter(|(_, granted)| granted.has(privilege));
         let columns: Vec<String> = with_it.map(|(column, _)| in_backticks(column)).collect();
         if !columns.is_empty() {
             parts.push(format!("{} ({})", privilege.name(), columns.join(", ")));

@@ -146,7 +146,9 @@ fn statements_fail_whole() {
         .unwrap_err();
     assert_eq!(error.message, "Operation DROP USER failed for 'ac2'@'%'");
     assert!(accounts.current().get("ac1", "%").is_some());
-    let notes = accounts.drop_users("DROP USER", &[name("ac1"), name("ac2")], true).unwrap();
+    let notes = accounts
+        .drop_users("DROP USER", &[name("ac1"), name("ac2")], true)
+        .unwrap();
     assert_eq!((notes.len(), notes[0].code), (1, 3162));
     assert_eq!(notes[0].message, "Authorization ID 'ac2'@'%' does not exist.");
 
@@ -225,7 +227,10 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
         "GRANT SELECT (`x`, `y`), INSERT (`x`), DELETE ON `e`.`t` TO `a`@`%`"
     );
     take(&grant(PrivilegeSet::SELECT, table)).unwrap();
-    assert_eq!(grants(&get())[1], "GRANT INSERT (`x`), DELETE ON `e`.`t` TO `a`@`%`");
+    assert_eq!(
+        grants(&get())[1],
+        "GRANT INSERT (`x`), DELETE ON `e`.`t` TO `a`@`%`"
+    );
 
     give(&all(GrantLevel::Global)).unwrap();
     assert!(may("f") && get().privileges.has_dynamic("ROLE_ADMIN"));
@@ -233,7 +238,9 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
     assert_eq!(get().privileges, Privileges::default());
     let error = accounts.grant(&on_d, &[name("nobody")], BY).unwrap_err();
     assert_eq!(error.code, 1410);
-    let error = accounts.revoke_everything(&[name("nobody")], Leniency::default()).unwrap_err();
+    let error = accounts
+        .revoke_everything(&[name("nobody")], Leniency::default())
+        .unwrap_err();
     assert_eq!(error.code, 1269);
 }
 
@@ -264,7 +271,9 @@ fn roles_add_what_they_have_and_never_include_themselves() {
         .unwrap();
     accounts.grant_roles(&[name("r2")], &[name("r1")], false).unwrap();
     accounts.grant_roles(&[name("r1")], &[name("a")], false).unwrap();
-    let error = accounts.grant_roles(&[name("r1")], &[name("r2")], false).unwrap_err();
+    let error = accounts
+        .grant_roles(&[name("r1")], &[name("r2")], false)
+        .unwrap_err();
     assert_eq!(error.code, 4027);
     let list = accounts.current();
     let a = list.get("a", "%").unwrap();
@@ -274,7 +283,10 @@ fn roles_add_what_they_have_and_never_include_themselves() {
     let error = accounts
         .set_default_roles(Some(&[name("r2")]), &[name("a")])
         .unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (3530, "`r2`@`%` is not granted to `a`@`%`"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (3530, "`r2`@`%` is not granted to `a`@`%`")
+    );
     accounts.set_default_roles(None, &[name("a")]).unwrap();
     accounts.drop_users("DROP ROLE", &[name("r1")], false).unwrap();
     let a = accounts.current().get("a", "%").unwrap().clone();

@@ -47,6 +47,8 @@ pub(crate) struct Altered {
     pub rename: Option<TableName>,
     /// The keys that are added; they are in `table`, too.
     pub new_keys: Vec<ForeignKey>,
+    /// `foreign_key_checks` is 0: rows need not obey them.
+    pub keys_unchecked: bool,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
     /// `AUTO_RANDOM_BASE = n`.
@@ -164,7 +166,10 @@ fn notes(table: &Table, changes: &[AlterChange]) -> Vec<Warning> {
     let note = |change: &AlterChange| match change {
         AlterChange::Keys => Some(Warning::note(
             1031,
-            format!("Table storage engine for '{}' doesn't have this option", table.name),
+            format!(
+                "Table storage engine for '{}' doesn't have this option",
+                table.name
+            ),
         )),
         AlterChange::OrderBy => Some(Warning::warning(
             errno::ER_UNKNOWN_ERROR,
@@ -308,7 +313,9 @@ impl<'a> Draft<'a> {
     fn in_primary_key(&self, before: usize) -> bool {
         let id = self.base.columns.get(before).map(|column| column.id);
         let primary = self.indexes.iter().filter(|draft| draft.index.primary);
-        primary.flat_map(|draft| &draft.parts).any(|(part, _)| Some(*part) == id)
+        primary
+            .flat_map(|draft| &draft.parts)
+            .any(|(part, _)| Some(*part) == id)
     }
 
     fn drop_primary_key(&mut self, changes: &[AlterChange]) -> Result<()> {
@@ -613,7 +620,10 @@ impl<'a> Draft<'a> {
                 continue;
             };
             if *primary && self.indexes.iter().any(|draft| draft.index.primary) {
-                return Err(Error::new(errno::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined"));
+                return Err(Error::new(
+                    errno::ER_MULTIPLE_PRI_KEY,
+                    "Multiple primary key defined",
+                ));
             }
             let parts = columns
                 .iter()
@@ -758,6 +768,7 @@ impl<'a> Draft<'a> {
             closed: self.closed,
             rename: None,
             new_keys: Vec::new(),
+            keys_unchecked: !self.ctx.foreign_key_checks,
             auto_increment: None,
             auto_random_base: None,
             rows: 0,

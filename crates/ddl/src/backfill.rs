@@ -62,12 +62,7 @@ pub(crate) struct Backfilled {
 /// # Errors
 /// 1062 for a duplicate, those of conversions, 1317 when interrupted, 8027 when another node has taken over
 /// the job, those of the store. What has been written so far stays.
-pub(crate) fn backfill(
-    cluster: &Cluster,
-    table: &Table,
-    job: &Job,
-    watch: Watch<'_>,
-) -> Result<Backfilled> {
+pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch<'_>) -> Result<Backfilled> {
     planner::expressions(table)?;
     let pages = Pages {
         store: cluster.store(),

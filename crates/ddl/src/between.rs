@@ -111,7 +111,11 @@ fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaStat
     if table.columns != made.target.columns {
         return None;
     }
-    let new = made.target.foreign_keys.iter().filter(|key| made.new_keys.contains(&key.name));
+    let new = made
+        .target
+        .foreign_keys
+        .iter()
+        .filter(|key| made.new_keys.contains(&key.name));
     table.foreign_keys.extend(new.map(|key| ForeignKey {
         validating: true,
         ..key.clone()

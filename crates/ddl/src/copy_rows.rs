@@ -108,7 +108,9 @@ impl<'a> RowCopier<'a> {
         self.check_row_keys(txn, options, rows)?;
         let entries = rows.iter().enumerate().flat_map(|(at, copied)| {
             let entries = copied.row.entries.iter();
-            entries.filter(|(_, e)| e.distinct).map(move |(index, e)| (at, *index, e))
+            entries
+                .filter(|(_, e)| e.distinct)
+                .map(move |(index, e)| (at, *index, e))
         });
         let entries: Vec<_> = entries.collect();
         if entries.is_empty() {
@@ -178,7 +180,10 @@ impl PageWork for RowCopier<'_> {
             .collect::<Result<Vec<_>>>()?;
         self.page_warnings = self.layout.take_warnings().0;
         self.check_unique(txn, options, &rows)?;
-        for CopiedRow { row, handle_entry, .. } in rows {
+        for CopiedRow {
+            row, handle_entry, ..
+        } in rows
+        {
             if let Some((key, value)) = handle_entry {
                 txn.put(key, value)?;
             }

@@ -59,7 +59,13 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         let is_published = before.indexes.iter().any(is_new);
         let mut table = in_state(&before, made, None).unwrap_or_else(|| Table::clone(&before));
         schema::indexes::normalize(&mut table)?;
-        if table != *before {
+        // Without a change a node that uses the table must not have to follow. Ids that are reserved for what was
+        // never published need not be kept.
+        let ids_before = Table {
+            max_index_id: before.max_index_id,
+            ..table.clone()
+        };
+        if ids_before != *before {
             // The parents of keys that are not obeyed any more.
             foreign_key::touch_parents(change, &before, &made.new_keys)?;
             change.put_table(table)?;
@@ -108,7 +114,9 @@ pub(crate) fn end_with_altered(
 /// Nothing needs the handles any more that rewritten rows had before.
 fn discard_handles(change: &mut Change<'_>, made: &TableChange) -> Result<()> {
     match made.conversion.as_ref().map(|conversion| conversion.handles) {
-        Some(ShadowHandles::ByKey { index }) => change.discard(ranges(made.target.ranges_of_indexes(&[index]))),
+        Some(ShadowHandles::ByKey { index }) => {
+            change.discard(ranges(made.target.ranges_of_indexes(&[index])))
+        }
         _ => Ok(()),
     }
 }

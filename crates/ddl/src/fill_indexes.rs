@@ -151,4 +151,3 @@ impl IndexFiller<'_> {
         }
     }
 }
-

@@ -7,7 +7,8 @@
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
-    backticked, changing_action, check_child, check_names, check_parent, has_child_index, rename_child, unknown_parent,
+    backticked, changing_action, check_child, check_names, check_parent, has_child_index, rename_child,
+    unknown_parent,
 };
 use schema::model::{ForeignKey, Reference, Schema, Table};
 use types::{Error, Result, errno};

@@ -73,6 +73,9 @@ pub(crate) struct TableChange {
     pub new_checks: Vec<String>,
     #[serde(default)]
     pub new_keys: Vec<String>,
+    /// Rows need not obey the new foreign keys.
+    #[serde(default)]
+    pub keys_unchecked: bool,
 }
 
 /// How far a job's backfill has come.
@@ -111,6 +114,7 @@ impl TableChange {
             conversion: altered.conversion.clone(),
             new_checks: altered.new_checks.clone(),
             new_keys: altered.new_keys.iter().map(|key| key.name.clone()).collect(),
+            keys_unchecked: altered.keys_unchecked,
         }
     }
 }

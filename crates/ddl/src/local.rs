@@ -148,14 +148,15 @@ impl LocalJobs {
         } else {
             Some(self.start(base, reserve_ids(base, altered), altered, statement, None)?)
         };
-        let done = exclusive_steps(cluster, base, altered, job.as_ref(), statement).and_then(|(made, counter)| {
-            let (limit, about) = (statement.limit(), Some(&statement.about));
-            self.publisher
-                .publish(&limit, Requires::AllNodes, about, |change| {
-                    end_with_altered(change, job.as_ref(), altered, counter)
-                })?;
-            Ok(made)
-        });
+        let done =
+            exclusive_steps(cluster, base, altered, job.as_ref(), statement).and_then(|(made, counter)| {
+                let (limit, about) = (statement.limit(), Some(&statement.about));
+                self.publisher
+                    .publish(&limit, Requires::AllNodes, about, |change| {
+                        end_with_altered(change, job.as_ref(), altered, counter)
+                    })?;
+                Ok(made)
+            });
         drop(exclusive);
         if let (Err(_), Some(job)) = (&done, job) {
             self.undo_or_leave(job, locks, statement);
@@ -202,9 +203,10 @@ impl LocalJobs {
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
             if !made.new_keys.is_empty() {
                 let _exclusive = locks.exclusive(limit)?;
-                self.publisher.publish(limit, Requires::AllNodes, None, |change| {
-                    put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
-                })?;
+                self.publisher
+                    .publish(limit, Requires::AllNodes, None, |change| {
+                        put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
+                    })?;
             }
             rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
         }
@@ -369,7 +371,10 @@ pub(crate) fn exclusive_steps(
     statement: &Statement,
 ) -> Result<(Backfilled, Option<u64>)> {
     let Some(job) = job else {
-        return Ok((Backfilled::default(), rows::next_id(cluster, base, altered, None)?));
+        return Ok((
+            Backfilled::default(),
+            rows::next_id(cluster, base, altered, None)?,
+        ));
     };
     let target = job.change.as_ref().map(|made| &made.target);
     let Some(rewritten) = target.filter(|_| altered.rewrite.is_some()) else {

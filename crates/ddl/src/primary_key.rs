@@ -97,7 +97,11 @@ pub(crate) fn keeps_handles(before: &Table, after: &Table) -> bool {
         (Handle::Clustered { .. }, Handle::Clustered { .. }) => {
             let (a, b) = (before.primary_parts(), after.primary_parts());
             let part_stays = |(a, b): (&IndexPart, &IndexPart)| {
-                let same_form = *b == IndexPart { column: b.column, ..*a };
+                let same_form = *b
+                    == IndexPart {
+                        column: b.column,
+                        ..*a
+                    };
                 same_form && stays(a.column, b.column)
             };
             a.len() == b.len() && a.iter().zip(&b).all(part_stays)

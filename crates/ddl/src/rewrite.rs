@@ -85,8 +85,14 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
             index: after.max_index_id,
         }
     };
-    let is_new = |id: i64| base.columns.iter().all(|column| column.id != id || !column.auto_increment);
-    let gives_ids = after.auto_increment_column().is_some_and(|at| is_new(after.columns[at].id));
+    let is_new = |id: i64| {
+        base.columns
+            .iter()
+            .all(|column| column.id != id || !column.auto_increment)
+    };
+    let gives_ids = after
+        .auto_increment_column()
+        .is_some_and(|at| is_new(after.columns[at].id));
     Some(Conversion {
         first_id: gives_ids.then(|| altered.auto_increment.unwrap_or(1)),
         sql_mode: ctx.sql_mode,

@@ -7,7 +7,7 @@ use functions::{EvalContext, TimeZone};
 use kv::{Interrupt, Reader, Snapshot};
 use schema::bound::{BoundCheck, add_columns};
 use schema::layout::{IndexLayout, TableLayout};
-use schema::model::{Handle, SchemaState, Table};
+use schema::model::{ForeignKey, Handle, SchemaState, Table};
 use types::{Error, Result, Value};
 
 use crate::alter_plan::Altered;
@@ -55,7 +55,8 @@ pub(crate) fn validate(
     if !made.new_checks.is_empty() {
         check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
     }
-    for key in table.foreign_keys.iter().filter(|key| made.new_keys.contains(&key.name)) {
+    let is_new = |key: &&ForeignKey| !made.keys_unchecked && made.new_keys.contains(&key.name);
+    for key in table.foreign_keys.iter().filter(is_new) {
         check_foreign_key(&snapshot, &cluster.schema(), table, key, interrupt)?;
     }
     Ok(())

@@ -47,7 +47,7 @@ pub fn context() -> DdlContext {
         user: "'root'@'localhost'".to_owned(),
         foreign_key_checks: true,
         require_primary_key: false,
-            progress: std::default::Default::default(),
+        progress: std::default::Default::default(),
     }
 }
 

@@ -83,7 +83,9 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
         _ => return Ok(()),
     };
     let reason = match algorithm {
-        AlterAlgorithm::Instant if rewrite == Rewrite::TYPE => Some("Need to rebuild the table to change column type"),
+        AlterAlgorithm::Instant if rewrite == Rewrite::TYPE => {
+            Some("Need to rebuild the table to change column type")
+        }
         _ => rewrite.reason,
     };
     Err(match reason {

@@ -45,7 +45,11 @@ static FUNCTIONS: &[FunctionDef] = &[
         |c, _| Ok(c.ctx.database.as_deref().map_or(Value::Null, Value::from)),
     )
     .nullability(Nullability::Always),
-    of_session("user", |_| Ok(text(288)), |c, _| Ok(Value::from(c.ctx.identity.user.as_str()))),
+    of_session(
+        "user",
+        |_| Ok(text(288)),
+        |c, _| Ok(Value::from(c.ctx.identity.user.as_str())),
+    ),
     of_session(
         "current_user",
         |_| Ok(text(288)),

@@ -316,7 +316,10 @@ fn access(access: &Access, table: &Table, names: &[String]) -> String {
             )
         }
         Access::Union { parts } => {
-            let parts: Vec<String> = parts.iter().map(|part| self::access(part, table, names)).collect();
+            let parts: Vec<String> = parts
+                .iter()
+                .map(|part| self::access(part, table, names))
+                .collect();
             format!("union of {}", parts.join("; "))
         }
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
-use schema::privilege::PrivilegeSet;
 use schema::definition::Ddl;
 use schema::model::{Schema, Table};
+use schema::privilege::PrivilegeSet;
 use schema::temporary::TemporaryTables;
 use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};

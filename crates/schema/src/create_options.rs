@@ -75,7 +75,9 @@ impl CreateOptions {
     }
 
     fn text(&self, order: &[&str], name: impl Fn(&str) -> String, before: &str, between: &str) -> String {
-        let set = order.iter().filter_map(|option| Some((option, self.0.get(*option)?)));
+        let set = order
+            .iter()
+            .filter_map(|option| Some((option, self.0.get(*option)?)));
         let quote = |option: &str| if option == "COMPRESSION" { "'" } else { "" };
         let texts = set.map(|(option, value)| {
             let quote = quote(option);
@@ -100,7 +102,11 @@ impl Table {
     pub fn listed_options(&self) -> String {
         let partitioned = self.partitioning.is_some().then(|| "partitioned".to_owned());
         let options = Some(self.options.listed()).filter(|text| !text.is_empty());
-        options.into_iter().chain(partitioned).collect::<Vec<_>>().join(" ")
+        options
+            .into_iter()
+            .chain(partitioned)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 

@@ -85,7 +85,10 @@ fn check_columns(table: &Table) -> Result<()> {
     }
     for (at, column) in table.columns.iter().enumerate() {
         check_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column")?;
-        if RESERVED_COLUMNS.iter().any(|name| column.name.eq_ignore_ascii_case(name)) {
+        if RESERVED_COLUMNS
+            .iter()
+            .any(|name| column.name.eq_ignore_ascii_case(name))
+        {
             return Err(wrong_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column"));
         }
         let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
@@ -224,7 +227,11 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
     }
     check_name(&index.name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
     if index.name.eq_ignore_ascii_case(RESERVED_INDEX) {
-        return Err(self::wrong_name(RESERVED_INDEX, errno::ER_WRONG_NAME_FOR_INDEX, "index"));
+        return Err(self::wrong_name(
+            RESERVED_INDEX,
+            errno::ER_WRONG_NAME_FOR_INDEX,
+            "index",
+        ));
     }
     check_comment(
         &index.comment,

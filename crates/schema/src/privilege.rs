@@ -128,7 +128,10 @@ impl Privilege {
 
     /// The privilege of a name in upper case.
     pub fn of_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(_, known)| *known == name).map(|(privilege, _)| *privilege)
+        NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(privilege, _)| *privilege)
     }
 
     /// Every privilege, in order.

@@ -145,6 +145,20 @@ fn missing(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
     if missing.is_empty() {
         return None;
     }
+    // A statement that writes needs SELECT for the columns that it reads.
+    let reads_only = access.privileges == PrivilegeSet::SELECT;
+    if !reads_only
+        && missing == PrivilegeSet::SELECT
+        && privileges
+            .on_table(&table.database, &table.name)
+            .is_none_or(|on| on.of_columns() & missing != missing)
+        && let Some((column, _)) = access
+            .columns
+            .iter()
+            .find(|(_, needed)| needed.has(Privilege::Select))
+    {
+        return Some(Missing::Column(Privilege::Select, *column));
+    }
     let Some(granted) = privileges.on_table(&table.database, &table.name) else {
         return Some(Missing::Table(missing));
     };
@@ -153,14 +167,21 @@ fn missing(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
         return Some(Missing::Table(on_no_column));
     }
     for privilege in missing.iter() {
-        let mut needed = access.columns.iter().filter(|(_, needed)| needed.has(privilege)).peekable();
+        let mut needed = access
+            .columns
+            .iter()
+            .filter(|(_, needed)| needed.has(privilege))
+            .peekable();
         // COUNT(*) reads no column: one that can be read is enough. What writes names its columns.
         if needed.peek().is_none() && privilege != Privilege::Select {
             return Some(Missing::Table(privilege.into()));
         }
         let lacks = |offset: usize| {
             let name = &table.columns[offset].name;
-            let of_column = granted.columns.iter().find(|(column, _)| column.eq_ignore_ascii_case(name));
+            let of_column = granted
+                .columns
+                .iter()
+                .find(|(column, _)| column.eq_ignore_ascii_case(name));
             !of_column.is_some_and(|(_, granted)| granted.has(privilege))
         };
         if let Some((offset, _)) = needed.find(|(offset, _)| lacks(*offset)) {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use arrow::record_batch::RecordBatch;
 use accounts::{Account, AccountName, Privileges};
+use arrow::record_batch::RecordBatch;
 use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};

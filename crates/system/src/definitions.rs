@@ -151,7 +151,7 @@ mod tests {
         let databases = databases().unwrap();
         assert!(databases.iter().all(|d| d.is_system()));
         let tables: Vec<&Arc<Table>> = databases.iter().flat_map(|d| d.tables.values()).collect();
-        assert_eq!(tables.len(), 50);
+        assert_eq!(tables.len(), 55);
         assert!(tables.iter().all(|table| !table.columns.is_empty()));
         let ids: std::collections::BTreeSet<i64> = tables.iter().map(|table| table.id).collect();
         assert_eq!(ids.len(), tables.len());

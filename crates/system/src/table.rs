@@ -108,8 +108,8 @@ impl Context<'_> {
         let mut found = Vec::new();
         for database in self.schema.databases.values() {
             let privileges = self.sources.server.privileges();
-            let is_visible = privileges.may_enter(&database.name)
-                || privileges.global.has(Privilege::ShowDatabases);
+            let is_visible =
+                privileges.may_enter(&database.name) || privileges.global.has(Privilege::ShowDatabases);
             if is_visible && self.conditions.admit(name, &database.name)? {
                 found.push(database.as_ref());
             }
@@ -128,7 +128,9 @@ impl Context<'_> {
             let first = found.len();
             for table in database.tables.values() {
                 let privileges = self.sources.server.privileges();
-                if privileges.may_see(&table.database, &table.name) && self.conditions.admit(name, &table.name)? {
+                if privileges.may_see(&table.database, &table.name)
+                    && self.conditions.admit(name, &table.name)?
+                {
                     found.push(table.as_ref());
                 }
             }

@@ -67,7 +67,11 @@ pub fn error_message(text: &str, results: Option<Charset>) -> Cow<'_, [u8]> {
         None | Some(Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary) => text,
         Some(charset) => {
             let by_number = |c: char| format!("\\{:04X}", u32::from(c)).into();
-            Cow::Owned(charset.encode_or(&String::from_utf8_lossy(&text), by_number).into_owned())
+            Cow::Owned(
+                charset
+                    .encode_or(&String::from_utf8_lossy(&text), by_number)
+                    .into_owned(),
+            )
         }
     }
 }

@@ -4,8 +4,7 @@ use schema::definition::TableName;
 use schema::privilege::{GrantLevel, PrivilegeGrant, PrivilegeSet};
 use types::{Error, Result, Warning, errno};
 
-use super::role::unknown_user;
-use super::{Draft, key};
+use super::{Draft, Leniency, key, unknown_user};
 use crate::account::{Account, AccountName};
 use crate::privileges::Privileges;
 use crate::store::AccountStore;
@@ -25,14 +24,21 @@ impl Applied for PrivilegeGrant {
         let wanted = self.wanted();
         match &self.level {
             GrantLevel::Global => {
-                to.global |= wanted;
+                // Dynamic privileges have grant options of their own.
+                let only_dynamic = wanted == PrivilegeSet::GRANT && !self.dynamic.is_empty();
+                if !only_dynamic {
+                    to.global |= wanted;
+                }
                 let with_option = wanted.contains(PrivilegeSet::GRANT);
                 for name in self.wanted_dynamic() {
                     *to.dynamic.entry(name.to_owned()).or_default() |= with_option;
                 }
             }
             GrantLevel::Database(name) => *to.on_databases.entry(name.clone()).or_default() |= wanted,
-            GrantLevel::Table(TableName { database, name: table }) => {
+            GrantLevel::Table(TableName {
+                database,
+                name: table,
+            }) => {
                 let of_table = to.table_mut(database, table);
                 of_table.table |= wanted;
                 for (column, privileges) in &self.columns {
@@ -67,8 +73,14 @@ impl Applied for PrivilegeGrant {
                 }
                 None => false,
             },
-            GrantLevel::Table(TableName { database, name: table }) => {
-                let known = from.on_tables.get_mut(database).and_then(|tables| tables.get_mut(table));
+            GrantLevel::Table(TableName {
+                database,
+                name: table,
+            }) => {
+                let known = from
+                    .on_tables
+                    .get_mut(database)
+                    .and_then(|tables| tables.get_mut(table));
                 match known {
                     Some(of_table) => {
                         of_table.table -= wanted;
@@ -95,7 +107,9 @@ impl Applied for PrivilegeGrant {
         match &self.level {
             GrantLevel::Table(TableName { name: table, .. }) => Error::new(
                 ER_NONEXISTING_TABLE_GRANT,
-                format!("There is no such grant defined for user '{user}' on host '{host}' on table '{table}'"),
+                format!(
+                    "There is no such grant defined for user '{user}' on host '{host}' on table '{table}'"
+                ),
             ),
             _ => no_such_grant(user, host),
         }
@@ -107,15 +121,6 @@ fn no_such_grant(user: &str, host: &str) -> Error {
         errno::ER_NONEXISTING_GRANT,
         format!("There is no such grant defined for user '{user}' on host '{host}'"),
     )
-}
-
-/// What REVOKE does where there is nothing to revoke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Leniency {
-    /// IF EXISTS: what is not granted is a warning.
-    pub if_exists: bool,
-    /// IGNORE UNKNOWN USER.
-    pub ignore_unknown: bool,
 }
 
 impl AccountStore {
@@ -199,7 +204,11 @@ impl AccountStore {
 }
 
 /// The account, or a warning where the statement ignores unknown ones.
-fn known_account<'d>(draft: &'d mut Draft, name: &AccountName, leniency: Leniency) -> Option<&'d mut Account> {
+fn known_account<'d>(
+    draft: &'d mut Draft,
+    name: &AccountName,
+    leniency: Leniency,
+) -> Option<&'d mut Account> {
     let name_of = key(&name.0, &name.1);
     if leniency.ignore_unknown && !draft.accounts.contains_key(&name_of) {
         draft.warnings.push(unknown_user(name));

@@ -13,12 +13,20 @@ use types::{Error, Result, Warning, errno};
 use crate::account::{Account, AccountName, quoted_name};
 use crate::store::{AccountStore, Accounts};
 
-pub use grant::Leniency;
 pub use role::not_granted;
 pub use users::AccountChange;
 
 const ER_NOT_VALID_PASSWORD: u16 = 1819;
 const ER_USER_DOES_NOT_EXIST: u16 = 3162;
+
+/// What REVOKE does where there is nothing to revoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Leniency {
+    /// IF EXISTS: what is not granted is a warning.
+    pub if_exists: bool,
+    /// IGNORE UNKNOWN USER.
+    pub ignore_unknown: bool,
+}
 
 /// The accounts as a statement changes them.
 struct Draft {
@@ -118,4 +126,12 @@ fn put_accounts(
         }
     }
     Ok(())
+}
+
+/// What IGNORE UNKNOWN USER warns of.
+fn unknown_user((user, _): &AccountName) -> Warning {
+    Warning::warning(
+        ER_USER_DOES_NOT_EXIST,
+        format!("Authorization ID {user} does not exist."),
+    )
 }

@@ -2,8 +2,7 @@
 
 use types::{Error, Result, Warning};
 
-use super::grant::Leniency;
-use super::{Draft, ER_USER_DOES_NOT_EXIST, key};
+use super::{Draft, Leniency, key, unknown_user};
 use crate::account::{AccountName, GrantedRole, name_in_backticks};
 use crate::store::{AccountStore, Accounts};
 
@@ -67,7 +66,10 @@ impl Draft {
         };
         let roles: Vec<AccountName> = roles.iter().map(|(user, host)| key(user, host)).collect();
         if let Some(missing) = roles.iter().find(|role| !account.has_role(role)) {
-            return Err(not_granted(missing, &(account.user.clone(), account.host.clone())));
+            return Err(not_granted(
+                missing,
+                &(account.user.clone(), account.host.clone()),
+            ));
         }
         account.default_roles = roles;
         account.default_roles.sort();
@@ -114,7 +116,8 @@ impl AccountStore {
     /// 3523 for a name that does not exist, 4027 where a role would have itself.
     pub fn grant_roles(&self, roles: &[AccountName], to: &[AccountName], with_admin: bool) -> Result<()> {
         self.change("GRANT", |draft| {
-            to.iter().try_for_each(|to| draft.grant_roles(roles, to, with_admin))
+            to.iter()
+                .try_for_each(|to| draft.grant_roles(roles, to, with_admin))
         })?;
         Ok(())
     }
@@ -173,12 +176,4 @@ impl AccountStore {
         })?;
         Ok(())
     }
-}
-
-/// What IGNORE UNKNOWN USER warns of.
-pub(super) fn unknown_user((user, _): &AccountName) -> Warning {
-    Warning::warning(
-        ER_USER_DOES_NOT_EXIST,
-        format!("Authorization ID {user} does not exist."),
-    )
 }

@@ -102,7 +102,12 @@ impl AccountStore {
     ///
     /// # Errors
     /// 1396 naming the accounts that exist already, 1470 for names that are too long.
-    pub fn create_roles(&self, roles: &[AccountName], if_not_exists: bool, now_us: i64) -> Result<Vec<Warning>> {
+    pub fn create_roles(
+        &self,
+        roles: &[AccountName],
+        if_not_exists: bool,
+        now_us: i64,
+    ) -> Result<Vec<Warning>> {
         for (user, host) in roles {
             check_length(user, 32, "user name")?;
             check_length(host, 255, "host name")?;
@@ -131,7 +136,12 @@ impl AccountStore {
     ///
     /// # Errors
     /// 1396 naming the accounts that do not exist.
-    pub fn drop_users(&self, statement: &str, users: &[AccountName], if_exists: bool) -> Result<Vec<Warning>> {
+    pub fn drop_users(
+        &self,
+        statement: &str,
+        users: &[AccountName],
+        if_exists: bool,
+    ) -> Result<Vec<Warning>> {
         self.change(statement, |draft| {
             for (user, host) in users {
                 let key = key(user, host);

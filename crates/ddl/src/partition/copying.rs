@@ -41,6 +41,7 @@ pub(crate) fn copying_job(base: &Table, target: &Table, statement: &Statement) -
             conversion: None,
             new_checks: Vec::new(),
             new_keys: Vec::new(),
+            keys_unchecked: false,
         }),
         ..Job::of(&statement.about)
     }

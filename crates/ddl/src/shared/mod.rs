@@ -38,9 +38,9 @@ use crate::change::{Change, Outcome};
 use crate::context::{Statement, Watch, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
+use crate::local::exclusive_steps;
 use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
-use crate::local::exclusive_steps;
 use crate::{foreign_key, rows, way};
 
 /// The result of an attempt to reserve tables.
@@ -143,12 +143,7 @@ impl SharedJobs {
     }
 
     /// New indexes or rows are made while other statements use the table.
-    fn build_online(
-        &self,
-        job: &mut Job,
-        options: &StepOptions,
-        watch: Watch<'_>,
-    ) -> Result<Backfilled> {
+    fn build_online(&self, job: &mut Job, options: &StepOptions, watch: Watch<'_>) -> Result<Backfilled> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
         if state.is_none() {

@@ -201,7 +201,13 @@ fn a_change_that_had_the_table_to_itself_is_undone_after_a_crash() {
     ];
     let job = begin(&db, &changes, false);
     let made = job.change.as_ref().unwrap();
-    backfill(db.cluster(), &made.target, &job, crate::local::unseen(&Interrupt::new())).unwrap();
+    backfill(
+        db.cluster(),
+        &made.target,
+        &job,
+        crate::local::unseen(&Interrupt::new()),
+    )
+    .unwrap();
     let entries = KeyRange::prefix(codec::key::index_prefix(before.id, made.new_indexes[0]));
     let left = |db: &SchemaChanger| {
         db.cluster()

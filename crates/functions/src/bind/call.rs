@@ -94,7 +94,9 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     }
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
-    let kind = if list.len() == 1 && (matches!(ty.kind, TypeKind::Year | TypeKind::Time) || ty.is_datetime() || ty.is_float()) {
+    let kind = if list.len() == 1
+        && (matches!(ty.kind, TypeKind::Year | TypeKind::Time) || ty.is_datetime() || ty.is_float())
+    {
         ComparisonKind::Operator
     } else {
         ComparisonKind::List

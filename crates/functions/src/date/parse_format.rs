@@ -187,7 +187,11 @@ impl<'a> Reader<'a> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
         let word = self.rest().get(..letters)?;
         let begins = |name: &str| {
-            let name = if short { name.get(..3).unwrap_or(name) } else { name };
+            let name = if short {
+                name.get(..3).unwrap_or(name)
+            } else {
+                name
+            };
             let begin = name.as_bytes().get(..letters);
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word))
         };

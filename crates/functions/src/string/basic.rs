@@ -160,7 +160,11 @@ fn change_case(call: &Call<'_>, args: &[Datum<'_>], change: fn(char) -> char) ->
         // A letter whose other case the character set does not have stays.
         Some(Datum::String(text)) => {
             let charset = call.ty.collation.charset();
-            let change = |c| Some(change(c)).filter(|changed| charset.has(*changed)).unwrap_or(c);
+            let change = |c| {
+                Some(change(c))
+                    .filter(|changed| charset.has(*changed))
+                    .unwrap_or(c)
+            };
             Value::String(text.chars().map(change).collect())
         }
         // Binary data has no letters.

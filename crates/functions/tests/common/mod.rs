@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema as ArrowSchema};
 use arrow::record_batch::RecordBatch;
-use functions::{Identity, EvalContext, Expr, Strictness, TimeZone, assign};
+use functions::{EvalContext, Expr, Identity, Strictness, TimeZone, assign};
 use planner::BindEnv;
 use types::{Collation, Result, SqlMode, SqlType, TypeKind, Value};
 

@@ -173,7 +173,10 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn visit_values<'e>(values: impl Iterator<Item = (&'e [u8], &'e [u8])>, visit: &mut Visit) -> ControlFlow<()> {
+fn visit_values<'e>(
+    values: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+    visit: &mut Visit,
+) -> ControlFlow<()> {
     for (key, value) in values {
         visit(key, value)?;
     }

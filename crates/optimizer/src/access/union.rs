@@ -83,7 +83,10 @@ fn of_parts(
         union.possible_keys.extend(chosen.possible_keys);
         accesses.push(of_rows(chosen.access));
     }
-    if accesses.windows(2).all(|two| index_of(&two[0]) == index_of(&two[1])) {
+    if accesses
+        .windows(2)
+        .all(|two| index_of(&two[0]) == index_of(&two[1]))
+    {
         return Ok(None);
     }
     union.access = Access::Union { parts: accesses };

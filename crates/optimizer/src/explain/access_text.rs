@@ -43,7 +43,10 @@ pub fn access_text(scan: &TableScan, scope: &Scope<'_>) -> String {
             text + backwards(*reverse)
         }
         Access::Union { parts } => {
-            format!("Index merge on {alias} using {}", index_names(parts, table).join(", "))
+            format!(
+                "Index merge on {alias} using {}",
+                index_names(parts, table).join(", ")
+            )
         }
     }
 }

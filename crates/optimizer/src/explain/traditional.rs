@@ -4,9 +4,9 @@ use functions::{EvalContext, Expr};
 use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
+use super::access_text::index_names;
 use super::blocks::Blocks;
 use super::names::Names;
-use super::access_text::index_names;
 use super::{key_length, text_type};
 use crate::PlannedStatement;
 use planner::plan::{

@@ -184,15 +184,15 @@ impl Binder<'_> {
                 _ => false,
             })
         };
-        let columns = table.columns.iter().filter(|column| !column.hidden && !is_changed(&column.name));
+        let columns = table
+            .columns
+            .iter()
+            .filter(|column| !column.hidden && !is_changed(&column.name));
         let converted = columns.filter_map(|column| {
             let ty = converted_type(&column.ty, collation)?;
             Some(AlterChange::ModifyColumn {
                 name: column.name.clone(),
-                column: Column {
-                    ty,
-                    ..column.clone()
-                },
+                column: Column { ty, ..column.clone() },
                 position: None,
             })
         });

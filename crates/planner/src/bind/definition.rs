@@ -1,7 +1,6 @@
 //! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::create_options::CreateOptions;
-use schema::privilege::Privilege;
 use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
@@ -192,7 +191,6 @@ impl Binder<'_> {
         if let Some(collation) = written {
             return Ok(collation);
         }
-        (self.env.check_table)(&name.database, &name.name, Privilege::Create.into())?;
         Ok(self.env.schema.require_database(&name.database)?.collation)
     }
 

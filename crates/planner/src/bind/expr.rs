@@ -350,7 +350,11 @@ impl Binder<'_> {
                 Some(bound) => bound,
                 None => self.hinted(written, hint, context)?,
             };
-            all.push(if numbers { self.as_number(written, bound) } else { bound });
+            all.push(if numbers {
+                self.as_number(written, bound)
+            } else {
+                bound
+            });
         }
         Ok(all)
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use schema::privilege::Privilege;
 use schema::definition::NewForeignKey;
 use schema::model::{ReferenceAction, Table};
+use schema::privilege::Privilege;
 use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
 use types::{Error, Result, errno};
 

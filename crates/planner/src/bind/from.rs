@@ -25,8 +25,8 @@ use crate::errno::{
 };
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
 use crate::object_access::{ColumnIds, LockMode};
-use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait};
+use schema::privilege::PrivilegeSet;
 
 /// How many tables a join may have (manual 8.4.6, "Limits on Number of Databases and Tables").
 const TABLES_MAX: usize = 61;

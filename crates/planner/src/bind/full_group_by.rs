@@ -36,7 +36,11 @@ impl Binder<'_> {
             // One row needs no order.
             if !block.keys.is_empty() {
                 for (position, (key, names)) in block.order_by.iter().zip(&block.order_names).enumerate() {
-                    let made = determined.iter().copied().chain(columns_of_items(names, block)).collect();
+                    let made = determined
+                        .iter()
+                        .copied()
+                        .chain(columns_of_items(names, block))
+                        .collect();
                     let key = without_items(&key.expr, names, block)?;
                     check(&key, &made, block, "ORDER BY clause", position)?;
                 }
@@ -151,10 +155,11 @@ fn check_distinct(select: &BoundBlock) -> Result<()> {
             let of_item = |id: ColumnId| select.scope.of_id(id);
             let is_of_item = of_items.contains(&column);
             let column = of_item(column);
-            !is_of_item && !select
-                .items
-                .iter()
-                .any(|item| item.column.is_some() && item.column == column)
+            !is_of_item
+                && !select
+                    .items
+                    .iter()
+                    .any(|item| item.column.is_some() && item.column == column)
         };
         if let Some(column) = first_column(&key, select, &is_hidden) {
             return Err(Error::new(

@@ -92,7 +92,11 @@ impl Binder<'_> {
             return Ok(());
         }
         let table = self.env.schema.require_table(&name.database, &name.name)?;
-        match grant.columns.iter().find(|(column, _)| table.column_offset(column).is_none()) {
+        match grant
+            .columns
+            .iter()
+            .find(|(column, _)| table.column_offset(column).is_none())
+        {
             None => Ok(()),
             Some((column, _)) => Err(Error::new(
                 errno::ER_BAD_FIELD_ERROR,
@@ -114,7 +118,11 @@ fn add(bound: &mut PrivilegeGrant, one: &GrantedPrivilege) -> Result<()> {
         bound.privileges |= privilege.into();
     }
     for column in &one.columns {
-        match bound.columns.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(column)) {
+        match bound
+            .columns
+            .iter_mut()
+            .find(|(known, _)| known.eq_ignore_ascii_case(column))
+        {
             Some((_, privileges)) => *privileges |= privilege.into(),
             None => bound.columns.push((column.clone(), privilege.into())),
         }

@@ -20,8 +20,8 @@ use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
-use schema::privilege::PrivilegeSet;
 use crate::plan::ResultColumn;
+use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
@@ -62,7 +62,12 @@ impl Binder<'_> {
         } else if insert.on_duplicate.is_empty() {
             LogicalInsertMode::Insert
         } else {
-            LogicalInsertMode::Update(self.on_duplicate(insert, (&table, &columns), read.as_ref(), &mut source)?)
+            LogicalInsertMode::Update(self.on_duplicate(
+                insert,
+                (&table, &columns),
+                read.as_ref(),
+                &mut source,
+            )?)
         };
         let changes = RowChanges {
             inserts: true,
@@ -263,7 +268,10 @@ impl Binder<'_> {
         }
         let own = table.table().map_or(0, |table| table.columns.len()) * 2;
         let mut further: Vec<Expr> = Vec::new();
-        for value in assignments.iter().filter_map(|assignment| assignment.value.as_ref()) {
+        for value in assignments
+            .iter()
+            .filter_map(|assignment| assignment.value.as_ref())
+        {
             value.walk(&mut |expr| {
                 if matches!(expr, Expr::Column { index, .. } if *index >= own) && !further.contains(expr) {
                     further.push(expr.clone());
@@ -274,7 +282,10 @@ impl Binder<'_> {
             self.add_columns(source, &further, subqueries, (table, columns))?;
         }
         let places: HashMap<usize, usize> = further.iter().filter_map(index_of).zip(own..).collect();
-        for value in assignments.iter_mut().filter_map(|assignment| assignment.value.as_mut()) {
+        for value in assignments
+            .iter_mut()
+            .filter_map(|assignment| assignment.value.as_mut())
+        {
             value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
         }
         Ok(assignments)
@@ -303,7 +314,10 @@ impl Binder<'_> {
         let made: BTreeSet<ColumnId> = root.output().iter().map(|column| column.id).collect();
         let of_tables = |id: &ColumnId| !made.contains(id);
         let named = further.iter().flat_map(columns_of).filter(of_tables);
-        for id in named.chain(root.outer_columns()).filter(|id| !before.contains(id)) {
+        for id in named
+            .chain(root.outer_columns())
+            .filter(|id| !before.contains(id))
+        {
             if !expose(&mut root, id) {
                 return Err(Error::not_supported(
                     "ON DUPLICATE KEY UPDATE with a subquery of the row itself, or with a column that the query does not \
@@ -316,7 +330,9 @@ impl Binder<'_> {
         for expr in further {
             let Some(index) = index_of(expr) else { continue };
             query.output.push(ColumnId(index));
-            query.columns.push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
+            query
+                .columns
+                .push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
         }
         Ok(())
     }

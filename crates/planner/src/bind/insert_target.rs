@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use schema::privilege::PrivilegeSet;
 use schema::model::{SchemaState, Table};
+use schema::privilege::PrivilegeSet;
 use schema::view::View;
 use syntax::ast::Insert;
 use types::{Error, Result};

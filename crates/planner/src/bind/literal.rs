@@ -197,7 +197,9 @@ impl Binder<'_> {
                 ),
             ));
         } else {
-            number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+            number = bytes
+                .iter()
+                .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
         }
         Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
     }

@@ -288,7 +288,9 @@ impl Binder<'_> {
         let item = found.map(|item| &item.expr);
         let column = tables.column(name);
         match (item, column) {
-            (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
+            (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => {
+                Err(ambiguous)
+            }
             (Some(item), Ok(column)) if *item != column => {
                 self.warn(Warning::warning(
                     errno::ER_NON_UNIQ_ERROR,

@@ -225,7 +225,11 @@ fn without_star(query: &Query) -> Option<Query> {
     }
     let mut query = query.clone();
     if let QueryBody::Select(select) = &mut query.body {
-        for item in select.items.iter_mut().filter(|item| matches!(item, SelectItem::All)) {
+        for item in select
+            .items
+            .iter_mut()
+            .filter(|item| matches!(item, SelectItem::All))
+        {
             *item = SelectItem::Expr {
                 expr: ast::Expr::Null,
                 name: "NULL".to_owned(),

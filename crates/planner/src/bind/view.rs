@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use schema::privilege::PrivilegeSet;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use schema::temporary::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
@@ -179,10 +179,9 @@ impl Binder<'_> {
     /// view that is not merged are there before.
     fn check_view_not_written(&self, alias: &str, reads_before: usize) -> Result<()> {
         let written = self.written.borrow();
-        let Some(table) = self
-            .accesses
-            .find(reads_before, |table| written.iter().any(|(id, _)| *id == table.id))
-        else {
+        let Some(table) = self.accesses.find(reads_before, |table| {
+            written.iter().any(|(id, _)| *id == table.id)
+        }) else {
             return Ok(());
         };
         if self.derived_depth.get() > 0 {

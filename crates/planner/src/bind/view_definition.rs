@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use schema::privilege::Privilege;
 use schema::definition::{self, Ddl, TableName};
 use schema::model::{Column, Table};
+use schema::privilege::Privilege;
 use schema::view::{self, Definer, View, ViewSecurity};
 use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;

@@ -17,9 +17,9 @@ use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
 };
-use schema::privilege::PrivilegeSet;
 use crate::plan::{Locking, LockingWait, SortKey};
 use crate::row_check::RowCheck;
+use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
 /// The place of a WITH before UPDATE or DELETE.
@@ -84,7 +84,8 @@ impl Binder<'_> {
         for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
             let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
             if let Some(table) = relation.table() {
-                self.accesses.writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
+                self.accesses
+                    .writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
             }
             let target = targets
                 .entry(relation.id(0))

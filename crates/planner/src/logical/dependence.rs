@@ -205,14 +205,17 @@ impl Dependence<'_> {
     /// Visits what lies below a condition.
     fn requiring(&mut self, condition: Option<&Expr>, visit: impl FnOnce(&mut Self)) {
         let before = self.required.len();
-        self.required.extend(condition.into_iter().flat_map(not_null_columns));
+        self.required
+            .extend(condition.into_iter().flat_map(not_null_columns));
         visit(self);
         self.required.truncate(before);
     }
 
     /// Whether a condition above leaves out rows in which all columns of an operator are NULL.
     fn requires(&self, rel: &Logical) -> bool {
-        rel.output().iter().any(|column| self.required.contains(&column.id))
+        rel.output()
+            .iter()
+            .any(|column| self.required.contains(&column.id))
     }
 
     /// The keys of a table decide its other columns, and columns those that are generated of them.

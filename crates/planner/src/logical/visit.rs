@@ -354,7 +354,9 @@ impl Logical {
 }
 
 fn walk_assignments(assignments: &[LogicalAssignment], visit: &mut dyn FnMut(ColumnId)) {
-    let values = assignments.iter().filter_map(|assignment| assignment.value.as_ref());
+    let values = assignments
+        .iter()
+        .filter_map(|assignment| assignment.value.as_ref());
     values.for_each(|value| walk_columns_of(value, visit));
 }
 

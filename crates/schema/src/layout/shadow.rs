@@ -81,7 +81,9 @@ impl ShadowLayout {
             }
             let computed = matches!(column.default, Default::Expression(_))
                 && column.original_default.is_none()
-                && expressions.as_ref().is_some_and(|all| all.default_of(at).is_some());
+                && expressions
+                    .as_ref()
+                    .is_some_and(|all| all.default_of(at).is_some());
             if computed {
                 return Ok(Source::Default);
             }
@@ -135,7 +137,9 @@ impl ShadowLayout {
         for (at, source) in self.columns.iter().enumerate() {
             match source {
                 Source::Column(offset, from) => {
-                    let value = before.get_mut(*offset).map_or(Value::Null, |value| std::mem::replace(value, Value::Null));
+                    let value = before
+                        .get_mut(*offset)
+                        .map_or(Value::Null, |value| std::mem::replace(value, Value::Null));
                     row[at] = self.assign(at, value, from, row_number)?;
                 }
                 Source::Constant(value) => row[at].clone_from(value),
@@ -174,7 +178,10 @@ impl ShadowLayout {
             return Ok(Value::Null);
         }
         if self.context.0.sql_mode.strict {
-            return Err(Error::new(errno::ER_INVALID_USE_OF_NULL, "Invalid use of NULL value"));
+            return Err(Error::new(
+                errno::ER_INVALID_USE_OF_NULL,
+                "Invalid use of NULL value",
+            ));
         }
         eval.warnings.push(types::Warning::warning(
             errno::WARN_DATA_TRUNCATED,
@@ -201,10 +208,15 @@ impl ShadowLayout {
         };
         let read = reading_context(self.zone);
         let defaults = expressions.defaults.iter();
-        let new = defaults.filter(|default| matches!(self.columns.get(default.column), Some(Source::Default)));
+        let new =
+            defaults.filter(|default| matches!(self.columns.get(default.column), Some(Source::Default)));
         for made in new.chain(&expressions.generated) {
             let column = &self.table.columns[made.column];
-            let context = if column.is_virtual() { &read } else { &self.context.0 };
+            let context = if column.is_virtual() {
+                &read
+            } else {
+                &self.context.0
+            };
             let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
             let value =
                 functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)?;
@@ -321,7 +333,10 @@ fn warn_of_double(value: &Value, from: &SqlType, to: &SqlType, eval: &EvalContex
     if !is_read || double.abs() < i64::MAX as f64 {
         return Ok(());
     }
-    let message = format!("Truncated incorrect INTEGER value: '{}'", value.display_text(from));
+    let message = format!(
+        "Truncated incorrect INTEGER value: '{}'",
+        value.display_text(from)
+    );
     if eval.sql_mode.strict {
         return Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message));
     }

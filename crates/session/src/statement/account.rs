@@ -160,12 +160,18 @@ fn check_creates_users(client: &Client) -> Result<()> {
 fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
     let administers = |role: &AccountName| {
         let granted = &client.account.roles;
-        granted.iter().any(|granted| granted.name == *role && granted.with_admin)
+        granted
+            .iter()
+            .any(|granted| granted.name == *role && granted.with_admin)
     };
     if roles.iter().all(administers) {
         return Ok(());
     }
-    client.check_any("WITH ADMIN, ROLE_ADMIN, SUPER", &[Privilege::Super], &["ROLE_ADMIN"])
+    client.check_any(
+        "WITH ADMIN, ROLE_ADMIN, SUPER",
+        &[Privilege::Super],
+        &["ROLE_ADMIN"],
+    )
 }
 
 /// Fails with 1227 where a statement changes an account that has SYSTEM_USER, and the client has not.
@@ -195,11 +201,16 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
                     format!(
                         "Access denied for user {} (using password: {})",
                         client.account.name(),
-                        if client.account.has_password() { "YES" } else { "NO" }
+                        if client.account.has_password() {
+                            "YES"
+                        } else {
+                            "NO"
+                        }
                     ),
                 ));
             }
-            let lacks = |name: &&String| own.dynamic.get(*name) != Some(&true) && !own.global.has(Privilege::Super);
+            let lacks =
+                |name: &&String| own.dynamic.get(*name) != Some(&true) && !own.global.has(Privilege::Super);
             match grant.dynamic.iter().find(lacks) {
                 None => Ok(()),
                 Some(_) => Err(Error::new(
@@ -235,7 +246,10 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
     if !specs.iter().all(changes_own_password) {
         check_creates_users(client)?;
     }
-    let names: Vec<AccountName> = specs.iter().map(|spec| (spec.user.clone(), spec.host.clone())).collect();
+    let names: Vec<AccountName> = specs
+        .iter()
+        .map(|spec| (spec.user.clone(), spec.host.clone()))
+        .collect();
     check_system_users(session, &names)?;
     let accounts = session.shared.catalog.accounts.current();
     let mut changes = Vec::with_capacity(specs.len());
@@ -275,7 +289,11 @@ fn set_password(
     let (name, host) = session.client.named_or_own(user);
     let is_own = session.client.is_own(&name, &host);
     let manages = session.client.privileges.global.has(Privilege::CreateUser)
-        || session.client.privileges.of_database("mysql").has(Privilege::Update);
+        || session
+            .client
+            .privileges
+            .of_database("mysql")
+            .has(Privilege::Update);
     if !is_own && !manages {
         return Err(Error::new(
             errno::ER_DBACCESS_DENIED_ERROR,

@@ -14,7 +14,8 @@ use schema::model::Table;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, Warning};
 
-use super::definition::{check_privileges, context};
+use super::definition_context::{check_privileges, context};
+use super::internal_write::write;
 use super::temporary;
 use crate::compiled::Compiled;
 use crate::execute::schema_has_changed;
@@ -108,22 +109,4 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
         return Err(Error::internal("a plan that is none"));
     };
     write(session, &plan.plan, strict)
-}
-
-/// Runs a write that a definition is made of.
-pub fn write(session: &mut Session, plan: &Plan, strict: bool) -> Result<Done> {
-    let eval = session.command_context(if strict {
-        Strictness::Error
-    } else {
-        Strictness::Warn
-    });
-    let parts = session.parts();
-    let mut runner = parts.runner;
-    let with = Evaluation {
-        context: &eval,
-        tables: &ServerTables { view: parts.view },
-    };
-    let result = runner.statement(|runner| runner.write(plan, with));
-    session.end_of_evaluation(&eval);
-    Ok(session.write_done(plan, &result?))
 }

@@ -10,7 +10,9 @@ use crate::session::Session;
 const PAST: u64 = 10;
 
 pub fn show(session: &Session, past: Option<u64>) -> Result<Listing> {
-    session.client.check_any("SUPER", &[schema::privilege::Privilege::Super], &[])?;
+    session
+        .client
+        .check_any("SUPER", &[schema::privilege::Privilege::Super], &[])?;
     let past = usize::try_from(past.unwrap_or(PAST)).unwrap_or(usize::MAX);
     let mut listing = Listing::new(&[
         ("JOB_ID", SqlType::BIGINT),
@@ -48,7 +50,9 @@ pub fn show(session: &Session, past: Option<u64>) -> Result<Listing> {
 
 /// One row for each job: whether it will stop.
 pub fn cancel(session: &Session, jobs: &[u64]) -> Result<Listing> {
-    session.client.check_any("SUPER", &[schema::privilege::Privilege::Super], &[])?;
+    session
+        .client
+        .check_any("SUPER", &[schema::privilege::Privilege::Super], &[])?;
     let mut listing = Listing::new(&[("JOB_ID", text_type(64)), ("RESULT", text_type(128))]);
     for &job in jobs {
         let id = i64::try_from(job).unwrap_or(i64::MAX);

@@ -6,9 +6,9 @@
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use schema::statistics::requested::data_type;
 use system::{Wanted, keys};
-use schema::privilege::PrivilegeSet;
 use types::{Error, Result, errno};
 
 use super::lock_tables;

@@ -83,7 +83,10 @@ fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
     let client = &session.client;
     for (position, one) in tables.iter().enumerate() {
         if one.table.database == INFORMATION_SCHEMA {
-            return Err(errors::database_access(&client.account.name(), &one.table.database));
+            return Err(errors::database_access(
+                &client.account.name(),
+                &one.table.database,
+            ));
         }
         client.check_on_database(&one.table.database, Privilege::LockTables)?;
         client.check_table(&one.table, PrivilegeSet::SELECT)?;

@@ -10,8 +10,8 @@ use schema::model::{Column, Default, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, TypeKind, Warning, errno};
 
-use super::create_select::write;
-use super::definition::context;
+use super::definition_context::context;
+use super::internal_write::write;
 use super::lock_tables::unlocked;
 use crate::compiled::Compiled;
 use crate::errors;

@@ -110,7 +110,7 @@ type Row = (&'static str, Scope, Kind, &'static str, Effect);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    ("activate_all_roles_on_login", Global, Kind::Bool, "OFF", Same),
+    ("activate_all_roles_on_login", Global, Kind::Bool, "OFF", Live),
     ("allow_auto_random_explicit_insert", Both, Kind::Bool, "OFF", Live),
     ("auto_increment_increment", Both, Kind::Int(1, 65535), "1", Live),
     ("auto_increment_offset", Both, Kind::Int(1, 65535), "1", Live),

@@ -17,7 +17,8 @@ mod window;
 mod write;
 
 pub use account::{
-    AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles, UserSpec, UserStatement,
+    AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles, UserSpec,
+    UserStatement,
 };
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,

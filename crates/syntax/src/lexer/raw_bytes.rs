@@ -52,7 +52,11 @@ fn carry_encoded(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
     let (text, mut read) = charset.decode_prefix(bytes);
     let mut out = text.into_owned();
     while let Some((byte, rest)) = bytes.get(read..).and_then(<[u8]>::split_first) {
-        out.push(if byte.is_ascii() { char::from(*byte) } else { carrier(*byte) });
+        out.push(if byte.is_ascii() {
+            char::from(*byte)
+        } else {
+            carrier(*byte)
+        });
         let (text, length) = charset.decode_prefix(rest);
         out.push_str(&text);
         read += 1 + length;

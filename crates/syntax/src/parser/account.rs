@@ -46,7 +46,10 @@ impl Parser<'_> {
     pub fn create_role(&mut self) -> Result<Statement> {
         let if_not_exists = self.if_not_exists()?;
         let roles = self.comma_separated(Self::account_name)?;
-        Ok(Statement::User(UserStatement::CreateRole { roles, if_not_exists }))
+        Ok(Statement::User(UserStatement::CreateRole {
+            roles,
+            if_not_exists,
+        }))
     }
 
     pub fn drop_role(&mut self) -> Result<Statement> {
@@ -162,7 +165,9 @@ impl Parser<'_> {
             }
             if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
                 let roles = self.roles()?;
-                users.iter_mut().for_each(|user| user.default_roles = Some(roles.clone()));
+                users
+                    .iter_mut()
+                    .for_each(|user| user.default_roles = Some(roles.clone()));
                 continue;
             }
             if self.eat_all(&[Kw::REQUIRE, Kw::NONE])

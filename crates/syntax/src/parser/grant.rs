@@ -255,8 +255,14 @@ fn roles(parser: &Parser<'_>, items: Vec<Item>) -> Result<Vec<AccountName>> {
             Item::Privilege { role: Some(role), .. } => Ok((role, ANY_HOST.to_owned())),
             Item::Privilege { start, .. } => {
                 let error = parser.error_at(start);
-                let near = error.message.find(" near '").map_or("", |at| &error.message[at..]);
-                Err(Error::new(error.code, format!("Illegal authorization identifier{near}")))
+                let near = error
+                    .message
+                    .find(" near '")
+                    .map_or("", |at| &error.message[at..]);
+                Err(Error::new(
+                    error.code,
+                    format!("Illegal authorization identifier{near}"),
+                ))
             }
         })
         .collect()

@@ -37,9 +37,7 @@ impl Parser<'_> {
             false => self.roles()?,
         };
         Ok(Statement::User(UserStatement::SetRole(match roles {
-            Roles::All if self.eat(Kw::EXCEPT) => {
-                Roles::AllExcept(self.comma_separated(Self::account_name)?)
-            }
+            Roles::All if self.eat(Kw::EXCEPT) => Roles::AllExcept(self.comma_separated(Self::account_name)?),
             roles => roles,
         })))
     }

@@ -131,7 +131,10 @@ impl Map {
             _ if self.is_gb18030 => (gb18030_bytes(code - LONG), 4),
             _ => ((0x8f_0000 | (code - LONG)).to_be_bytes(), 3),
         };
-        Some(Encoded { bytes, at: 4 - length })
+        Some(Encoded {
+            bytes,
+            at: 4 - length,
+        })
     }
 
     /// The first character of bytes and how many bytes it takes.
@@ -154,7 +157,9 @@ impl Map {
             };
             return Some((character, 4));
         }
-        let [0x8f, high, low] = bytes.first_chunk()? else { return None };
+        let [0x8f, high, low] = bytes.first_chunk()? else {
+            return None;
+        };
         let code = LONG + u32::from(u16::from_be_bytes([*high, *low]));
         Some((self.character(code)?, 3))
     }

@@ -48,7 +48,10 @@ impl Charset {
             return 0;
         }
         let code = u32::from(character);
-        if matches!(self.definition().form, Form::Utf8mb4 | Form::Utf8mb3 | Form::Binary) {
+        if matches!(
+            self.definition().form,
+            Form::Utf8mb4 | Form::Utf8mb3 | Form::Binary
+        ) {
             return character.encode_utf8(out).len();
         }
         let mut units = [0; 2];
@@ -220,8 +223,13 @@ fn utf16(character: char, units: &mut [u16; 2]) -> impl Iterator<Item = u16> + '
 
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<(char, usize)> {
     let first = unit(*bytes.first_chunk()?);
-    let second = bytes.get(2..).and_then(|rest| rest.first_chunk()).map(|next| unit(*next));
-    let character = char::decode_utf16([Some(first), second].into_iter().flatten()).next()?.ok()?;
+    let second = bytes
+        .get(2..)
+        .and_then(|rest| rest.first_chunk())
+        .map(|next| unit(*next));
+    let character = char::decode_utf16([Some(first), second].into_iter().flatten())
+        .next()?
+        .ok()?;
     Some((character, character.len_utf16() * 2))
 }
 

@@ -6,10 +6,22 @@ fn bytes_as_mysql_has_them() {
     for (charset, text, bytes) in [
         (Charset::Latin1, "é€\u{81}", &b"\xe9\x80\x81"[..]),
         (Charset::Gbk, "a中", b"a\xd6\xd0"),
-        (Charset::Gb18030, "a中é€\u{20000}", b"a\xd6\xd0\xa8\xa6\xa2\xe3\x95\x32\x82\x36"),
+        (
+            Charset::Gb18030,
+            "a中é€\u{20000}",
+            b"a\xd6\xd0\xa8\xa6\xa2\xe3\x95\x32\x82\x36",
+        ),
         (Charset::Big5, "中", b"\xa4\xa4"),
-        (Charset::Sjis, "日本\\\u{301c}ｱ", b"\x93\xfa\x96\x7b\\\x81\x60\xb1"),
-        (Charset::Cp932, "日本～ｱ①", b"\x93\xfa\x96\x7b\x81\x60\xb1\x87\x40"),
+        (
+            Charset::Sjis,
+            "日本\\\u{301c}ｱ",
+            b"\x93\xfa\x96\x7b\\\x81\x60\xb1",
+        ),
+        (
+            Charset::Cp932,
+            "日本～ｱ①",
+            b"\x93\xfa\x96\x7b\x81\x60\xb1\x87\x40",
+        ),
         (Charset::Ujis, "日本ｱ丂", b"\xc6\xfc\xcb\xdc\x8e\xb1\x8f\xb0\xa1"),
         (Charset::Euckr, "한국", b"\xc7\xd1\xb1\xb9"),
         (Charset::Cp1251, "Жж", b"\xc6\xe6"),
@@ -43,7 +55,10 @@ fn what_a_character_set_has_comes_back() {
         }
         let holds_ascii = (0..128_u8).all(|b| charset.encode(&char::from(b).to_string()).as_ref() == [b]);
         assert_eq!(holds_ascii, charset.holds_ascii(), "{charset:?}");
-        assert_eq!(charset.encode("\u{10ffff}").len(), charset.encoded_len("\u{10ffff}"));
+        assert_eq!(
+            charset.encode("\u{10ffff}").len(),
+            charset.encoded_len("\u{10ffff}")
+        );
     }
 }
 

@@ -104,8 +104,13 @@ fn weights_of(code_point: u32) -> WeightList {
 /// Code points that the table leaves to a rule.
 fn push_implicit(code_point: u32, list: &mut WeightList) {
     match syllable(code_point) {
-        Some(parts) => parts.into_iter().flatten().for_each(|part| list.push(entry(part))),
-        None => implicit(code_point).into_iter().for_each(|weight| list.push(weight)),
+        Some(parts) => parts
+            .into_iter()
+            .flatten()
+            .for_each(|part| list.push(entry(part))),
+        None => implicit(code_point)
+            .into_iter()
+            .for_each(|weight| list.push(weight)),
     }
 }
 

@@ -276,7 +276,12 @@ mod tests {
                 wrong.push(format!("{line}, not {weights:02x?}"));
             }
         }
-        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(300)].join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "{} wrong:\n{}",
+            wrong.len(),
+            wrong[..wrong.len().min(300)].join("\n")
+        );
         lines.lines().count()
     }
 

@@ -220,11 +220,12 @@ impl Table {
             *self.cell_mut(points.first().copied().unwrap_or(0)) |= HEAD;
             self.contractions.push((points, place));
         }
-        self.contractions.sort_by(|(a, _), (b, _)| match a.starts_with(b) {
-            true => std::cmp::Ordering::Less,
-            false if b.starts_with(a) => std::cmp::Ordering::Greater,
-            false => a.cmp(b),
-        });
+        self.contractions
+            .sort_by(|(a, _), (b, _)| match a.starts_with(b) {
+                true => std::cmp::Ordering::Less,
+                false if b.starts_with(a) => std::cmp::Ordering::Greater,
+                false => a.cmp(b),
+            });
     }
 
     fn add_list(&mut self, list: &[u16]) -> u32 {

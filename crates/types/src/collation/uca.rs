@@ -114,7 +114,9 @@ impl Version {
             weight if weight < LIST => push(weight),
             place => {
                 let (weights, _) = self.list(place).as_chunks::<2>();
-                weights.iter().for_each(|weight| push(u16::from_le_bytes(*weight)));
+                weights
+                    .iter()
+                    .for_each(|weight| push(u16::from_le_bytes(*weight)));
             }
         }
     }

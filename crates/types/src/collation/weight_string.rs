@@ -26,7 +26,9 @@ impl Collation {
                 let table = self.table();
                 match self.pads_space() {
                     true if table.width == 1 => out.extend(table.weights(text).map(|weight| weight as u8)),
-                    true => table.weights(text).for_each(|weight| uca::write_weight(weight, out)),
+                    true => table
+                        .weights(text)
+                        .for_each(|weight| uca::write_weight(weight, out)),
                     false => table.sort_key(text, out),
                 }
             }

@@ -403,7 +403,12 @@ fn a_node_that_lost_a_job_does_no_more_of_it() {
         let taken = jobs::take_over(&two, &job);
         assert_eq!(taken.owner, two.cluster().node().unwrap().id);
         let between = table(&one, "t");
-        let filled = crate::backfill::backfill(one.cluster(), &between, &job, crate::local::unseen(&Interrupt::new()));
+        let filled = crate::backfill::backfill(
+            one.cluster(),
+            &between,
+            &job,
+            crate::local::unseen(&Interrupt::new()),
+        );
         assert_eq!(code(filled), errno::ER_SCHEMA_OUT_OF_DATE);
         assert_eq!(code(jobs::finish(&one, job)), errno::ER_SCHEMA_OUT_OF_DATE);
         two.resume_jobs(&Interrupt::new());

@@ -247,7 +247,9 @@ impl<'p> AccessPlan<'p> {
             // The scan's filter says whether a row that has changed since still belongs to it.
             plan::Access::Union { .. } => {
                 let opened = self.union.iter().map(|part| part.open(row, eval));
-                let parts = opened.map(|opened| Ok(opened?.access.path)).collect::<Result<Vec<Path>>>()?;
+                let parts = opened
+                    .map(|opened| Ok(opened?.access.path))
+                    .collect::<Result<Vec<Path>>>()?;
                 Ok(Opened::rows(Path::Union(Box::new(UnionPath {
                     parts: parts.into_iter(),
                     current: None,

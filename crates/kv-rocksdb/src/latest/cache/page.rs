@@ -181,7 +181,10 @@ impl Page {
         let value = |at: usize| {
             let span = *self.spans.get(at)?;
             let stored = span.stored();
-            Some((self.key_of(span), self.heap.get(stored.start + VALUE_AT..stored.end)?))
+            Some((
+                self.key_of(span),
+                self.heap.get(stored.start + VALUE_AT..stored.end)?,
+            ))
         };
         (self.deletions == 0 && self.newest <= ts).then(|| positions.filter_map(value))
     }

@@ -34,11 +34,7 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
     };
     let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
     let schema = session.shared.engine.cluster.schema();
-    for name in schema
-        .databases
-        .keys()
-        .filter(|name| may_see(session, name))
-    {
+    for name in schema.databases.keys().filter(|name| may_see(session, name)) {
         listing.push(vec![text(name)]);
     }
     listing
@@ -57,6 +53,9 @@ pub fn tables(session: &Session, name: &str, full: bool, filter: &ShowFilter) ->
     }
     let mut listing = Listing::new(&columns);
     for table in sorted(&database) {
+        if !session.client.privileges.may_see(&database.name, &table.name) {
+            continue;
+        }
         let mut row = vec![text(&table.name)];
         if full {
             row.push(text(match (&table.view, database.is_system()) {

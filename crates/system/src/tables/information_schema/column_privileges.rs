@@ -37,7 +37,10 @@ IS_GRANTABLE varchar(3) ci NOT ""
             for (database, tables) in &account.privileges.on_tables {
                 for (table, granted) in tables {
                     for privilege in granted.of_columns().iter() {
-                        let with_it = granted.columns.iter().filter(|(_, granted)| granted.has(privilege));
+                        let with_it = granted
+                            .columns
+                            .iter()
+                            .filter(|(_, granted)| granted.has(privilege));
                         rows.extend(with_it.map(|(column, _)| {
                             vec![
                                 text(account.name()),

@@ -41,8 +41,13 @@ IS_GRANTABLE varchar(3) ci NOT ""
                 ]);
             };
             let with_option = privileges.global.has(Privilege::Grant);
-            listed(privileges.global).iter().for_each(|privilege| push(privilege, with_option));
-            privileges.dynamic.iter().for_each(|(privilege, with_option)| push(privilege, *with_option));
+            listed(privileges.global)
+                .iter()
+                .for_each(|privilege| push(privilege, with_option));
+            privileges
+                .dynamic
+                .iter()
+                .for_each(|(privilege, with_option)| push(privilege, *with_option));
         }
         Ok(rows)
     }

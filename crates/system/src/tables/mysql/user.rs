@@ -77,7 +77,11 @@ User_attributes json - NULL
                 let global = account.privileges.global;
                 let mut row = vec![text(&account.host), text(&account.user)];
                 // Select_priv to Create_tablespace_priv; those of roles come last.
-                row.extend(Privilege::all().take(29).map(|privilege| flag(global.has(privilege))));
+                row.extend(
+                    Privilege::all()
+                        .take(29)
+                        .map(|privilege| flag(global.has(privilege))),
+                );
                 row.push(text(""));
                 row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
                 row.extend(std::iter::repeat_n(number(0), 4));
