@@ -65,6 +65,9 @@ pub struct OrderNames {
     pub any_value: bool,
 }
 
+/// The keys of GROUP BY; of those that name an item of the select list: key and item.
+type GroupKeys = (Vec<Expr>, Vec<(usize, usize)>);
+
 impl Binder<'_> {
     pub fn block(&self, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
         self.windows.borrow_mut().push(block.windows.clone());
@@ -526,7 +529,7 @@ impl Binder<'_> {
         context: &Context<'_>,
         names: &ColumnsThenItems<'_>,
         is_of_groups: &dyn Fn(&Expr) -> bool,
-    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>)> {
+    ) -> Result<GroupKeys> {
         let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
         let mut key_items = Vec::new();
         let mut named = Vec::new();

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use functions::Strictness;
 use optimizer::Planned;
 use planner::command::CreateTableSelect;
 use planner::logical::LogicalStatement;
-use planner::plan::Plan;
 use planner::{Bound, CachedPlan};
-use runner::Evaluation;
 use schema::definition::Ddl;
 use schema::model::Table;
 use schema::privilege::{Privilege, PrivilegeSet};
@@ -21,7 +18,6 @@ use crate::compiled::Compiled;
 use crate::execute::schema_has_changed;
 use crate::reply::Done;
 use crate::session::Session;
-use crate::virtual_tables::ServerTables;
 
 pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     let Ddl::CreateTable {

@@ -2,15 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use ddl::{DdlContext, Executed};
-use schema::definition::{AlterChange, Ddl, TableName, ViewVerb};
+use ddl::Executed;
+use schema::definition::{AlterChange, Ddl};
 use schema::privilege::Privilege;
 use schema::view::Definer;
 use types::{Result, Warning};
 
 use super::definition_context::{check_privileges, context};
 use super::{lock_tables, temporary};
-use crate::client::Client;
 use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::reply::Done;
 use crate::session::Session;

@@ -366,20 +366,11 @@ fn push_gb18030(code_point: u32, out: &mut Pending) {
 }
 
 /// The weights of one character. The most that a character has is 18.
+#[derive(Default)]
 struct Pending {
     weights: [u16; 24],
     len: u8,
     at: u8,
-}
-
-impl Default for Pending {
-    fn default() -> Self {
-        Self {
-            weights: [0; 24],
-            len: 0,
-            at: 0,
-        }
-    }
 }
 
 impl Pending {

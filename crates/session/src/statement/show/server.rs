@@ -55,7 +55,7 @@ pub fn process_list(session: &Session, full: bool) -> Listing {
             activity.database.as_deref().map_or(Value::Null, Value::from),
             text(activity.command),
             Value::Int(i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX)),
-            text(&process.state()),
+            text(process.state()),
             info.map_or(Value::Null, Value::String),
         ]);
     }

@@ -124,7 +124,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(&table.listed_options()),
+        text(table.listed_options()),
         text(&table.comment),
     ])
 }

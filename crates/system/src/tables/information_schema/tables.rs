@@ -122,7 +122,7 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(&table.listed_options()),
+        text(table.listed_options()),
         text(&table.comment),
     ]);
     Ok(row)
