@@ -213,7 +213,7 @@ fn drop_both(
     check_unique(temporary)?;
     if !permanent.is_empty() {
         let names = permanent;
-        super::definition_context::run(session, &Ddl::DropTable { names, if_exists })?;
+        super::definition::run(session, &Ddl::DropTable { names, if_exists })?;
     }
     drop_all(session, temporary);
     Ok(())
