@@ -67,6 +67,11 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
     match statement {
         UserStatement::Create { users, if_not_exists } => {
             check_creates_users(client)?;
+            for user in users {
+                if let Some(Roles::List(roles)) = &user.default_roles {
+                    check_gives_roles(client, roles)?;
+                }
+            }
             let changes = users
                 .iter()
                 .map(|u| change(u, true))
@@ -310,6 +315,7 @@ fn set_password(
             "Can't find any matching row in the user table",
         )
     })?;
+    check_system_users(session, &[(name.clone(), host.clone())])?;
     let plugin = Some(account.plugin.clone());
     let spec = UserSpec {
         user: name,

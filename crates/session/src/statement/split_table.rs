@@ -9,6 +9,7 @@ use ddl::split::{Splitting, key_text, keys_of};
 use functions::{EvalContext, Expr, assign, eval_value};
 use schema::definition::TableName;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use syntax::ast::SplitPoints;
 use types::{Error, Result, SqlType, Value, Warning, errno};
 
@@ -69,6 +70,7 @@ pub fn split(
 
 /// A table whose rows are in the store.
 fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
+    session.check_table(name, PrivilegeSet::INSERT)?;
     let table = session.table(name)?;
     if table.is_temporary() {
         return Err(Error::not_supported(

@@ -2,6 +2,7 @@
 
 use schema::definition::TableName;
 use schema::model::{Table, wrong_object};
+use schema::privilege::Privilege;
 use schema::show_create::{self, Style};
 use schema::view::View;
 use types::{Result, Value};
@@ -27,6 +28,7 @@ pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Re
         .table_locks
         .check_table(&table, cluster::metadata_lock::Use::Read)?;
     if let Some(view) = &table.view {
+        session.check_table(name, Privilege::ShowView.into())?;
         return create_view(session, &table, view);
     }
     if wants_view {
