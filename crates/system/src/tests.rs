@@ -64,7 +64,7 @@ impl Db {
         let changer = new_db_with(crate::databases().unwrap());
         let account = Account {
             privileges: Privileges {
-                on_databases: ["d", "mysql", "sys"]
+                on_databases: ["d", "e", "mysql", "sys"]
                     .map(|name| (name.to_owned(), PrivilegeSet::DATABASE))
                     .into(),
                 ..Privileges::default()
