@@ -381,6 +381,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
         return Err(Error::internal("an INSERT that is none"));
     };
     let strict = session.settings.sql_mode.strict;
+    session.runner().rely_on_lease()?;
     write(session, &plan.plan, strict)
 }
 
