@@ -20,7 +20,7 @@ const CHANGES: [&str; 10] = [
     "ALTER TABLE orders MODIFY note VARCHAR(200) COLLATE utf8mb4_0900_ai_ci NOT NULL, MODIFY version INT NOT NULL",
     "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_bin NOT NULL, ADD CONSTRAINT positive CHECK (amount > -1000000)",
     "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_0900_ai_ci NOT NULL, DROP CHECK positive",
-    "ALTER TABLE transfers ADD UNIQUE KEY again (name), DROP KEY name, RENAME KEY again TO name",
+    "ALTER TABLE transfers DROP KEY name, ADD UNIQUE KEY name (name)",
 ];
 
 /// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and names
