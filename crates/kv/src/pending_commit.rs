@@ -192,7 +192,7 @@ impl Dependencies {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<[u8]>, &Arc<PendingCommit>)> {
-        self.0.iter().map(|(key, commit)| (key, commit))
+        self.0.iter()
     }
 
     pub fn clear(&mut self) {
