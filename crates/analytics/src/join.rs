@@ -15,8 +15,8 @@ use types::Error;
 
 use crate::columns::{column_name, columns, schema_of};
 use crate::error::carry;
-use crate::join_filter::{CollectKeys, KeyColumn, PendingKeys};
 use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
+use crate::scan_filter::{CollectKeys, KeyColumn, Observed, PendingKeys};
 use crate::{expression, grouping_key, tuple};
 
 /// A right side of more rows is cut by its keys, as is the left one, so that all cores build hash tables. A
@@ -88,7 +88,7 @@ fn collecting(right: Plan, keys: &[PhysicalExprRef], filters: Vec<(usize, Arc<Pe
     let columns: Arc<[KeyColumn]> = filters.into_iter().filter_map(column).collect();
     match columns.is_empty() {
         true => right,
-        false => Arc::new(CollectKeys::new(right, columns)),
+        false => Arc::new(Observed::new(right, &CollectKeys::new(columns))),
     }
 }
 

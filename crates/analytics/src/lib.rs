@@ -18,7 +18,6 @@ mod expression;
 mod finite;
 mod grouping_key;
 mod join;
-mod join_filter;
 #[cfg(test)]
 mod join_shapes;
 mod limits;
@@ -28,6 +27,7 @@ mod operators;
 mod running;
 mod runtime;
 mod scan;
+mod scan_filter;
 #[cfg(test)]
 mod shapes;
 mod subqueries;

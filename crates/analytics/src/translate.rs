@@ -14,10 +14,10 @@ use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
-use crate::join_filter::ScanFilters;
 use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
+use crate::scan_filter::{Observed, ScanFilters};
 use crate::subqueries::Subqueries;
 use crate::{Source, aggregate, expression, grouping_key, join, metrics, scan};
 
@@ -52,7 +52,7 @@ struct Translator<'a> {
     subqueries: &'a Subqueries,
     /// How many set operations the operator is inside of.
     inside: Cell<u32>,
-    /// What joins above say of scans.
+    /// What operators above say of scans.
     filters: ScanFilters,
 }
 
@@ -114,11 +114,7 @@ impl Translator<'_> {
                 left,
                 right,
             } => self.union(*all, left, right, positions),
-            Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(
-                self.rel(input, false)?,
-                keys,
-                limit.as_ref(),
-            )?)),
+            Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(input, keys, limit.as_ref())?)),
             Rel::Limit { input, offset, count } => {
                 let skip = self.row_count(offset.as_ref())?.unwrap_or(0);
                 let fetch = self.row_count(count.as_ref())?.filter(|&n| n < ROWS_MAX);
@@ -208,8 +204,13 @@ impl Translator<'_> {
 
     /// Computed keys become columns first: a sort computes its keys more than once, and counts only the
     /// memory of its columns. A sort with a limit drops most rows at once, so there they need not.
-    fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
+    fn sort(&self, input: &Rel, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
         let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
+        let bound = fetch.and_then(|fetch| self.filters.of_limit(input, keys, fetch));
+        let mut input = self.rel(input, false)?;
+        if let Some(bound) = bound {
+            input.plan = Arc::new(Observed::new(input.plan, &bound));
+        }
         let inputs = input.columns();
         let mut keyed = inputs.clone();
         let mut order = Vec::with_capacity(keys.len());

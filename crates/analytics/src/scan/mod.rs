@@ -1,6 +1,6 @@
 //! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
-mod join_check;
+mod learned;
 mod rows;
 
 use std::fmt;
@@ -29,9 +29,9 @@ use types::{SqlType, TypeKind};
 use crate::Source;
 use crate::columns::schema_of;
 use crate::error::carry;
-use crate::join_filter::ScanFilter;
 use crate::limits::partitions;
 use crate::operators::Plan;
+use crate::scan_filter::ScanFilter;
 
 /// More pieces than partitions, so that a partition that finishes early takes further pieces.
 const PIECES_PER_PARTITION: usize = 8;
@@ -49,14 +49,15 @@ const WIDE_ROWS: usize = 2;
 const POSITION_ROW_BITS: u32 = 40;
 
 /// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batch_bytes`: the bytes of rows that a batch should have. `joins`: what joins know of its rows.
+/// `batch_bytes`: the bytes of rows that a batch should have. `learned`: what operators above it come to
+/// know of its rows.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
     source: &Source,
     batch_bytes: usize,
     eval: &Arc<EvalContext>,
-    joins: Vec<ScanFilter>,
+    learned: Vec<ScanFilter>,
 ) -> Result<Plan> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
@@ -78,7 +79,7 @@ pub fn scan(
             .filter
             .as_ref()
             .map(|filter| functions::hoist(filter, eval).into_owned()),
-        joins,
+        learned,
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,
@@ -120,7 +121,7 @@ struct Shared {
     scan: TableScan,
     /// The scan's filter with its constants computed.
     filter: Option<Expr>,
-    joins: Vec<ScanFilter>,
+    learned: Vec<ScanFilter>,
     snapshot: kv::Snapshot,
     eval: Arc<EvalContext>,
     pieces: Vec<KeyRange>,
@@ -150,7 +151,7 @@ impl PartitionStream for Partition {
             rows: Rows::new(
                 &shared.scan,
                 shared.filter.as_ref(),
-                &shared.joins,
+                &shared.learned,
                 shared.positions,
                 shared.batch_bytes,
                 &shared.eval,

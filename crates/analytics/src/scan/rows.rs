@@ -1,7 +1,8 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
 //! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`row_checks`]),
-//! and so is what a join knows of a row's key ([`super::join_check`]).
+//! and so
+//! is what an operator above the scan has learned ([`super::learned`]).
 //! For the others there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
@@ -25,10 +26,10 @@ use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
-use super::join_check::JoinCheck;
+use super::learned::LearnedCheck;
 use crate::columns::schema_of;
-use crate::join_filter::ScanFilter;
 use crate::limits::BATCH_ROWS;
+use crate::scan_filter::ScanFilter;
 
 /// Rows in a scan's first batch. Each further batch may have twice as many, up to [`BATCH_ROWS`], so that a
 /// LIMIT is reached soon.
@@ -53,8 +54,8 @@ pub struct Rows {
     positions: Option<Vec<u64>>,
     /// What of the filter is decided on a row's bytes.
     checks: Vec<RangeCheck>,
-    /// What joins say of a row before it is decoded.
-    joins: Vec<JoinCheck>,
+    /// What operators above say of a row before it is decoded.
+    learned: Vec<LearnedCheck>,
     filter: Option<Filter>,
     eval: Arc<EvalContext>,
     /// Bytes of the rows that were decoded whole.
@@ -104,7 +105,7 @@ impl Rows {
     pub fn new(
         scan: &TableScan,
         filter: Option<&Expr>,
-        joins: &[ScanFilter],
+        learned: &[ScanFilter],
         positions: bool,
         max_bytes: usize,
         eval: &Arc<EvalContext>,
@@ -120,7 +121,7 @@ impl Rows {
             schema: schema_of(types.into_iter().chain(position)),
             positions: positions.then(Vec::new),
             checks,
-            joins: joins.iter().map(JoinCheck::new).collect(),
+            learned: learned.iter().map(LearnedCheck::new).collect(),
             filter,
             eval: eval.clone(),
             bytes: 0,
@@ -143,14 +144,14 @@ impl Rows {
 
     /// Before some rows are read.
     pub fn begin(&mut self) {
-        self.joins.iter_mut().for_each(JoinCheck::begin);
+        self.learned.iter_mut().for_each(LearnedCheck::begin);
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
         if !self.checks.iter().all(|check| check.may_hold(value)) {
             return Ok(());
         }
-        if !self.joins.iter_mut().all(|join| join.may_hold(key, value)) {
+        if !self.learned.iter_mut().all(|check| check.may_hold(key, value)) {
             return Ok(());
         }
         if let Some(Filter {

@@ -241,6 +241,14 @@ fn seek(ids: &[u8], passed: &mut usize, id: u8) -> bool {
         *passed = furthest;
         return true;
     }
+    // Likewise from the larger id that may stand there: behind the gap there are few others.
+    if let Some(&behind) = ids.get(furthest) {
+        let nearest = furthest.saturating_sub(usize::from(behind.wrapping_sub(id)));
+        if nearest > *passed && ids.get(nearest) == Some(&id) {
+            *passed = nearest;
+            return true;
+        }
+    }
     let rest = ids.get(*passed..furthest.min(ids.len())).unwrap_or_default();
     *passed += rest.partition_point(|&other| other < id);
     ids.get(*passed) == Some(&id)

@@ -2,16 +2,20 @@
 
 use types::Collation;
 
+use super::segments::Segments;
+
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Like {
     collation: Collation,
     tokens: Vec<Token>,
     kind: PatternKind,
+    /// For ASCII text, if the pattern is ASCII and the collation compares that byte by byte.
+    ascii: Option<Segments>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Char(char),
     /// `_`
     One,
@@ -38,10 +42,17 @@ impl Like {
         } else {
             PatternKind::General
         };
+        let folds = collation.folds_ascii();
+        let ascii = if kind == PatternKind::General && (folds || collation.is_bytewise()) {
+            Segments::new(&tokens, folds)
+        } else {
+            None
+        };
         Self {
             collation,
             tokens,
             kind,
+            ascii,
         }
     }
 
@@ -51,7 +62,10 @@ impl Like {
             PatternKind::StartsWith(prefix) => text.starts_with(prefix.as_str()),
             PatternKind::EndsWith(suffix) => text.ends_with(suffix.as_str()),
             PatternKind::Contains(part) => text.contains(part.as_str()),
-            PatternKind::General => self.walk(text),
+            PatternKind::General => match &self.ascii {
+                Some(segments) if text.is_ascii() => segments.matches(text.as_bytes()),
+                _ => self.walk(text),
+            },
         }
     }
 
@@ -190,6 +204,34 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Texts and patterns of a few characters, so that many match.
+    #[test]
+    fn ascii_text_matches_as_any_text_does() {
+        let mut seed = 1_u64;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let mut matching = 0;
+        for _ in 0..200_000 {
+            let length = next(8);
+            let text: String = (0..length)
+                .map(|_| ["a", "A", "b", "@", "`", "_"][next(6)])
+                .collect();
+            let length = next(7);
+            let pattern: String = (0..length)
+                .map(|_| ["a", "B", "%", "%", "_", "@", "`"][next(7)])
+                .collect();
+            for collation in [Collation::DEFAULT, Collation::Utf8mb4Bin] {
+                let like = Like::new(&pattern, '\\', collation);
+                let found = like.matches(&text);
+                assert_eq!(found, like.walk(&text), "{text} like {pattern} {collation:?}");
+                matching += u32::from(found);
+            }
+        }
+        assert!(matching > 20_000, "{matching}");
     }
 
     #[test]

@@ -4,3 +4,4 @@ pub(crate) mod like;
 pub(crate) mod operators;
 pub(crate) mod regex_cache;
 pub(crate) mod regexp;
+mod segments;

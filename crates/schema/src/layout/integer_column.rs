@@ -25,12 +25,16 @@ impl IntegerColumn {
     /// `None` for a column that is no integer, or that is not found by its place.
     pub fn new(table: &Table, offset: usize) -> Option<Self> {
         let column = table.columns.get(offset)?;
-        if !column.ty.is_integer() {
-            return None;
-        }
+        column.ty.is_integer().then(|| Self::ordered(table, offset))?
+    }
+
+    /// Of a column whose values order as integers do: a DECIMAL by its digits, a date by its packed form. `None` for
+    /// others.
+    pub fn ordered(table: &Table, offset: usize) -> Option<Self> {
+        let column = table.columns.get(offset)?;
         match place(table, offset) {
             Place::IntegerHandle if !column.ty.unsigned => Some(Self::Handle),
-            Place::HandlePart(part) => {
+            Place::HandlePart(part) if column.ty.is_integer() => {
                 let before = clustered_parts(table).get(..part)?;
                 let is_integer = |ty: &SqlType| ty.is_integer();
                 let all_integers = before
@@ -39,7 +43,7 @@ impl IntegerColumn {
                 all_integers.then_some(Self::Part(part * PART_BYTES))
             }
             Place::Row => StoredNumber::new(column.id, &column.ty).map(Self::Row),
-            Place::IntegerHandle | Place::Computed => None,
+            Place::IntegerHandle | Place::HandlePart(_) | Place::Computed => None,
         }
     }
 

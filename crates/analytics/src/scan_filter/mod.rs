@@ -1,16 +1,18 @@
-//! Filters that a hash join makes for the scans of its left side (sideways information passing).
+//! What operators above a scan know of its rows, so that it leaves rows out before it decodes them (sideways
+//! information passing).
 //!
-//! A hash join reads its right side before the first row of its left side. A row of the left side whose key is not
-//! among the right side's keys has no partner, so the scan that reads it can drop it before it is decoded.
+//! - A hash join reads its right side before the first row of its left side. A row of the left side whose key is
+//!   not among the right side's keys has no partner: [`keys`], collected by [`collect`].
+//! - A sort with a limit drops rows that come behind as many others: [`bound`].
 //!
-//! - [`collect`]: passes the right side's rows on and collects their keys. [`keys`]: the set of them.
-//! - [`scan_of`]: the scan whose column a join's key is.
-//!
-//! A scan looks for the set whenever it begins to read. Without it, it reads all rows, so nothing depends on
-//! what runs first.
+//! [`observed`] shows an operator's rows to what learns from them. [`scan_of`]: the scan whose column is meant.
+//! A scan looks for what is known whenever it begins to read. Without it, it reads all rows, so nothing depends
+//! on what runs first.
 
+mod bound;
 mod collect;
 mod keys;
+mod observed;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,17 +20,27 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::eval::is_fallible;
-use planner::plan::{Join, JoinKind, Rel, TableScan};
+use planner::plan::{Join, JoinKind, Rel, SortKey, TableScan};
 use schema::layout::IntegerColumn;
 
+pub use bound::{Bound, KeepBound, LIMIT_MAX};
 pub use collect::{CollectKeys, KeyColumn};
 pub use keys::PendingKeys;
+pub use observed::Observed;
 
-/// A condition on a scan's rows that some join makes.
+/// A condition on a scan's rows that is learned while the query runs.
 #[derive(Debug, Clone)]
 pub struct ScanFilter {
     pub column: IntegerColumn,
-    pub keys: Arc<PendingKeys>,
+    pub condition: Condition,
+}
+
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// The value is among a join's keys.
+    Keys(Arc<PendingKeys>),
+    /// The value may be among the first of a sort.
+    Bound(Arc<Bound>),
 }
 
 /// The filters of the scans that are not translated yet. A scan is known by its address in the plan.
@@ -41,6 +53,26 @@ impl ScanFilters {
             .borrow_mut()
             .remove(&std::ptr::from_ref(scan))
             .unwrap_or_default()
+    }
+
+    fn add(&self, scan: &TableScan, column: IntegerColumn, condition: Condition) {
+        let filter = ScanFilter { column, condition };
+        self.0.borrow_mut().entry(scan).or_default().push(filter);
+    }
+
+    /// Makes a filter of a sort's limit for the scan that the first column of its order comes from. `input`: the
+    /// sort's. The result keeps the bound.
+    pub fn of_limit(&self, input: &Rel, keys: &[SortKey], limit: usize) -> Option<KeepBound> {
+        let first = keys.first()?;
+        if limit == 0 || limit > LIMIT_MAX || keys.iter().any(|key| is_fallible(&key.expr)) {
+            return None;
+        }
+        let column = bare(&first.expr)?;
+        let (scan, scanned) = scan_of(input, column)?;
+        let number = IntegerColumn::ordered(&scan.table, *scan.columns.get(scanned)?)?;
+        let bound = Arc::new(Bound::new(first.descending));
+        self.add(scan, number, Condition::Bound(Arc::clone(&bound)));
+        Some(KeepBound { bound, column, limit })
     }
 
     /// Makes filters of a join's keys for the scans of its left side. Returns for each the number of the key.
@@ -67,8 +99,7 @@ impl ScanFilters {
             };
             let keys = Arc::new(PendingKeys::default());
             made.push((number, Arc::clone(&keys)));
-            let filter = ScanFilter { column, keys };
-            self.0.borrow_mut().entry(scan).or_default().push(filter);
+            self.add(scan, column, Condition::Keys(keys));
         }
         made
     }
