@@ -1,21 +1,18 @@
 //! JSON text to a tree. Messages and positions are those that MySQL reports.
 
-use super::value::Json;
+use super::{Json, MAX_DEPTH};
 
 /// Why a text is not JSON, and at which byte.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ParseError {
+pub struct ParseError {
     pub message: &'static str,
     pub position: usize,
 }
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// MySQL's limit of arrays and objects inside each other.
-const MAX_DEPTH: usize = 100;
-
 /// Reads one value that is all of `text`.
-pub(crate) fn parse(text: &[u8]) -> Parsed<Json> {
+pub fn parse(text: &[u8]) -> Parsed<Json> {
     let mut parser = Parser {
         text,
         at: 0,
@@ -36,7 +33,7 @@ pub(crate) fn parse(text: &[u8]) -> Parsed<Json> {
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
-    depth: usize,
+    depth: u8,
 }
 
 impl Parser<'_> {
