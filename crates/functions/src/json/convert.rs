@@ -17,28 +17,26 @@ use crate::{EvalContext, Expr};
 
 /// Parses an argument of a function: error 3141 names the argument (from 1) and the function.
 pub(crate) fn parse_argument(text: &[u8], argument: usize, function: &str) -> Result<JsonBinary> {
-    JsonBinary::parse(text).map_err(|e| {
+    let invalid = |message: &str, position: usize| {
         Error::new(
             errno::ER_INVALID_JSON_TEXT_IN_PARAM,
             format!(
-                "Invalid JSON text in argument {argument} to function {function}: \"{}\" at position {}.",
-                e.message, e.position
+                "Invalid JSON text in argument {argument} to function {function}: \"{message}\" at position {position}."
             ),
         )
-    })
+    };
+    JsonBinary::parse(text).map_err(|error| error.into_error(invalid))
 }
 
 /// Parses a text for a JSON column: error 3140.
 pub(crate) fn parse_for_column(text: &[u8], column: &str) -> Result<JsonBinary> {
-    JsonBinary::parse(text).map_err(|e| {
+    let invalid = |message: &str, position: usize| {
         Error::new(
             errno::ER_INVALID_JSON_TEXT,
-            format!(
-                "Invalid JSON text: \"{}\" at position {} in value for column '{column}'.",
-                e.message, e.position
-            ),
+            format!("Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."),
         )
-    })
+    };
+    JsonBinary::parse(text).map_err(|error| error.into_error(invalid))
 }
 
 /// `CAST(... AS JSON)`: text is parsed, other values become scalars.
@@ -195,7 +193,7 @@ mod tests {
     fn normal(text: &str) -> String {
         match JsonBinary::parse(text.as_bytes()) {
             Ok(json) => json.root().to_text(),
-            Err(e) => format!("{} {}", e.message, e.position),
+            Err(e) => format!("{e:?}"),
         }
     }
 

@@ -12,12 +12,20 @@ use super::order::{Number, rank};
 /// Ends an array: below every tag, so that an array's beginning comes before it.
 const END: u8 = 0;
 
-/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths.
+/// The place of all binary data in ORDER BY: above every rank.
+const BINARY: u8 = 0xff;
+
+/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and all binary data
+/// by their field types first.
 pub(crate) fn write_order(json: JsonRef<'_>, out: &mut Vec<u8>) {
     let view = json.view();
     let length = match view {
         JsonView::Array(items) => items.len(),
         JsonView::Object(members) => members.len(),
+        JsonView::Opaque(ty, bytes) => {
+            out.extend_from_slice(&[BINARY, ty]);
+            return write_bytes(bytes, out);
+        }
         _ => return write_value(json, out),
     };
     out.push(rank(&view));

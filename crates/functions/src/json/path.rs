@@ -205,13 +205,16 @@ impl Path {
     /// whatever the path.
     pub fn find<'a>(&self, root: JsonRef<'a>) -> Vec<JsonRef<'a>> {
         let mut found = vec![root];
+        let mut repeats = false;
         for leg in &self.0 {
             let mut next = Vec::new();
             for value in found {
                 follow(value, leg, &mut next);
             }
-            if *leg == Leg::Ellipsis {
-                // `**` meets the same value from several values above it.
+            // `**` meets the same value from several values above it, and behind it `[0]` leads from an array to
+            // its first value, and from that value to itself.
+            repeats |= *leg == Leg::Ellipsis;
+            if repeats {
                 let mut seen = HashSet::with_capacity(next.len());
                 next.retain(|value| seen.insert(value.address()));
             }
@@ -297,6 +300,7 @@ mod tests {
         assert_eq!(find(document, "$.a[0 to 1]"), ["1", "2"]);
         assert_eq!(find(document, r#"$."a b""#), ["4"]);
         assert_eq!(find("5", "$[0]"), ["5"]);
+        assert_eq!(find("[1, [2, 3]]", "$**[0]"), ["1", "2", "3"]);
         assert_eq!(find(r#"{"a": {"a": {"a": 1}}}"#, "$**.a**.a").len(), 2);
         let deep = format!("{}1{}", "[".repeat(90), "]".repeat(90));
         assert_eq!(find(&deep, &format!("${}[0]", "**[0]".repeat(50))).len(), 40);

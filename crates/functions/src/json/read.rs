@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, write_quoted};
+use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::convert::{of_result, parse_argument};
@@ -32,9 +32,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         .nullability(Nullability::Always),
     of_json("json_unquote", 1, 1, resolve_unquote, unquote),
     of_json("json_quote", 1, 1, resolve_unquote, quote),
-    of_json("json_valid", 1, 1, resolve_integer, valid)
-        .nullability(Nullability::Always)
-        .infallible(),
+    of_json("json_valid", 1, 1, resolve_integer, valid).nullability(Nullability::Always),
     of_json("json_type", 1, 1, resolve_type, type_of),
     of_json("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
     of_json("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
@@ -252,10 +250,15 @@ fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let ty = call.arg_type(0);
     let text = ty.kind == TypeKind::Json || ty.is_string() && !ty.is_binary();
-    let valid = text
-        && args
-            .first()
-            .is_some_and(|d| matches!(d, Datum::Json(_)) || types::json::parse(d.bytes()).is_ok());
+    let valid = match args.first() {
+        Some(Datum::Json(_)) => true,
+        Some(text_datum) if text => match types::json::parse(text_datum.bytes()) {
+            Ok(_) => true,
+            Err(ParseError::Syntax { .. }) => false,
+            Err(ParseError::Limit(error)) => return Err(error),
+        },
+        _ => false,
+    };
     Ok(Value::Int(i64::from(valid)))
 }
 

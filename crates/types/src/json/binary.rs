@@ -35,11 +35,7 @@ impl JsonBinary {
     /// The document of a text.
     pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
         let json = parse(text)?;
-        // The parser has refused what is too deep.
-        Self::new(&json).map_err(|_| ParseError {
-            message: "The JSON object contains a key name that is too long.",
-            position: 0,
-        })
+        Ok(Self::new(&json)?)
     }
 
     /// Whether an older version stored these bytes.
@@ -137,10 +133,7 @@ fn write_value(json: &Json, depth: u8, out: &mut Vec<u8>) -> Result<()> {
 /// Appends the count and room for the size and the entries; returns where the container begins.
 fn start_container(count: usize, key_entry: usize, depth: u8, out: &mut Vec<u8>) -> Result<usize> {
     if depth >= MAX_DEPTH {
-        return Err(Error::new(
-            errno::ER_JSON_DOCUMENT_TOO_DEEP,
-            "The JSON document exceeds the maximum depth.",
-        ));
+        return Err(too_deep());
     }
     let start = out.len();
     out.extend_from_slice(&offset(count)?.to_le_bytes());
@@ -193,6 +186,14 @@ fn offset(bytes: usize) -> Result<u32> {
             "The JSON value is too big to be stored in a JSON column.",
         )
     })
+}
+
+#[cold]
+pub(super) fn too_deep() -> Error {
+    Error::new(
+        errno::ER_JSON_DOCUMENT_TOO_DEEP,
+        "The JSON document exceeds the maximum depth.",
+    )
 }
 
 #[cold]
