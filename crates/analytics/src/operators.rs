@@ -7,7 +7,6 @@ mod join;
 
 use std::sync::Arc;
 
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_physical_expr::aggregate::AggregateExprBuilder;
 use datafusion_physical_expr::expressions::{Column, Literal};
@@ -278,15 +277,25 @@ fn above(plan: Plan, input: Plan) -> Result<Plan> {
     plan.replace_children(vec![input], options)
 }
 
-/// Sets the limit of groups of a grouping, in its partial and its final phase.
+/// Sets the limit of groups of a grouping, in its partial and its final phase. A grouping below it keeps all of its
+/// groups, since those are this one's rows.
 fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
-    plan.transform_up(|node| {
-        Ok(match node.downcast_ref::<AggregateExec>() {
-            Some(half) => Transformed::yes(Arc::new(half.with_new_limit_options(Some(limit))) as Plan),
-            None => Transformed::no(node),
-        })
-    })
-    .data()
+    let Some(half) = plan.downcast_ref::<AggregateExec>() else {
+        // What brings the partial phase's rows together.
+        return match plan.children().as_slice() {
+            [input] => above(Arc::clone(&plan), limit_groups(Arc::clone(input), limit)?),
+            _ => Ok(plan),
+        };
+    };
+    if !matches!(
+        half.mode(),
+        AggregateMode::Final | AggregateMode::FinalPartitioned
+    ) {
+        return Ok(Arc::new(half.with_new_limit_options(Some(limit))));
+    }
+    let input = limit_groups(Arc::clone(half.input()), limit)?;
+    let whole: Plan = Arc::new(half.with_new_limit_options(Some(limit)));
+    above(whole, input)
 }
 
 /// The rows behind the first `skip`; at most `fetch` of them.

@@ -190,10 +190,11 @@ fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(ordering as i64))
 }
 
-/// Compared as text if all are, as numbers if all are, else as doubles.
+/// Compared as text if all are texts, dates or times; as numbers if all are, else as doubles.
 fn resolve_field(binding: &mut Binding<'_>) -> Result<SqlType> {
     let null = |e: &Expr| e.ty().kind == types::TypeKind::Null;
-    if binding.args.iter().all(|a| a.ty().is_string() || null(a)) {
+    let is_text = |ty: &SqlType| ty.is_string() || ty.is_datetime() || ty.kind == TypeKind::Time;
+    if binding.args.iter().all(|a| is_text(&a.ty()) || null(a)) {
         let texts: Vec<usize> = (1..binding.args.len())
             .filter(|i| !null(&binding.args[*i]))
             .collect();

@@ -290,7 +290,9 @@ impl Binder<'_> {
         let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
         rel = std::mem::take(&mut bound.below).applied_to(rel);
-        bound.order_by.retain(|key| !is_constant(&key.expr));
+        if !is_rolled {
+            bound.order_by.retain(|key| !is_constant(&key.expr));
+        }
         if bound.grouped {
             rel = self.grouped(&mut bound, rel)?;
             // A key may be rolled up, and a group may have no row.

@@ -137,8 +137,7 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
 fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
     let (mut zoned, mut dated): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     for generated in &bound.generated {
-        let mut columns = Vec::new();
-        add_columns(&generated.value, &mut columns);
+        let columns = columns_whose_value_counts(&generated.value);
         let reads_timestamp = columns.iter().any(|&column| {
             zoned.contains(&column)
                 || table
@@ -176,6 +175,23 @@ fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()>
         ));
     }
     Ok(())
+}
+
+/// The columns that an expression reads, but for those of which it asks only whether they are NULL.
+fn columns_whose_value_counts(expr: &Expr) -> Vec<usize> {
+    let mut columns = Vec::new();
+    expr.walk_parts(&mut |part| match part {
+        Expr::Column { index, .. } => {
+            columns.push(*index);
+            true
+        }
+        Expr::Call { function, args, .. } => {
+            let asks = matches!(function.name(), "is null" | "is not null");
+            !(asks && matches!(args.first().map(Expr::as_stored), Some(Expr::Column { .. })))
+        }
+        _ => true,
+    });
+    columns
 }
 
 fn calls_any(expr: &Expr, names: &[&str]) -> bool {
