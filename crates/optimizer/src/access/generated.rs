@@ -69,7 +69,7 @@ fn replace(expr: &Expr, indexed: &[(&ColumnExpression, &Column)]) -> Result<Expr
 }
 
 /// Whether two expressions are the same. A column is as nullable as the query makes it.
-fn is_same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Column { index: a, .. }, Expr::Column { index: b, .. }) => a == b,
         (

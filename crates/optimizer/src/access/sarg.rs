@@ -10,7 +10,7 @@ use schema::model::Table;
 use types::{SqlType, TypeKind};
 
 use super::fold::folded;
-use super::{is_constant, like};
+use super::{is_constant, like, multi_valued};
 use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
 
 /// One condition: the column is in one of the intervals.
@@ -68,6 +68,7 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
                 exact: false,
             })
         }
+        ("member of" | "json_contains" | "json_overlaps", _) => multi_valued::of(condition, table),
         (operator, [left, right]) => comparison(operator, left, right, table)
             .or_else(|| comparison(turned(operator)?, right, left, table)),
         _ => None,
