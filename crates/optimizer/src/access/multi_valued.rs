@@ -17,21 +17,18 @@ use schema::model::Table;
 use types::json::{JsonBinary, JsonRef, JsonView};
 use types::{Collation, SqlType, TypeKind, Value};
 
-use super::fold;
+use super::fold::{self, is_constant};
 use super::generated::is_same;
-use super::is_constant;
-use super::sarg::{Interval, Sarg};
-use planner::plan::RangeValue;
 
-/// The values that one of the elements must have, as a search argument of the column that has the arrays.
-pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
+/// The column that has the arrays, and the values of which one must be an element.
+pub fn keys(condition: &Expr, table: &Table) -> Option<(usize, Vec<Expr>)> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
-    let keys: &dyn Fn(&Expr, SqlType) -> Option<Vec<Expr>> = match function.name() {
-        "member of" => &member,
-        "json_contains" => &contained,
-        "json_overlaps" => &overlapping,
+    let wanted: fn(&Expr, SqlType) -> Option<Vec<Expr>> = match function.name() {
+        "member of" => member,
+        "json_contains" => contained,
+        "json_overlaps" => overlapping,
         _ => return None,
     };
     let [first, second] = args.as_slice() else {
@@ -50,15 +47,7 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
             return None;
         };
         args.first().filter(|operand| is_same(document, operand))?;
-        let values = keys(searched, ty)?;
-        Some(Sarg {
-            column: made.column,
-            intervals: values
-                .into_iter()
-                .map(|key| Interval::Point(RangeValue::Equal(key)))
-                .collect(),
-            exact: false,
-        })
+        Some((made.column, wanted(searched, ty)?))
     })
 }
 

@@ -9,8 +9,9 @@ use functions::bind::{KeyRounding, key_cast};
 use schema::model::Table;
 use types::{SqlType, TypeKind};
 
-use super::fold::folded;
-use super::{is_constant, like, multi_valued};
+use super::fold::{folded, is_constant};
+use super::interval::Interval;
+use super::{like, multi_valued};
 use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
 
 /// One condition: the column is in one of the intervals.
@@ -20,15 +21,6 @@ pub struct Sarg {
     pub intervals: Vec<Interval>,
     /// Rows in the intervals satisfy the condition: it need not be checked again.
     pub exact: bool,
-}
-
-#[derive(Debug, Clone)]
-pub enum Interval {
-    Point(RangeValue),
-    Between {
-        lower: Option<RangeBound>,
-        upper: Option<RangeBound>,
-    },
 }
 
 impl Sarg {
@@ -68,7 +60,15 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
                 exact: false,
             })
         }
-        ("member of" | "json_contains" | "json_overlaps", _) => multi_valued::of(condition, table),
+        ("member of" | "json_contains" | "json_overlaps", _) => {
+            let (column, keys) = multi_valued::keys(condition, table)?;
+            let point = |key| Interval::Point(RangeValue::Equal(key));
+            Some(Sarg {
+                column,
+                intervals: keys.into_iter().map(point).collect(),
+                exact: false,
+            })
+        }
         (operator, [left, right]) => comparison(operator, left, right, table)
             .or_else(|| comparison(turned(operator)?, right, left, table)),
         _ => None,

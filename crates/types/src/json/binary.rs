@@ -3,7 +3,7 @@
 use super::view::JsonRef;
 use super::{
     HEADER_BYTES, Json, KEY_ENTRY_BYTES, LITERAL_FALSE, LITERAL_NULL, LITERAL_TRUE, MAX_DEPTH, ParseError,
-    VALUE_ENTRY_BYTES, code, field_type, parse,
+    VALUE_ENTRY_BYTES, code, field_type, parse, too_deep,
 };
 use crate::decimal::binary as decimal;
 use crate::temporal::DateTime;
@@ -186,14 +186,6 @@ fn offset(bytes: usize) -> Result<u32> {
             "The JSON value is too big to be stored in a JSON column.",
         )
     })
-}
-
-#[cold]
-pub(super) fn too_deep() -> Error {
-    Error::new(
-        errno::ER_JSON_DOCUMENT_TOO_DEEP,
-        "The JSON document exceeds the maximum depth.",
-    )
 }
 
 #[cold]

@@ -37,8 +37,18 @@ pub use print::write_quoted;
 pub use tree::{Json, key_order};
 pub use view::{JsonArray, JsonObject, JsonRef, JsonView};
 
+use crate::{Error, errno};
+
 /// MySQL's limit of arrays and objects inside each other.
 const MAX_DEPTH: u8 = 100;
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(
+        errno::ER_JSON_DOCUMENT_TOO_DEEP,
+        "The JSON document exceeds the maximum depth.",
+    )
+}
 
 /// MySQL's numbers of field types, of opaque values.
 pub mod field_type {

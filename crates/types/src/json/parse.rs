@@ -1,7 +1,6 @@
 //! JSON text to a tree. Messages and positions are those that MySQL reports.
 
-use super::binary::too_deep;
-use super::{Json, MAX_DEPTH};
+use super::{Json, MAX_DEPTH, too_deep};
 use crate::Error;
 
 /// Why a text is not JSON.
