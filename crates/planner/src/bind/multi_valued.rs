@@ -6,7 +6,6 @@ use syntax::ast::{self, CastType};
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::Binder;
-use super::expr::Context;
 
 /// The error of an array anywhere else.
 pub(super) fn not_here() -> Error {
@@ -45,15 +44,9 @@ pub(super) fn elements_of(expr: &Expr) -> Option<SqlType> {
 }
 
 impl Binder<'_> {
-    /// `index`: its name, for errors.
-    pub(super) fn array(
-        &self,
-        (document, element): (&ast::Expr, &CastType),
-        index: &str,
-        context: &Context<'_>,
-    ) -> Result<Expr> {
+    /// The array of a bound document's elements. `index`: its name, for errors.
+    pub(super) fn array(&self, document: Expr, element: &CastType, index: &str) -> Result<Expr> {
         let ty = self.element_type(element)?;
-        let document = self.scalar(document, context)?;
         let name = self.keyword(index);
         self.call(FUNCTION, vec![document, Expr::literal(Value::Null, ty), name])
     }

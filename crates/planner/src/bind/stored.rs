@@ -254,7 +254,9 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     binder.in_definition = true;
     let context = Context::of(&names);
     let bound = match (multi_valued::parts_of(&parsed), names.index()) {
-        (Some(array), Some(index)) => binder.array(array, index, &context),
+        (Some((document, element)), Some(index)) => binder
+            .scalar(document, &context)
+            .and_then(|document| binder.array(document, element, index)),
         _ => binder.scalar(&parsed, &context),
     };
     let bound = bound.map_err(|error| names.explained(error))?;
