@@ -142,7 +142,7 @@ impl Checker<'_> {
                 return Err(self.inconsistent(
                     index,
                     "all",
-                    &format!("{entries} index entries, {} rows which have {expected}", report.rows),
+                    &format!("{entries} index entries, {expected} of {} rows", report.rows),
                 ));
             }
             report.entries += entries;
