@@ -30,7 +30,7 @@ pub(super) fn parts_of(expr: &ast::Expr) -> Option<(&ast::Expr, &CastType)> {
         ast::Expr::Cast {
             operand,
             ty: CastType::Array(element),
-        } => Some((operand, element)),
+        } => Some((&**operand, &**element)),
         _ => None,
     }
 }
