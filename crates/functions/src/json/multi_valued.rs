@@ -115,16 +115,19 @@ pub fn elements(array: &JsonBinary) -> impl Iterator<Item = Value> {
         JsonView::Array(items) => Some(items),
         _ => None,
     };
-    items.into_iter().flat_map(JsonArray::iter).map(|item| match item.view() {
-        JsonView::Int(v) => Value::Int(v),
-        JsonView::UInt(v) => Value::UInt(v),
-        JsonView::Decimal(v) => Value::Decimal(v),
-        JsonView::String(text) => Value::from(text),
-        JsonView::Date(at) | JsonView::DateTime(at) => Value::UInt(at.pack()),
-        JsonView::Time(time) => Value::Int(time.0),
-        JsonView::Opaque(_, bytes) => Value::Bytes(bytes.to_vec()),
-        _ => Value::Null,
-    })
+    items
+        .into_iter()
+        .flat_map(JsonArray::iter)
+        .map(|item| match item.view() {
+            JsonView::Int(v) => Value::Int(v),
+            JsonView::UInt(v) => Value::UInt(v),
+            JsonView::Decimal(v) => Value::Decimal(v),
+            JsonView::String(text) => Value::from(text),
+            JsonView::Date(at) | JsonView::DateTime(at) => Value::UInt(at.pack()),
+            JsonView::Time(time) => Value::Int(time.0),
+            JsonView::Opaque(_, bytes) => Value::Bytes(bytes.to_vec()),
+            _ => Value::Null,
+        })
 }
 
 /// The value by which a multi-valued index finds the rows that have an element equal to a JSON value.

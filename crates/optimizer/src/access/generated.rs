@@ -101,10 +101,12 @@ pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
         // A constant text has the character set of the statement.
         (
             Expr::Literal {
-                value: Value::String(a), ..
+                value: Value::String(a),
+                ..
             },
             Expr::Literal {
-                value: Value::String(b), ..
+                value: Value::String(b),
+                ..
             },
         ) => a == b,
         (a, b) => a == b,

@@ -9,7 +9,9 @@ use super::Binder;
 
 /// The error of an array anywhere else.
 pub(super) fn not_here() -> Error {
-    refused("Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions")
+    refused(
+        "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions",
+    )
 }
 
 fn refused(what: &str) -> Error {

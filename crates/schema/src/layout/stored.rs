@@ -76,7 +76,10 @@ pub(super) fn whole_part(table: &Table, parts: &[IndexPart], column: usize) -> O
 
 /// Whether an entry has one of several values of a row.
 fn is_array(table: &Table, part: &IndexPart) -> bool {
-    table.columns.get(part.column).is_some_and(|c| c.elements.is_some())
+    table
+        .columns
+        .get(part.column)
+        .is_some_and(|c| c.elements.is_some())
 }
 
 /// Whether a part has only a prefix of its column's values.

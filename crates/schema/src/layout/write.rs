@@ -310,7 +310,9 @@ impl IndexEncoder {
         zone: TimeZone,
         mut take: impl FnMut(IndexEntry),
     ) -> Result<()> {
-        let array = self.array.and_then(|part| Some((part, self.parts.get(part)?.column)));
+        let array = self
+            .array
+            .and_then(|part| Some((part, self.parts.get(part)?.column)));
         match array {
             // NULL has an entry, an empty array has none.
             Some((part, column)) if !row[column].is_null() => {
