@@ -53,10 +53,21 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json
     }
 }
 
+/// Functions whose result is a truth value, though its type is a wider integer.
+const TRUTHS: &[&str] = &["json_valid", "json_contains", "json_contains_path"];
+/// Functions that choose among their arguments: MySQL takes a chosen truth value for a number.
+const CHOICES: &[&str] = &[
+    "if", "ifnull", "nullif", "coalesce", "greatest", "least", "nth of",
+];
+
 /// Whether an expression is a truth value, which JSON distinguishes from 0 and 1.
 pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
-        Expr::Call { ty, .. } | Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Call { function, ty, .. } => {
+            let name = function.name();
+            TRUTHS.contains(&name) || *ty == SqlType::BOOL && !CHOICES.contains(&name)
+        }
         _ => false,
     }
 }
