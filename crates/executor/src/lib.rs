@@ -15,6 +15,7 @@ pub mod context;
 pub mod direct;
 mod dml;
 mod env;
+mod field_reader;
 mod memory;
 mod operator;
 pub mod query;
@@ -25,6 +26,7 @@ pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
 pub use direct::PacketRows;
+pub use field_reader::{FieldReader, FileSource, LoadedFile};
 pub use dml::{delete, insert, update, write_found};
 pub use memory::refused;
 pub use query::{query, reads_one_moment};

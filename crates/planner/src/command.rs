@@ -9,6 +9,9 @@ use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
 };
+use types::Charset;
+
+use crate::plan::FileFormat;
 
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]
@@ -101,6 +104,35 @@ pub enum Command {
     Temporary(Box<Ddl>),
     OfRow(Box<OfRow>),
     CreateTableSelect(Box<CreateTableSelect>),
+    LoadData(Box<LoadData>),
+    IntoFile(Box<IntoFile>),
+}
+
+/// `SELECT ... INTO OUTFILE` and `INTO DUMPFILE`.
+#[derive(Debug, Clone)]
+pub struct IntoFile {
+    pub file: String,
+    /// `None`: the values of one row and nothing else.
+    pub format: Option<FileFormat>,
+    /// `None`: each value in its own.
+    pub charset: Option<Charset>,
+    /// Always [`crate::Bound::Statement`], and a query.
+    pub query: crate::Bound,
+    /// Of the schema that the query was bound to.
+    pub schema_version: u64,
+}
+
+/// LOAD DATA.
+#[derive(Debug, Clone)]
+pub struct LoadData {
+    pub file: String,
+    /// The client sends the file.
+    pub local: bool,
+    pub ignored_lines: u64,
+    /// Always [`crate::Bound::Statement`], and an INSERT of the rows of the file.
+    pub insert: crate::Bound,
+    /// Of the schema that it was bound to.
+    pub schema_version: u64,
 }
 
 /// CREATE TABLE ... SELECT.

@@ -193,6 +193,7 @@ fn evaluation(context: &Arc<EvalContext>) -> Evaluation<'_> {
     Evaluation {
         context,
         tables: &NoTables,
+        file: None,
     }
 }
 

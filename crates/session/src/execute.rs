@@ -196,6 +196,7 @@ impl Session {
         let with = Evaluation {
             context: &eval,
             tables: &ServerTables { view: parts.view },
+            file: None,
         };
         let result = parts
             .runner
@@ -233,6 +234,7 @@ impl Session {
         let with = Evaluation {
             context: &eval,
             tables: &ServerTables { view: parts.view },
+            file: None,
         };
         let mut deferral = parts.deferral;
         deferral.is_allowed &= !waits;

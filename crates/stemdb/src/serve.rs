@@ -237,6 +237,8 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
     );
 }
 
+const SECURE_FILE_PRIV: &str = "secure_file_priv";
+
 /// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the
 /// server was started.
 fn global_variables(
@@ -248,7 +250,7 @@ fn global_variables(
 ) -> Result<GlobalVariables, String> {
     let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
     let shown = |path: Option<&Path>| path.map(|p| p.display().to_string()).unwrap_or_default();
-    let variables = GlobalVariables::new(&[
+    let mut shown_variables = vec![
         ("version", session::VERSION.to_owned()),
         ("port", port.to_owned()),
         (
@@ -272,8 +274,16 @@ fn global_variables(
             "stemdb_memory_limit",
             budget::statement_bytes(memory_bytes).to_string(),
         ),
-    ]);
-    for (name, text) in configuration.variable_texts()? {
+    ];
+    let (fixed, set): (Vec<_>, Vec<_>) = configuration
+        .variable_texts()?
+        .into_iter()
+        .partition(|(name, _)| name == SECURE_FILE_PRIV);
+    // Not to be set at run time. Without it, or with NULL, statements read and write no files of the server.
+    let directory = fixed.into_iter().map(|(_, text)| (SECURE_FILE_PRIV, text));
+    shown_variables.extend(directory.filter(|(_, text)| text != "NULL"));
+    let variables = GlobalVariables::new(&shown_variables);
+    for (name, text) in set {
         variables
             .configure(&name, &text)
             .map_err(|e| format!("variables.{name}: {}", e.message))?;
