@@ -13,8 +13,7 @@ use super::collation::charset_named;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
-use crate::command::{Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
-use crate::env::Bound;
+use crate::command::{Bound, Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
 
@@ -68,7 +67,7 @@ impl Binder<'_> {
                 let Some((action, names)) = maintained(items) else {
                     return Err(Error::internal("ALTER TABLE that maintains no partition"));
                 };
-                self.check_maintained(name, names)?;
+                self.check_maintained(name, action, names)?;
                 let statement = Statement::TableMaintenance {
                     action,
                     tables: vec![name.clone()],

@@ -15,6 +15,9 @@ use crate::literal;
 /// A statement that needs longer is a hang.
 const ANSWER_SECONDS_MAX: u64 = 60;
 
+/// An account whose password has expired may only change it.
+const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
+
 /// Warnings that a feature will be removed from a future MySQL: StemDB does not give them.
 const DEPRECATIONS: [u16; 7] = [1287, 1681, 3090, 3135, 3719, 3720, 4095];
 
@@ -33,7 +36,10 @@ impl Connection {
         // The file that LOAD DATA LOCAL names has its name for contents.
         conn.set_local_infile_handler(Some(LocalInfileHandler::new(|name, file| file.write_all(name))));
         for statement in setup {
-            conn.query_drop(statement)?;
+            match conn.query_drop(statement) {
+                Err(mysql::Error::MySqlError(error)) if error.code == ER_MUST_CHANGE_PASSWORD => {}
+                done => done?,
+            }
         }
         let id = conn.connection_id();
         let (requests, inbox) = mpsc::channel::<(String, Options)>();
