@@ -141,8 +141,8 @@ pub struct IntoFile {
     pub format: Option<FileFormat>,
     /// `None`: each value in its own.
     pub charset: Option<Charset>,
-    /// Always [`crate::Bound::Statement`], and a query.
-    pub query: crate::Bound,
+    /// Always [`Bound::Statement`], and a query.
+    pub query: Bound,
     /// Of the schema that the query was bound to.
     pub schema_version: u64,
 }
@@ -154,8 +154,8 @@ pub struct LoadData {
     /// The client sends the file.
     pub local: bool,
     pub ignored_lines: u64,
-    /// Always [`crate::Bound::Statement`], and an INSERT of the rows of the file.
-    pub insert: crate::Bound,
+    /// Always [`Bound::Statement`], and an INSERT of the rows of the file.
+    pub insert: Bound,
     /// Of the schema that it was bound to.
     pub schema_version: u64,
 }
