@@ -64,7 +64,6 @@ fn plan(session: &mut Session, load: &LoadData) -> Result<Arc<CachedPlan>> {
     } else {
         server_files::check_usable(&session.view(), &load.file)?;
     }
-    session.shared.engine.check_writable()?;
     let Planned::Plan(planned) = session.optimized(load.insert.clone(), false)? else {
         return Err(Error::internal("LOAD DATA that inserts nothing"));
     };
