@@ -299,7 +299,8 @@ impl<'a> FieldReader<'a> {
             let arrived = &self.buffer[self.start..self.end];
             let special = |byte: &u8| self.is_special[usize::from(*byte)];
             let count = arrived.iter().position(special);
-            self.field.extend_from_slice(&arrived[..count.unwrap_or(arrived.len())]);
+            self.field
+                .extend_from_slice(&arrived[..count.unwrap_or(arrived.len())]);
             if self.field.len() > self.field_bytes_max {
                 return Err(too_long());
             }
@@ -545,7 +546,13 @@ mod tests {
         all.into_iter().next().unwrap()
     }
 
-    fn format(fields: &str, enclosed: Option<u8>, escaped: Option<u8>, starting: &str, lines: &str) -> FileFormat {
+    fn format(
+        fields: &str,
+        enclosed: Option<u8>,
+        escaped: Option<u8>,
+        starting: &str,
+        lines: &str,
+    ) -> FileFormat {
         FileFormat {
             fields_terminated: fields.into(),
             enclosed,
@@ -566,7 +573,10 @@ mod tests {
     fn escapes_and_nulls() {
         let default = format("\t", None, Some(b'\\'), "", "\n");
         let read = lines(b"a\\tb\t\\N\t\\\\N\n\tNULL\tx\\\ny", &default, Charset::Utf8mb4);
-        assert_eq!(read, [texts(&["a\tb", "NULL!", "\\N"]), texts(&["", "NULL", "x\ny"])]);
+        assert_eq!(
+            read,
+            [texts(&["a\tb", "NULL!", "\\N"]), texts(&["", "NULL", "x\ny"])]
+        );
     }
 
     #[test]

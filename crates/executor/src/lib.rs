@@ -26,8 +26,8 @@ pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
 pub use direct::PacketRows;
-pub use field_reader::{FieldReader, FileSource, LoadedFile};
 pub use dml::{delete, insert, update, write_found};
+pub use field_reader::{FieldReader, FileSource, LoadedFile};
 pub use memory::refused;
 pub use query::{query, reads_one_moment};
 pub use source::ReadSource;

@@ -45,7 +45,9 @@ impl Output {
 
     /// The number of the next compressed packet; `None` on a connection without compression.
     pub fn compressed_sequence(&self) -> Option<u8> {
-        self.compressor.as_ref().map(|(compressor, _)| compressor.sequence())
+        self.compressor
+            .as_ref()
+            .map(|(compressor, _)| compressor.sequence())
     }
 
     /// `compressed` is the number of the next compressed packet, if the connection is compressed.
@@ -144,7 +146,11 @@ impl PacketSink for Sink<'_> {
 
     fn receive(&mut self, payload: &mut Vec<u8>) -> io::Result<()> {
         self.flush()?;
-        let Incoming { command, behind, within } = &mut self.incoming;
+        let Incoming {
+            command,
+            behind,
+            within,
+        } = &mut self.incoming;
         let input = behind.get_or_insert_with(|| Box::new(command.fork()));
         input.expect_reply(self.output.sequence(), self.output.compressed_sequence());
         self.transport.set_read_timeout(*within)?;

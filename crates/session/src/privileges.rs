@@ -9,7 +9,6 @@ use types::{Error, Result, errno};
 use crate::client::Client;
 use crate::errors;
 
-
 const ER_VIEW_NO_EXPLAIN: u16 = 1345;
 
 /// What is missing for one use of a table.
@@ -25,7 +24,8 @@ impl Client {
     /// tables, then those on their columns.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
         let global = self.privileges.global;
-        let is_covered = |access: &ObjectAccess| access.through.is_none() && global.contains(access.everything);
+        let is_covered =
+            |access: &ObjectAccess| access.through.is_none() && global.contains(access.everything);
         if accesses.iter().all(is_covered) {
             return Ok(());
         }

@@ -61,7 +61,11 @@ pub fn create(view: &SessionView<'_>, name: &str) -> Result<(PathBuf, File)> {
         )),
         Err(error) => Err(Error::new(
             EE_CANTCREATEFILE,
-            format!("Can't create/write to file '{}' ({})", path.display(), os_error(&error)),
+            format!(
+                "Can't create/write to file '{}' ({})",
+                path.display(),
+                os_error(&error)
+            ),
         )),
     }
 }

@@ -60,7 +60,8 @@ pub(crate) fn check(address: &Address) -> Result<(), String> {
         return Err(format!("a client without the capability: {refused:?}"));
     }
     rows(3)?;
-    conn.query_drop("DROP DATABASE local_files").map_err(|e| e.to_string())
+    conn.query_drop("DROP DATABASE local_files")
+        .map_err(|e| e.to_string())
 }
 
 /// Starts a LOAD DATA LOCAL: the server asks for the file.

@@ -33,7 +33,9 @@ pub(crate) fn parse_for_column(text: &[u8], column: &str) -> Result<JsonBinary> 
     let invalid = |message: &str, position: usize| {
         Error::new(
             errno::ER_INVALID_JSON_TEXT,
-            format!("Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."),
+            format!(
+                "Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."
+            ),
         )
     };
     JsonBinary::parse(text).map_err(|error| error.into_error(invalid))

@@ -26,6 +26,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let Some(from) = &arguments.from else {
         return Err(Error::Arguments("nothing to import: give --from DSN".to_owned()));
     };
-    let _ = (endpoint::Endpoint::source(from)?, endpoint::Endpoint::target(&arguments.to)?);
+    let _ = (
+        endpoint::Endpoint::source(from)?,
+        endpoint::Endpoint::target(&arguments.to)?,
+    );
     Ok(())
 }

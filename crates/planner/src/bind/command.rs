@@ -150,7 +150,11 @@ impl Binder<'_> {
             }
             SelectInto::File(file) => file,
         };
-        let format = file.format.as_ref().map(|format| self.file_format(format)).transpose()?;
+        let format = file
+            .format
+            .as_ref()
+            .map(|format| self.file_format(format))
+            .transpose()?;
         let charset = file.charset.as_deref().map(charset_named).transpose()?;
         Ok(Command::IntoFile(Box::new(IntoFile {
             file: file.file.clone(),

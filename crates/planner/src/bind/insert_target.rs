@@ -49,8 +49,12 @@ impl Binder<'_> {
             None => {
                 self.refuse_virtual(&found)?;
                 self.open(&found, &found.name)?;
-                self.accesses
-                    .add(&found, &found.name, (privileges.into(), LockMode::Write), of_insert(&found));
+                self.accesses.add(
+                    &found,
+                    &found.name,
+                    (privileges.into(), LockMode::Write),
+                    of_insert(&found),
+                );
                 let relation = self.inserted_relation(&found, &found.name);
                 Ok(InsertTarget {
                     columns: relation.positions(),
@@ -138,7 +142,9 @@ impl Binder<'_> {
             of_insert(base),
         );
         for new in [0, base.columns.len()] {
-            let of_row = offsets.iter().map(|at| ColumnId(at.map_or(usize::MAX, |at| at + new)));
+            let of_row = offsets
+                .iter()
+                .map(|at| ColumnId(at.map_or(usize::MAX, |at| at + new)));
             self.accesses
                 .columns_of(definition, &definition.name, of_row.collect());
         }

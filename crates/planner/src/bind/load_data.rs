@@ -51,7 +51,9 @@ impl Binder<'_> {
         let target = self.insert_target(&insert, privileges)?;
         let charset = self.charset_of_load(load)?;
         let fields = field_targets(load, &target)?;
-        let has_variables = fields.iter().any(|field| matches!(field, FieldTarget::Variable(_)));
+        let has_variables = fields
+            .iter()
+            .any(|field| matches!(field, FieldTarget::Variable(_)));
         check_format(&format, &target, &fields, has_variables)?;
         self.written
             .borrow_mut()

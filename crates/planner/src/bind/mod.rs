@@ -31,8 +31,8 @@ mod insert;
 mod insert_target;
 mod json_table;
 mod limit;
-mod load_data;
 mod literal;
+mod load_data;
 mod members;
 mod name_lookup;
 mod output;
@@ -103,11 +103,7 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
 /// Binds a statement with `@a := x` in it. The types of the variables are a result of binding and its input
 /// as well, so the statement is bound until they do not change any more. `of_file`: the types of the variables
 /// that LOAD DATA reads fields into.
-fn bind_assigning(
-    parsed: &Parsed,
-    of_file: &HashMap<String, SqlType>,
-    env: &BindEnv<'_>,
-) -> Result<Bound> {
+fn bind_assigning(parsed: &Parsed, of_file: &HashMap<String, SqlType>, env: &BindEnv<'_>) -> Result<Bound> {
     /// A type grows from INT to DECIMAL to DOUBLE to text, and no further.
     const MOST_ROUNDS: usize = 8;
     let mut types = HashMap::new();

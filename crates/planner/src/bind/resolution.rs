@@ -100,7 +100,8 @@ impl Binder<'_> {
     /// Notes the columns that `*` or `t.*` stands for.
     pub fn note_star(&self, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
         for column in columns {
-            self.accesses.names_by_star(scope.relation(*column).id(column.position));
+            self.accesses
+                .names_by_star(scope.relation(*column).id(column.position));
         }
         let Some(Resolution(resolved)) = &self.resolution else {
             return;

@@ -370,11 +370,7 @@ fn walk_assignments(assignments: &[LogicalAssignment], visit: &mut dyn FnMut(Opt
     values.for_each(|value| walk_columns_of(None, value, visit));
 }
 
-fn walk_columns_of(
-    of: Option<ColumnId>,
-    expr: &Expr,
-    visit: &mut dyn FnMut(Option<ColumnId>, ColumnId),
-) {
+fn walk_columns_of(of: Option<ColumnId>, expr: &Expr, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
     expr.walk(&mut |e| {
         if let Expr::Column { index, .. } = e {
             visit(of, ColumnId(*index));

@@ -37,7 +37,11 @@ impl FieldWriter {
         let is_blob = |column: &ResultColumn| {
             matches!(
                 column.ty.kind,
-                TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText | TypeKind::Json
+                TypeKind::TinyText
+                    | TypeKind::Text
+                    | TypeKind::MediumText
+                    | TypeKind::LongText
+                    | TypeKind::Json
             )
         };
         let field = |column: &ResultColumn| FieldColumn {
@@ -80,7 +84,9 @@ impl FieldWriter {
     }
 
     fn field(&mut self, position: usize, view: &ColumnView<'_>, row: usize, out: &mut Vec<u8>) {
-        let Some(column) = self.columns.get(position) else { return };
+        let Some(column) = self.columns.get(position) else {
+            return;
+        };
         if view.is_null(row) {
             match self.format.escaped {
                 _ if self.has_fixed_rows => out.resize(out.len() + column.width, b' '),

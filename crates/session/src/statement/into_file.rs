@@ -45,7 +45,9 @@ pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
         rows: 0,
     };
     if sink.fields.as_ref().is_some_and(FieldWriter::is_ambiguous) {
-        session.diagnostics.add(super::field_writer::ambiguous_terminator());
+        session
+            .diagnostics
+            .add(super::field_writer::ambiguous_terminator());
     }
     let result = write(session, query, &mut sink);
     if let Err(error) = result {

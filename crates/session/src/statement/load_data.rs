@@ -40,7 +40,18 @@ pub fn run(session: &mut Session, load: &LoadData, out: &mut dyn PacketSink) -> 
     };
     if !load.local {
         let file = server_files::open(&session.view(), &load.file);
-        return Ok(file.and_then(|file| read(session, &plan.plan, insert, load, ServerFile { file, name: &load.file })));
+        return Ok(file.and_then(|file| {
+            read(
+                session,
+                &plan.plan,
+                insert,
+                load,
+                ServerFile {
+                    file,
+                    name: &load.file,
+                },
+            )
+        }));
     }
     let mut client = ClientFile::request(&load.file, out)?;
     let done = read(session, &plan.plan, insert, load, &mut client);

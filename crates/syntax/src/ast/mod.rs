@@ -40,7 +40,8 @@ pub use partition::{
 pub use query::{
     CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
-    NamedTable, OrderItem, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
+    NamedTable, OrderItem, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator,
+    TableRef, With,
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,

@@ -12,7 +12,10 @@ impl Parser<'_> {
     pub fn load(&mut self) -> Result<Statement> {
         self.advance();
         if self.is(Kw::XML) {
-            return Err(Error::not_supported("LOAD XML", "convert the file to CSV, and use LOAD DATA"));
+            return Err(Error::not_supported(
+                "LOAD XML",
+                "convert the file to CSV, and use LOAD DATA",
+            ));
         }
         self.expect(Kw::DATA)?;
         // Both are about table locks, which InnoDB does not take either.
@@ -93,7 +96,10 @@ impl Parser<'_> {
 
     /// `CHARACTER SET name`
     pub fn charset_of_file(&mut self) -> Result<Option<String>> {
-        if !self.eat(Kw::CHARSET) && !self.eat_all(&[Kw::CHARACTER, Kw::SET]) && !self.eat_all(&[Kw::CHAR, Kw::SET]) {
+        if !self.eat(Kw::CHARSET)
+            && !self.eat_all(&[Kw::CHARACTER, Kw::SET])
+            && !self.eat_all(&[Kw::CHAR, Kw::SET])
+        {
             return Ok(None);
         }
         if self.eat(Kw::BINARY) {

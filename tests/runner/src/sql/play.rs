@@ -181,7 +181,9 @@ impl Stage {
         options: &Options,
     ) -> Result<Vec<String>, mysql::Error> {
         let Some(login) = self.logins.get(connection).cloned() else {
-            return Ok(vec!["script error: .needs is for connections that log in".to_string()]);
+            return Ok(vec![
+                "script error: .needs is for connections that log in".to_string(),
+            ]);
         };
         self.connections.remove(connection);
         let needs = &options.needs;
@@ -205,7 +207,10 @@ impl Stage {
                 };
                 let grant = format!("GRANT {privileges} TO {user}{option}");
                 if let Err(error) = self.admin.query_drop(&grant) {
-                    lines.push(format!("{case}: {grant}: {}", answer::error(&error, options.code_only)));
+                    lines.push(format!(
+                        "{case}: {grant}: {}",
+                        answer::error(&error, options.code_only)
+                    ));
                 }
             }
             let mut opened = Connection::open(self.account(&login), &self.setup)?;

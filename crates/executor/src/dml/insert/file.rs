@@ -159,7 +159,12 @@ impl RowMaker<'_> {
     }
 
     /// A line whose fields have the widths of their columns.
-    fn read_fixed(&self, line: &mut Line<'_>, reader: &mut FieldReader<'_>, bytes: &mut usize) -> Result<bool> {
+    fn read_fixed(
+        &self,
+        line: &mut Line<'_>,
+        reader: &mut FieldReader<'_>,
+        bytes: &mut usize,
+    ) -> Result<bool> {
         let file = line.file;
         let width = |target: &FieldTarget| match target {
             FieldTarget::Column(column) => self.table.columns.get(*column),
@@ -170,7 +175,9 @@ impl RowMaker<'_> {
             .iter()
             .map(|target| width(target).map_or(0, |column| announced_length(&column.ty, None) as usize))
             .collect();
-        let all = widths.iter().fold(0_usize, |all, width| all.saturating_add(*width));
+        let all = widths
+            .iter()
+            .fold(0_usize, |all, width| all.saturating_add(*width));
         if !reader.read_fixed_line(all)? {
             return Ok(false);
         }
@@ -195,7 +202,8 @@ impl RowMaker<'_> {
     fn without_rest(&self, line: &mut Line<'_>, position: usize) -> Result<()> {
         for target in line.file.fields.get(position..).unwrap_or_default() {
             if let FieldTarget::Column(offset) = target
-                && let (Some(column), Some(cell)) = (self.table.columns.get(*offset), line.row.get_mut(*offset))
+                && let (Some(column), Some(cell)) =
+                    (self.table.columns.get(*offset), line.row.get_mut(*offset))
                 && cell.is_null()
                 && !column.makes_ids()
             {
@@ -273,7 +281,8 @@ impl RowMaker<'_> {
             let column = column.ok_or_else(|| no_column(self.table, offset))?;
             let value = match &assignment.value {
                 Some(expr) => {
-                    let (value, from) = eval_assigned(expr, functions::Row::Values(&line.row), self.ctx.eval)?;
+                    let (value, from) =
+                        eval_assigned(expr, functions::Row::Values(&line.row), self.ctx.eval)?;
                     self.converted(value, &from, column)?
                 }
                 None => self.default_of(offset, &line.row)?,
@@ -288,8 +297,11 @@ impl RowMaker<'_> {
     /// The fields that are NULL in NOT NULL columns: error 1263, or the implicit default.
     fn fill_nulls(&self, line: &mut Line<'_>) -> Result<()> {
         for target in &line.file.fields {
-            let FieldTarget::Column(offset) = target else { continue };
-            let (Some(column), Some(cell)) = (self.table.columns.get(*offset), line.row.get_mut(*offset)) else {
+            let FieldTarget::Column(offset) = target else {
+                continue;
+            };
+            let (Some(column), Some(cell)) = (self.table.columns.get(*offset), line.row.get_mut(*offset))
+            else {
                 return Err(no_column(self.table, *offset));
             };
             if !cell.is_null() || column.nullable || column.makes_ids() {
@@ -327,7 +339,8 @@ fn next_line(reader: &mut FieldReader<'_>, eval: &EvalContext) -> Result<bool> {
 }
 
 fn of_missing_field(column: &Column, eval: &EvalContext) -> Value {
-    let is_null = matches!(column.default, Default::Null) || column.nullable && matches!(column.default, Default::None);
+    let is_null =
+        matches!(column.default, Default::Null) || column.nullable && matches!(column.default, Default::None);
     match column.ty.kind {
         _ if is_null => Value::Null,
         TypeKind::Timestamp if !column.nullable => defaults::now(&column.ty, eval),
@@ -368,5 +381,8 @@ fn text_of(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType)> {
             format!("Invalid {} character string: '{before}'", charset.name()),
         ));
     }
-    Ok((Value::Bytes(bytes.to_vec()), SqlType::varchar(u32::MAX, collation)))
+    Ok((
+        Value::Bytes(bytes.to_vec()),
+        SqlType::varchar(u32::MAX, collation),
+    ))
 }

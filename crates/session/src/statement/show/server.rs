@@ -247,9 +247,12 @@ pub fn plugins() -> Listing {
 /// Fails with 1227 for an account that may not see the state of replication.
 pub fn check_list(session: &Session, words: &str) -> Result<()> {
     match words.to_ascii_uppercase().as_str() {
-        "MASTER STATUS" | "BINARY LOG STATUS" | "SLAVE STATUS" | "REPLICA STATUS" | "MASTER LOGS" | "BINARY LOGS" => {
+        "MASTER STATUS" | "BINARY LOG STATUS" | "SLAVE STATUS" | "REPLICA STATUS" | "MASTER LOGS"
+        | "BINARY LOGS" => {
             let privileges = [Privilege::Super, Privilege::ReplicationClient];
-            session.client.check_any("SUPER, REPLICATION CLIENT", &privileges, &[])
+            session
+                .client
+                .check_any("SUPER, REPLICATION CLIENT", &privileges, &[])
         }
         "SLAVE HOSTS" | "REPLICAS" => {
             session

@@ -49,7 +49,9 @@ SRS_ID int_unsigned - NULL
         for table in ctx.tables(1, 2)? {
             for (position, at) in (1..).zip(table.public_columns()) {
                 let name = &table.columns[at].name;
-                if privileges.may_see_column(&table.database, &table.name, name) && ctx.conditions.admit(3, name)? {
+                if privileges.may_see_column(&table.database, &table.name, name)
+                    && ctx.conditions.admit(3, name)?
+                {
                     let listed = privileges.listed_of_column(&table.database, &table.name, name);
                     rows.push(row(table, at, (position, &listed), &zone));
                 }

@@ -46,7 +46,11 @@ fn shows_query(ctx: &Context<'_>, table: &Table, view: &View) -> bool {
     let (account, _) = server.account();
     let is_definer = (&account.user, &account.host) == (&view.definer.user, &view.definer.host);
     let needed = PrivilegeSet::SELECT | Privilege::ShowView.into();
-    is_definer || server.privileges().of_table(&table.database, &table.name).contains(needed)
+    is_definer
+        || server
+            .privileges()
+            .of_table(&table.database, &table.name)
+            .contains(needed)
 }
 
 fn row(table: &Table, view: &View, shows_query: bool) -> Row {
