@@ -12,10 +12,9 @@ use syntax::ast::{
 };
 use types::Charset;
 
-use crate::plan::FileFormat;
-
 use crate::logical::LogicalStatement;
 use crate::object_access::ObjectAccess;
+use crate::plan::FileFormat;
 
 /// A statement with every name and type resolved.
 // A value is made once per statement and matched at once: a box would cost more than it saves.

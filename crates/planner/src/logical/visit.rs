@@ -302,7 +302,7 @@ impl LogicalStatement {
                     }
                     LogicalInsertSource::File(file) => {
                         let values = file.assignments.iter().filter_map(|a| a.value.as_ref());
-                        values.for_each(|value| walk_columns_of(value, visit));
+                        values.for_each(|value| walk_columns_of(None, value, visit));
                     }
                 }
                 if let LogicalInsertMode::Update(assignments) = &insert.mode {
