@@ -10,6 +10,7 @@ use planner::plan::Locking;
 use types::Result;
 
 use crate::direct::PacketRows;
+use crate::field_reader::LoadedFile;
 
 /// Everything a statement may use. `runner` makes one for each statement.
 pub struct ExecContext<'a> {
@@ -35,6 +36,8 @@ pub struct ExecContext<'a> {
     pub insert_select: Option<Locking>,
     /// `allow_auto_random_explicit_insert`.
     pub explicit_auto_random: bool,
+    /// The file that LOAD DATA reads.
+    pub file: Option<&'a dyn LoadedFile>,
     /// How many rounds a recursive common table expression may run.
     pub cte_max_recursion_depth: u64,
 }

@@ -71,7 +71,9 @@ impl Label {
 
     /// `` `database`.`table`.`column` ``.
     pub fn column(database: &str, table: &str, column: &str) -> Self {
-        Self(Some(format!("`{database}`.`{table}`.`{column}`").into()))
+        Self(Some(
+            ["`", database, "`.`", table, "`.`", column, "`"].concat().into(),
+        ))
     }
 
     pub fn as_str(&self) -> Option<&str> {

@@ -21,7 +21,8 @@ pub struct StatementState {
 }
 
 impl StatementState {
-    pub(crate) fn assign(&self, name: String, value: Value) {
+    /// Assigns to a user variable; the name is in lower case.
+    pub fn assign(&self, name: String, value: Value) {
         let mut assigned = self.assigned.lock().unwrap_or_else(|e| e.into_inner());
         assigned.insert(name, value);
     }

@@ -32,6 +32,7 @@ impl Builder<'_> {
                     LogicalInsertSource::Query(query) => {
                         InsertSource::Query(Box::new(self.query(*query, false)?))
                     }
+                    LogicalInsertSource::File(file) => InsertSource::File(file),
                 },
                 mode: match insert.mode {
                     LogicalInsertMode::Insert => InsertMode::Insert,

@@ -10,9 +10,11 @@ use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
 };
+use types::Charset;
 
 use crate::logical::LogicalStatement;
 use crate::object_access::ObjectAccess;
+use crate::plan::FileFormat;
 
 /// A statement with every name and type resolved.
 // A value is made once per statement and matched at once: a box would cost more than it saves.
@@ -126,6 +128,35 @@ pub enum Command {
     Temporary(Box<Ddl>),
     OfRow(Box<OfRow>),
     CreateTableSelect(Box<CreateTableSelect>),
+    LoadData(Box<LoadData>),
+    IntoFile(Box<IntoFile>),
+}
+
+/// `SELECT ... INTO OUTFILE` and `INTO DUMPFILE`.
+#[derive(Debug, Clone)]
+pub struct IntoFile {
+    pub file: String,
+    /// `None`: the values of one row and nothing else.
+    pub format: Option<FileFormat>,
+    /// `None`: each value in its own.
+    pub charset: Option<Charset>,
+    /// Always [`Bound::Statement`], and a query.
+    pub query: Bound,
+    /// Of the schema that the query was bound to.
+    pub schema_version: u64,
+}
+
+/// LOAD DATA.
+#[derive(Debug, Clone)]
+pub struct LoadData {
+    pub file: String,
+    /// The client sends the file.
+    pub local: bool,
+    pub ignored_lines: u64,
+    /// Always [`Bound::Statement`], and an INSERT of the rows of the file.
+    pub insert: Bound,
+    /// Of the schema that it was bound to.
+    pub schema_version: u64,
 }
 
 /// CREATE TABLE ... SELECT.

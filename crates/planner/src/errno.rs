@@ -1,6 +1,8 @@
 //! Numbers of errors and warnings that only the planner raises. Source: MySQL 8.0 Error Message Reference.
 
 pub const ER_UPDATE_TABLE_USED: u16 = 1093;
+pub const ER_LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR: u16 = 1409;
+pub const WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED: u16 = 1638;
 pub const ER_TOO_MANY_TABLES: u16 = 1116;
 pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;

@@ -4,6 +4,7 @@
 //! to the columns of that operator's input by position. An expression inside the subquery of an [`Apply`]
 //! refers to a column of the Apply's input by [`Expr::Outer`].
 
+mod file;
 mod join;
 mod measure;
 mod parallel;
@@ -25,6 +26,7 @@ use crate::row_check::RowCheck;
 
 pub use crate::execution_cache::ExecutionCache;
 
+pub use file::{FieldTarget, FileFormat, FileRows};
 pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColumn};
 pub use measure::{Measure, Measured, measured};
 pub use partitions::ScanPartitions;
@@ -350,6 +352,8 @@ pub enum InsertSource {
     /// VALUES (1, a + 1)`).
     Values(Vec<Vec<Option<Expr>>>),
     Query(Box<QueryPlan>),
+    /// LOAD DATA.
+    File(Box<FileRows>),
 }
 
 #[derive(Debug, Clone)]

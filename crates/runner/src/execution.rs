@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
+use executor::{DmlResult, ExecContext, LoadedFile, ReadSource, RowSink, VirtualTables};
 use functions::EvalContext;
 use kv::{Snapshot, Transaction};
 use planner::plan::{Locking, Plan, QueryPlan, Route};
@@ -19,6 +19,8 @@ pub struct Evaluation<'a> {
     /// The statement's parameters are in it, and its warnings come out of it.
     pub context: &'a Arc<EvalContext>,
     pub tables: &'a dyn VirtualTables,
+    /// The file that LOAD DATA reads.
+    pub file: Option<&'a dyn LoadedFile>,
 }
 
 /// What a statement comes to.
@@ -125,6 +127,7 @@ impl Execution<'_> {
             auto_increment: settings.auto_increment,
             insert_select,
             explicit_auto_random: settings.explicit_auto_random,
+            file: self.with.file,
             cte_max_recursion_depth: settings.cte_max_recursion_depth,
         }
     }

@@ -195,6 +195,7 @@ fn evaluation(context: &Arc<EvalContext>) -> Evaluation<'_> {
     Evaluation {
         context,
         tables: &NoTables,
+        file: None,
     }
 }
 

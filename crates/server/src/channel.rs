@@ -10,7 +10,7 @@ use wire::PacketSink;
 use wire::compression::Algorithm;
 
 use crate::input::Input;
-use crate::output::{Output, Sink};
+use crate::output::{Incoming, Output, Sink};
 use crate::pending_reply::ConnectionReply;
 use crate::transport::Transport;
 
@@ -23,6 +23,10 @@ pub struct Channel {
     /// Where a reply is left until a commit's outcome is known. `None` on connections with TLS or
     /// compression, since the thread that sends it writes to the socket directly.
     pub reply: Option<Arc<ConnectionReply>>,
+    /// What goes on behind a command that is still in use ([`PacketSink::receive`]).
+    behind: Option<Box<Input>>,
+    /// How long the client may pause while it sends a file.
+    pub file_timeout: Duration,
     /// The second buffer for frames, used while the first is with a pending reply.
     spare: Vec<u8>,
 }
@@ -65,6 +69,8 @@ impl Channel {
             output,
             transport,
             reply: None,
+            behind: None,
+            file_timeout: Duration::ZERO,
             spare: Vec::new(),
         }
     }
@@ -77,26 +83,17 @@ impl Channel {
 
     /// Waits for the next packet. Within a packet, a pause longer than `within` is an error.
     pub fn receive(&mut self, within: Duration) -> std::result::Result<Received, ReceiveError> {
-        let mut paused_since: Option<Instant> = None;
-        loop {
-            if self.input.advance()? {
-                self.continue_sequence();
-                return Ok(Received::Packet);
-            }
-            match self.input.fill(&mut self.transport) {
-                Ok(0) => return Ok(Received::Closed),
-                Ok(_) => paused_since = None,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if !self.input.has_pending() {
-                        return Ok(Received::Idle);
-                    }
-                    if paused_since.get_or_insert_with(Instant::now).elapsed() >= within {
-                        return Err(read_timeout().into());
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
+        let received = receive(&mut self.input, &mut self.transport, within)?;
+        if received == Received::Packet {
+            self.continue_sequence();
+        }
+        Ok(received)
+    }
+
+    /// The command is over: if packets have come behind it, so will the next.
+    pub fn end_command(&mut self) {
+        if let Some(behind) = self.behind.take() {
+            self.input = *behind;
         }
     }
 
@@ -150,11 +147,7 @@ impl Channel {
 
     /// Where replies go.
     pub fn sink(&mut self) -> Sink<'_> {
-        Sink {
-            output: &mut self.output,
-            transport: &mut self.transport,
-            reply: self.reply.as_ref(),
-        }
+        self.command_and_sink().1
     }
 
     /// The last received command, and where its reply goes.
@@ -165,6 +158,11 @@ impl Channel {
                 output: &mut self.output,
                 transport: &mut self.transport,
                 reply: self.reply.as_ref(),
+                incoming: Incoming {
+                    command: &self.input,
+                    behind: &mut self.behind,
+                    within: self.file_timeout,
+                },
             },
         )
     }
@@ -212,6 +210,34 @@ impl Channel {
                 Ok(0) | Err(_) => return,
                 Ok(count) => total += count,
             }
+        }
+    }
+}
+
+/// Waits for the next packet. Within a packet, a pause longer than `within` is an error.
+pub fn receive(
+    input: &mut Input,
+    transport: &mut Transport,
+    within: Duration,
+) -> std::result::Result<Received, ReceiveError> {
+    let mut paused_since: Option<Instant> = None;
+    loop {
+        if input.advance()? {
+            return Ok(Received::Packet);
+        }
+        match input.fill(transport) {
+            Ok(0) => return Ok(Received::Closed),
+            Ok(_) => paused_since = None,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if !input.has_pending() {
+                    return Ok(Received::Idle);
+                }
+                if paused_since.get_or_insert_with(Instant::now).elapsed() >= within {
+                    return Err(read_timeout().into());
+                }
+            }
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -357,6 +357,7 @@ impl Connection {
     /// Reads the session's variables, which any command may have changed.
     fn apply_limits(&mut self) -> io::Result<()> {
         self.limits = self.session.limits();
+        self.channel.file_timeout = self.limits.net_read_timeout;
         self.channel
             .input
             .set_payload_bytes_max(self.limits.max_allowed_packet);
@@ -369,7 +370,9 @@ impl Connection {
         let Self { channel, session, .. } = self;
         let (command, mut sink) = channel.command_and_sink();
         // A panic is a defect of ours. It must not affect other connections, and the client gets an error.
-        match catch_unwind(AssertUnwindSafe(|| session.handle(command, &mut sink))) {
+        let handled = catch_unwind(AssertUnwindSafe(|| session.handle(command, &mut sink)));
+        channel.end_command();
+        match handled {
             Ok(Ok(Flow::Continue)) => Next::Continue,
             Ok(Ok(Flow::Close)) => Next::Close(None),
             Ok(Err(error)) => {

@@ -36,6 +36,21 @@ impl Input {
         }
     }
 
+    /// An input that goes on behind the current packet, which stays with this one: for packets that belong to a
+    /// command that is still in use.
+    pub fn fork(&self) -> Self {
+        Self {
+            frames: self.frames.fork(),
+            compressed: self
+                .compressed
+                .as_ref()
+                .map(|(decompressor, scratch)| (decompressor.fork(), scratch.clone())),
+            bytes_received: self.bytes_received.clone(),
+            broker: self.broker,
+            account: None,
+        }
+    }
+
     /// From here on the client compresses.
     pub fn start_compression(&mut self, algorithm: Algorithm) {
         let mut decompressor = Decompressor::new(algorithm);
@@ -81,6 +96,14 @@ impl Input {
         self.compressed
             .as_ref()
             .map(|(decompressor, _)| decompressor.sequence())
+    }
+
+    /// The next packet is the client's reply to packets with numbers below these.
+    pub fn expect_reply(&mut self, sequence: u8, compressed: Option<u8>) {
+        self.frames.set_sequence(sequence);
+        if let (Some((decompressor, _)), Some(sequence)) = (&mut self.compressed, compressed) {
+            decompressor.set_sequence(sequence);
+        }
     }
 
     /// The next packet begins a command: numbers start at 0 in both layers.

@@ -1,13 +1,16 @@
 //! Packets to a client's bytes: framing, compression, and the buffer that saves system calls.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use prometheus::IntCounter;
 use wire::compression::{Algorithm, Compressor};
 use wire::framing::FrameEncoder;
 use wire::{PacketSink, PendingReply};
 
+use crate::channel::{ReceiveError, Received, receive};
+use crate::input::Input;
 use crate::pending_reply::ConnectionReply;
 use crate::transport::Transport;
 
@@ -38,6 +41,13 @@ impl Output {
     /// The number of the next frame.
     pub fn sequence(&self) -> u8 {
         self.frames.sequence()
+    }
+
+    /// The number of the next compressed packet; `None` on a connection without compression.
+    pub fn compressed_sequence(&self) -> Option<u8> {
+        self.compressor
+            .as_ref()
+            .map(|(compressor, _)| compressor.sequence())
     }
 
     /// `compressed` is the number of the next compressed packet, if the connection is compressed.
@@ -90,6 +100,17 @@ pub struct Sink<'a> {
     pub output: &'a mut Output,
     pub transport: &'a mut Transport,
     pub reply: Option<&'a Arc<ConnectionReply>>,
+    pub incoming: Incoming<'a>,
+}
+
+/// What the client sends while a command runs.
+pub struct Incoming<'a> {
+    /// Where the command is, which is in use.
+    pub command: &'a Input,
+    /// What goes on behind it; made when the first packet is waited for.
+    pub behind: &'a mut Option<Box<Input>>,
+    /// How long the client may pause.
+    pub within: Duration,
 }
 
 impl Sink<'_> {
@@ -121,6 +142,30 @@ impl PacketSink for Sink<'_> {
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
         self.output.frames.append_if(fill);
         self.write_when_full()
+    }
+
+    fn receive(&mut self, payload: &mut Vec<u8>) -> io::Result<()> {
+        self.flush()?;
+        let Incoming {
+            command,
+            behind,
+            within,
+        } = &mut self.incoming;
+        let input = behind.get_or_insert_with(|| Box::new(command.fork()));
+        input.expect_reply(self.output.sequence(), self.output.compressed_sequence());
+        self.transport.set_read_timeout(*within)?;
+        match receive(input, self.transport, *within) {
+            Ok(Received::Packet) => {}
+            Ok(Received::Idle) => return Err(ErrorKind::TimedOut.into()),
+            Ok(Received::Closed) => return Err(ErrorKind::UnexpectedEof.into()),
+            Err(ReceiveError::Protocol(error)) => return Err(io::Error::other(error.message)),
+            Err(ReceiveError::Io(error)) => return Err(error),
+        }
+        self.output
+            .set_sequence(input.sequence(), input.compressed_sequence());
+        payload.clear();
+        payload.extend_from_slice(input.payload());
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

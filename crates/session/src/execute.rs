@@ -203,6 +203,7 @@ impl Session {
         let with = Evaluation {
             context: &eval,
             tables: &ServerTables { view: parts.view },
+            file: None,
         };
         let result = parts
             .runner
@@ -242,6 +243,7 @@ impl Session {
         let with = Evaluation {
             context: &eval,
             tables: &ServerTables { view: parts.view },
+            file: None,
         };
         let mut deferral = parts.deferral;
         // The slow log is written by the session.

@@ -46,6 +46,7 @@ mod recent_texts;
 mod reply;
 mod reply_context;
 mod result_set;
+mod server_files;
 mod session;
 mod shared;
 mod statement;

@@ -188,7 +188,11 @@ impl Session {
     pub(crate) fn check_read_write(&self, statement: &Statement) -> Result<()> {
         let may_be_temporary = matches!(
             statement,
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_)
+            Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+                | Statement::LoadData(_)
+                | Statement::Query(_)
         );
         let is_late = may_be_temporary && !self.temporary.is_empty();
         match statement.needs_read_write() && !is_late {

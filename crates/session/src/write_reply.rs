@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use executor::DmlResult;
-use planner::plan::{InsertMode, InsertPlan, Plan};
+use planner::plan::{InsertMode, InsertPlan, InsertSource, Plan};
 use wire::capability;
 
 use crate::reply::Done;
@@ -29,7 +29,10 @@ impl Session {
             } else {
                 result.affected
             },
-            insert_id: result.ok_insert_id,
+            insert_id: match plan {
+                Plan::Insert(insert) if matches!(insert.source, InsertSource::File(_)) => 0,
+                _ => result.ok_insert_id,
+            },
             info: match plan {
                 Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
                 Plan::Update(_) => update_info(result, warnings),
@@ -46,6 +49,9 @@ fn insert_info(
     found_rows: bool,
     warnings: u64,
 ) -> Cow<'static, str> {
+    if matches!(insert.source, InsertSource::File(_)) {
+        return load_info(insert, result, warnings);
+    }
     if insert.given_rows.is_some_and(|rows| rows <= 1) {
         return Cow::default();
     }
@@ -59,6 +65,16 @@ fn insert_info(
         ("Duplicates", duplicates),
         ("Warnings", warnings),
     ])
+}
+
+/// Of LOAD DATA.
+fn load_info(insert: &InsertPlan, result: &DmlResult, warnings: u64) -> Cow<'static, str> {
+    let (records, duplicates) = (result.records, result.duplicates);
+    let (deleted, skipped) = match insert.mode {
+        InsertMode::Replace => (duplicates, 0),
+        InsertMode::Insert | InsertMode::Update(_) => (0, duplicates),
+    };
+    format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}").into()
 }
 
 /// The text of most UPDATEs, which needs no memory of its own.

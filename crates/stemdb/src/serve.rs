@@ -237,6 +237,8 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
     );
 }
 
+const SECURE_FILE_PRIV: &str = "secure_file_priv";
+
 /// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the
 /// server was started.
 fn global_variables(
@@ -252,7 +254,7 @@ fn global_variables(
         let directory = data_directory.unwrap_or(Path::new(""));
         directory.join(format!("stemdb-{name}")).display().to_string()
     };
-    let variables = GlobalVariables::new(&[
+    let mut shown_variables = vec![
         ("version", session::VERSION.to_owned()),
         ("port", port.to_owned()),
         (
@@ -278,8 +280,16 @@ fn global_variables(
             "stemdb_memory_limit",
             budget::statement_bytes(memory_bytes).to_string(),
         ),
-    ]);
-    for (name, text) in configuration.variable_texts()? {
+    ];
+    let (fixed, set): (Vec<_>, Vec<_>) = configuration
+        .variable_texts()?
+        .into_iter()
+        .partition(|(name, _)| name == SECURE_FILE_PRIV);
+    // Not to be set at run time. Without it, or with NULL, statements read and write no files of the server.
+    let directory = fixed.into_iter().map(|(_, text)| (SECURE_FILE_PRIV, text));
+    shown_variables.extend(directory.filter(|(_, text)| text != "NULL"));
+    let variables = GlobalVariables::new(&shown_variables);
+    for (name, text) in set {
         variables
             .configure(&name, &text)
             .map_err(|e| format!("variables.{name}: {}", e.message))?;

@@ -15,7 +15,7 @@ pub mod capability {
     /// Compressed protocol with zlib.
     pub const COMPRESS: u32 = 1 << 5;
     pub const ODBC: u32 = 1 << 6;
-    /// LOAD DATA LOCAL INFILE. Never offered: a server could ask such a client for any of its files.
+    /// LOAD DATA LOCAL INFILE.
     pub const LOCAL_FILES: u32 = 1 << 7;
     pub const IGNORE_SPACE: u32 = 1 << 8;
     pub const PROTOCOL_41: u32 = 1 << 9;
@@ -57,6 +57,7 @@ pub mod capability {
         | CONNECT_WITH_DB
         | COMPRESS
         | ODBC
+        | LOCAL_FILES
         | IGNORE_SPACE
         | PROTOCOL_41
         | INTERACTIVE

@@ -42,6 +42,11 @@ impl Transcoder {
         })
     }
 
+    /// Whether the second byte of a character can be one of ASCII.
+    pub fn has_trailing_ascii(&self) -> bool {
+        !self.charset.is_utf8() && self.charset.max_bytes_per_char() > 1
+    }
+
     pub fn encode<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.charset.holds_ascii() && text.is_ascii() {
             return Cow::Borrowed(text);

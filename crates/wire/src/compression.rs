@@ -62,6 +62,11 @@ impl Compressor {
         self.sequence = sequence;
     }
 
+    /// The number of the next packet.
+    pub fn sequence(&self) -> u8 {
+        self.sequence
+    }
+
     /// Appends `plain` to `out` as compressed packets.
     pub fn compress(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<()> {
         for chunk in plain.chunks(PACKET_BYTES_MAX) {
@@ -116,6 +121,16 @@ impl Decompressor {
             algorithm,
             sequence: 0,
             pending: Vec::new(),
+            consumed: 0,
+        }
+    }
+
+    /// A decompressor that goes on with the bytes that have not been unpacked yet.
+    pub fn fork(&self) -> Self {
+        Self {
+            algorithm: self.algorithm,
+            sequence: self.sequence,
+            pending: self.pending.get(self.consumed..).unwrap_or_default().to_vec(),
             consumed: 0,
         }
     }

@@ -2,8 +2,7 @@
 //! above each type.
 //!
 //! Not here: I/O and sockets (`server`), the meaning of commands (`session`), the state of a session. No
-//! bytes from a client make this crate panic. LOAD DATA LOCAL has no packets here, because the capability
-//! is never offered.
+//! bytes from a client make this crate panic.
 //!
 //! Where to go next, from the network inwards: [`compression`] (if both sides agreed on it) carries the
 //! frames of [`framing`], and frames carry payloads. Payloads of the connection phase are in [`handshake`],

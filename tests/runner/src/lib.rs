@@ -21,6 +21,7 @@ pub mod crash;
 pub mod lifecycle;
 pub mod limits;
 pub mod literal;
+mod local_files;
 pub mod memory;
 mod older;
 pub mod protocol;

@@ -10,6 +10,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use crate::character_sets;
+use crate::local_files;
 use crate::raw::{Answer, Raw, closed};
 use crate::report::Report;
 use crate::server::Address;
@@ -19,7 +20,7 @@ use crate::transaction_flags;
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 21] = [
+    let checks: [(&str, Check); 22] = [
         ("simple commands", simple_commands),
         ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
@@ -29,6 +30,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("packets out of order", out_of_order),
         ("broken statement parameters", broken_parameters),
         ("clients that vanish", vanishing),
+        ("files of clients", local_files::check),
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
         ("an idle client gets an error with number 0", idle_clients),

@@ -69,7 +69,7 @@ pub(super) struct Target<'a> {
 
 impl Target<'_> {
     /// The column's name in messages of conversions.
-    fn label(&self) -> Cow<'_, str> {
+    pub fn label(&self) -> Cow<'_, str> {
         match self.column.ty.kind {
             TypeKind::Json => Cow::Owned(format!("{}.{}", self.table.name, self.column.name)),
             _ => Cow::Borrowed(&self.column.name),

@@ -241,6 +241,7 @@ impl Conn<'_> {
             auto_increment: self.auto_increment,
             insert_select: None,
             explicit_auto_random: self.explicit_auto_random,
+            file: None,
             cte_max_recursion_depth: self.cte_max_recursion_depth,
         }
     }

@@ -101,6 +101,12 @@ fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {
             _ => {}
         }
     }
+    // And the texts of an INSERT that is planned as it stands.
+    if let Expr::Literal { value, .. } = expr
+        && let Value::String(text) = value
+    {
+        return Ok(Value::String(text.clone()));
+    }
     let cell = row::evaluate(expr, &row, ctx)?;
     Ok(finish_value(cell.into_value(), &expr.ty()))
 }

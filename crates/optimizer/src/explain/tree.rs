@@ -47,6 +47,8 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                     Vec::new(),
                 ),
                 InsertSource::Query(query) => tree.rel(&query.root).0,
+                // EXPLAIN has no LOAD DATA.
+                InsertSource::File(_) => Node::plain("Rows of a file".to_owned(), Vec::new()),
             };
             Node::plain(format!("{verb} into {}", insert.table.name), vec![input])
         }

@@ -29,7 +29,7 @@ static NO_SELECT: Select = Select {
     rollup: false,
     having: None,
     windows: Vec::new(),
-    into: Vec::new(),
+    into: None,
 };
 
 impl Deref for Block<'_> {
@@ -128,5 +128,5 @@ fn is_bare(select: &Select) -> bool {
         && !rollup
         && having.is_none()
         && windows.is_empty()
-        && into.is_empty()
+        && into.is_none()
 }

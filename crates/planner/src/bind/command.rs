@@ -3,17 +3,17 @@
 
 use functions::Expr;
 use syntax::ast::{
-    self, ExplainFormat, Maintenance, SetClause, ShowStatement, SplitPoints, Statement, Target,
+    self, ExplainFormat, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints, Statement, Target,
 };
 use types::{Error, Result};
 
 use super::Binder;
 use super::alter_partitions::maintained;
+use super::collation::charset_named;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
-use crate::command::Bound;
-use crate::command::{Command, Explained, OfRow, RowUse, SetItem, Show, TableToLock};
+use crate::command::{Bound, Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
 
@@ -134,17 +134,34 @@ impl Binder<'_> {
         }
     }
 
-    /// `SELECT ... INTO @a, @b`.
-    pub fn select_into(&self, query: &ast::Query) -> Result<Command> {
-        let variables = query.variables_of_into().to_vec();
+    /// `SELECT ... INTO`
+    pub fn select_into(&self, query: &ast::Query, into: &SelectInto) -> Result<Command> {
         let bound = self.statement_query(query)?;
-        if bound.columns.len() != variables.len() {
-            return Err(super::query::different_widths());
-        }
-        Ok(Command::OfRow(Box::new(OfRow {
+        let file = match into {
+            SelectInto::Variables(variables) if bound.columns.len() != variables.len() => {
+                return Err(super::query::different_widths());
+            }
+            SelectInto::Variables(variables) => {
+                return Ok(Command::OfRow(Box::new(OfRow {
+                    query: self.bound_statement(LogicalStatement::Query(bound))?,
+                    schema_version: self.env.schema.version,
+                    row_use: RowUse::Into(variables.clone()),
+                })));
+            }
+            SelectInto::File(file) => file,
+        };
+        let format = file
+            .format
+            .as_ref()
+            .map(|format| self.file_format(format))
+            .transpose()?;
+        let charset = file.charset.as_deref().map(charset_named).transpose()?;
+        Ok(Command::IntoFile(Box::new(IntoFile {
+            file: file.file.clone(),
+            format,
+            charset,
             query: self.bound_statement(LogicalStatement::Query(bound))?,
             schema_version: self.env.schema.version,
-            row_use: RowUse::Into(variables),
         })))
     }
 

@@ -251,7 +251,7 @@ impl Binder<'_> {
             let value = match written.filter(|written| Some(*written) < reader) {
                 None => self.default_value(table, offset)?,
                 Some(written) if by_value[written].is_empty() => {
-                    implicit_cast(values[written].clone(), table.stored(offset).ty())
+                    implicit_cast(values[written].clone(), table.stored_type(offset))
                 }
                 Some(_) => {
                     return Err(Error::not_supported(
@@ -430,12 +430,12 @@ fn target_columns(insert: &Insert, target: &InsertTarget) -> Result<Vec<usize>> 
 }
 
 /// The target columns without the generated ones, for which only DEFAULT can be given.
-fn written_columns(table: &Relation, mut columns: Vec<usize>) -> Vec<usize> {
+pub fn written_columns(table: &Relation, mut columns: Vec<usize>) -> Vec<usize> {
     columns.retain(|&column| is_written(table, column));
     columns
 }
 
-fn is_written(relation: &Relation, column: usize) -> bool {
+pub fn is_written(relation: &Relation, column: usize) -> bool {
     let table = relation.table();
     table.is_none_or(|table| table.columns[column].generated.is_none())
 }

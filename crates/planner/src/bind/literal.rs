@@ -158,10 +158,16 @@ impl Binder<'_> {
 
     /// A text of the client, in the character set of the connection.
     fn text(&self, text: &str) -> Expr {
-        if !self.types.collation.charset().has_all_of(text) {
+        let collation = self.types.collation;
+        if !collation.charset().has_all_of(text) {
             self.not_converted(text.as_bytes(), self.env.charset_client);
+            return self.in_connection(text);
         }
-        self.in_connection(text)
+        if collation.charset() == Charset::Binary {
+            return binary(text.as_bytes());
+        }
+        let ty = literal_type(text.chars().count(), collation);
+        Expr::literal(Value::String(text.to_owned()), ty)
     }
 
     fn in_connection(&self, text: &str) -> Expr {

@@ -32,6 +32,7 @@ mod insert_target;
 mod json_table;
 mod limit;
 mod literal;
+mod load_data;
 mod members;
 mod multi_valued;
 mod name_lookup;
@@ -93,22 +94,25 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
             parsed.parameters
         )));
     }
-    if parsed.assigns {
-        return bind_assigning(parsed, env);
+    let of_file = load_data::variable_types(&parsed.statement, env);
+    if parsed.assigns || !of_file.is_empty() {
+        return bind_assigning(parsed, &of_file, env);
     }
     Binder::new(env).statement(&parsed.statement)
 }
 
 /// Binds a statement with `@a := x` in it. The types of the variables are a result of binding and its input
-/// as well, so the statement is bound until they do not change any more.
-fn bind_assigning(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
+/// as well, so the statement is bound until they do not change any more. `of_file`: the types of the variables
+/// that LOAD DATA reads fields into.
+fn bind_assigning(parsed: &Parsed, of_file: &HashMap<String, SqlType>, env: &BindEnv<'_>) -> Result<Bound> {
     /// A type grows from INT to DECIMAL to DOUBLE to text, and no further.
     const MOST_ROUNDS: usize = 8;
     let mut types = HashMap::new();
     for _ in 0..MOST_ROUNDS {
         let mut binder = Binder::new(env);
         binder.assigns = true;
-        binder.types.variable_types = types.clone();
+        binder.types.variable_types = of_file.clone();
+        binder.types.variable_types.extend(types.clone());
         let bound = binder.statement(&parsed.statement)?;
         let assigned = binder.types.notes.assigned.take();
         if assigned == types {
@@ -195,10 +199,10 @@ impl<'a> Binder<'a> {
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
-            Statement::Query(query) if !query.variables_of_into().is_empty() => {
-                return self.select_into(query).map(Bound::Command);
-            }
-            Statement::Query(query) => LogicalStatement::Query(self.statement_query(query)?),
+            Statement::Query(query) => match query.into_clause() {
+                Some(into) => return self.select_into(query, into).map(Bound::Command),
+                None => LogicalStatement::Query(self.statement_query(query)?),
+            },
             Statement::Insert(insert) => {
                 self.verb.set("INSERT");
                 self.enter_block(insert.hints.as_deref());
@@ -213,6 +217,10 @@ impl<'a> Binder<'a> {
                 self.verb.set("DELETE");
                 self.enter_block(delete.hints.as_deref());
                 self.delete(delete)?
+            }
+            Statement::LoadData(load) => {
+                self.verb.set("LOAD");
+                return self.load_data(load).map(Bound::Command);
             }
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),

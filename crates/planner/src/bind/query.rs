@@ -103,7 +103,7 @@ impl Binder<'_> {
 
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
-        if !place.is_statement && !query.variables_of_into().is_empty() {
+        if !place.is_statement && query.into_clause().is_some() {
             return Err(misplaced_into());
         }
         let depth = self.query_depth.get();
@@ -176,7 +176,7 @@ impl Binder<'_> {
     /// The body of a query expression without its ORDER BY and LIMIT.
     pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
         syntax::stack::with_room(|| match body {
-            QueryBody::Select(select) if !select.into.is_empty() => Err(misplaced_into()),
+            QueryBody::Select(select) if select.into.is_some() => Err(misplaced_into()),
             QueryBody::Select(select) => {
                 let mut block = Block::bare(select);
                 block.locking = place.locking;

@@ -296,6 +296,14 @@ impl Relation {
         }
     }
 
+    /// The type of a column as it is stored.
+    pub fn stored_type(&self, position: usize) -> SqlType {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.columns[position].ty,
+            RelationSource::Query(columns) => columns[position].ty,
+        }
+    }
+
     /// A column as it is stored.
     pub fn stored(&self, position: usize) -> Expr {
         match &self.source {

@@ -27,7 +27,7 @@ const NAME_CHARS_MAX: usize = 64;
 
 impl Binder<'_> {
     pub fn create_view(&self, create: &CreateView) -> Result<Ddl> {
-        if !create.query.variables_of_into().is_empty() {
+        if create.query.into_clause().is_some() {
             return Err(Error::new(
                 ER_VIEW_SELECT_CLAUSE,
                 "View's SELECT contains a 'INTO' clause",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schema::model::Table;
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, errno};
 
 use super::Binder;
 use super::expr::Context;
@@ -339,7 +339,7 @@ impl Binder<'_> {
             return Ok(None);
         };
         refuse_generated(table, column)?;
-        let ty: SqlType = table.stored(column).ty();
+        let ty = table.stored_type(column);
         let bound = self.hinted(value, Some(ty), context)?;
         let bound = if ty.is_numeric() {
             self.as_stored_number(value, bound)

@@ -300,6 +300,10 @@ impl LogicalStatement {
                         query.output.iter().for_each(|id| visit(None, *id));
                         query.root.walk_columns(visit);
                     }
+                    LogicalInsertSource::File(file) => {
+                        let values = file.assignments.iter().filter_map(|a| a.value.as_ref());
+                        values.for_each(|value| walk_columns_of(None, value, visit));
+                    }
                 }
                 if let LogicalInsertMode::Update(assignments) = &insert.mode {
                     walk_assignments(assignments, visit);

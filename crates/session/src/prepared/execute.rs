@@ -253,6 +253,7 @@ impl Session {
         let with = Evaluation {
             context: &eval,
             tables: &ServerTables { view: parts.view },
+            file: None,
         };
         let run = parts
             .runner

@@ -175,7 +175,8 @@ fn refuse_unpreparable(command: &Command) -> Result<()> {
         | Execute { .. }
         | Deallocate { .. }
         | LockTables { .. }
-        | UnlockTables => Err(Error::new(
+        | UnlockTables
+        | LoadData(_) => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",
         )),

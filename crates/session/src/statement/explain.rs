@@ -88,6 +88,7 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     let with = Evaluation {
         context: &eval,
         tables: &ServerTables { view: parts.view },
+        file: None,
     };
     let result = parts
         .runner

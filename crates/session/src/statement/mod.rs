@@ -8,10 +8,13 @@ mod definition;
 mod definition_context;
 mod drop_absent;
 pub mod explain;
+mod field_writer;
 mod flush;
 mod histograms;
 mod internal_write;
+mod into_file;
 pub mod kill;
+mod load_data;
 mod lock_tables;
 mod maintenance;
 mod named;
@@ -62,6 +65,10 @@ pub fn run(
     let kind = Kind::of_command(command);
     if let Command::Execute { name, using } = command {
         return named::execute(session, name, using, out);
+    }
+    if let Command::LoadData(load) = command {
+        let done = load_data::run(session, load, out)?;
+        return Ok((kind, done.map(Outcome::Ok)));
     }
     let answer = match listing(session, command) {
         Some(listing) => Answer::Listing(listing),
@@ -150,6 +157,7 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
         Command::CreateTableSelect(create) => {
             Answer::Outcome(create_select::run(session, create).map(Outcome::Ok))
         }
+        Command::IntoFile(into) => Answer::Outcome(into_file::run(session, into).map(Outcome::Ok)),
         Command::Temporary(ddl) => Answer::Outcome(temporary::run(session, ddl).map(Outcome::Ok)),
         other => Answer::ok(plain(session, other)),
     }

@@ -73,6 +73,7 @@ fn row(session: &mut Session, command: &OfRow) -> Result<Option<Vec<Expr>>> {
     let with = Evaluation {
         context: &eval,
         tables: &ServerTables { view: parts.view },
+        file: None,
     };
     let result = parts
         .runner

@@ -320,7 +320,7 @@ const ROWS: &[Row] = &[
     ("lc_messages", Both, Kind::Locale, "en_US", Same),
     ("lc_time_names", Both, Kind::Locale, "en_US", Same),
     ("license", Global, Kind::Text, "Apache-2.0", Fixed),
-    ("local_infile", Global, Kind::Bool, "OFF", Same),
+    ("local_infile", Global, Kind::Bool, "OFF", Live),
     ("lock_wait_timeout", Both, Kind::Int(1, 31536000), "31536000", Live),
     ("log_bin", Global, Kind::Bool, "OFF", Fixed),
     ("log_bin_trust_function_creators", Global, Kind::Bool, "OFF", Hint),

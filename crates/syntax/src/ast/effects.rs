@@ -20,7 +20,7 @@ impl Statement {
     /// on its locks.
     pub fn needs_read_write(&self) -> bool {
         match self {
-            Self::Insert(_) | Self::Update(_) | Self::Delete(_) => true,
+            Self::Insert(_) | Self::Update(_) | Self::Delete(_) | Self::LoadData(_) => true,
             Self::Query(query) => locks_exclusively(query),
             // EXPLAIN of a locking read reads the table's definition only.
             Self::Explain { statement, .. } => {

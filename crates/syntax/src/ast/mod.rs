@@ -7,6 +7,7 @@ mod account;
 mod definition;
 mod effects;
 mod expr;
+mod file;
 mod hint;
 mod partition;
 mod query;
@@ -30,6 +31,7 @@ pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
     UnaryOp,
 };
+pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadField};
 pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
 pub use partition::{
     PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionNames, PartitionOptions,
@@ -38,7 +40,8 @@ pub use partition::{
 pub use query::{
     CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
-    NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperand, SetOperator, TableRef, With,
+    NamedTable, OrderItem, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator,
+    TableRef, With,
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
@@ -62,6 +65,7 @@ pub enum Statement {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+    LoadData(Box<LoadData>),
     Explain {
         /// `None`: that of `explain_format`.
         format: Option<ExplainFormat>,

@@ -1,7 +1,7 @@
 //! Queries as written: query expressions, query blocks, the tables of FROM.
 
 use super::window::NamedWindow;
-use super::{DataType, Expr, Hints, ObjectName};
+use super::{DataType, Expr, Hints, IntoFile, ObjectName};
 
 /// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query
 /// Expressions".
@@ -12,8 +12,15 @@ pub struct Query {
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
     pub locking: Vec<LockingClause>,
-    /// `INTO @a, @b`: the user variables that take the columns of the only row.
-    pub into: Vec<String>,
+    pub into: Option<Box<SelectInto>>,
+}
+
+/// INTO of a SELECT.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectInto {
+    /// The user variables that take the columns of the only row.
+    Variables(Vec<String>),
+    File(IntoFile),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +89,7 @@ pub struct Select {
     pub having: Option<Expr>,
     pub windows: Vec<NamedWindow>,
     /// INTO between the select list and FROM; see [`Query::into`].
-    pub into: Vec<String>,
+    pub into: Option<Box<SelectInto>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -266,13 +273,13 @@ impl LockingClause {
 }
 
 impl Query {
-    /// The variables of `SELECT ... INTO`, wherever it stands; empty where it is none.
-    pub fn variables_of_into(&self) -> &[String] {
+    /// The INTO of the query, wherever it stands.
+    pub fn into_clause(&self) -> Option<&SelectInto> {
         match &self.body {
-            _ if !self.into.is_empty() => &self.into,
-            QueryBody::Select(select) => &select.into,
-            QueryBody::Nested(query) => query.variables_of_into(),
-            QueryBody::SetOperation { .. } | QueryBody::Values(_) => &[],
+            _ if self.into.is_some() => self.into.as_deref(),
+            QueryBody::Select(select) => select.into.as_deref(),
+            QueryBody::Nested(query) => query.into_clause(),
+            QueryBody::SetOperation { .. } | QueryBody::Values(_) => None,
         }
     }
 

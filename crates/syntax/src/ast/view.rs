@@ -55,7 +55,7 @@ impl CreateView {
                 order_by: Vec::new(),
                 limit: None,
                 locking: Vec::new(),
-                into: Vec::new(),
+                into: None,
             }),
             algorithm: None,
             definer: None,

@@ -9,6 +9,7 @@ mod create_table;
 mod data_type;
 mod database;
 mod expr;
+mod file;
 mod foreign_key;
 mod function;
 mod grant;

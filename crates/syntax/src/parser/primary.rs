@@ -105,19 +105,13 @@ impl Parser<'_> {
     /// Adjacent literals are one: `'a' 'b'`.
     fn text(&mut self) -> Result<Expr> {
         let is_national = self.kind() == Kind::NationalText;
-        let mut text = String::new();
-        loop {
-            let token = match self.kind() {
-                Kind::Text => self.word(),
-                // `N` before the quote.
-                Kind::NationalText if text.is_empty() => &self.word()[1..],
-                _ => return Ok(Expr::Text(text)),
-            };
-            text.push_str(&unquote(token, self.backslash_escapes()));
+        // `N` before the quote.
+        let first = &self.word()[usize::from(is_national)..];
+        let mut text = unquote(first, self.backslash_escapes());
+        self.advance();
+        while self.kind() == Kind::Text {
+            text.push_str(&unquote(self.word(), self.backslash_escapes()));
             self.advance();
-            if self.kind() != Kind::Text {
-                break;
-            }
         }
         if is_national {
             return Ok(Expr::Introduced {

@@ -5,7 +5,7 @@ use types::{Error, Result};
 use super::Parser;
 use crate::ast::{
     CommonTable, Expr, Limit, LockWait, LockingClause, NamedTable, NumberText, OrderItem, Query, QueryBody,
-    Select, SelectItem, SetOperand, SetOperator, TableRef, With,
+    Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -30,12 +30,12 @@ impl Parser<'_> {
         let order_by = self.order_by()?;
         let limit = self.limit()?;
         let mut into = into_of_last(&mut body);
-        if into.is_empty() {
-            into = self.variables_of_into()?;
+        if into.is_none() {
+            into = self.select_into()?;
         }
         let locking = self.locking()?;
-        if into.is_empty() {
-            into = self.variables_of_into()?;
+        if into.is_none() {
+            into = self.select_into()?;
         }
         Ok(Query {
             into,
@@ -167,26 +167,23 @@ impl Parser<'_> {
         })))
     }
 
-    /// `INTO @a, @b`; empty where it is not there.
-    pub fn variables_of_into(&mut self) -> Result<Vec<String>> {
-        if !self.is(Kw::INTO) {
-            return Ok(Vec::new());
+    /// INTO, where it is there.
+    pub fn select_into(&mut self) -> Result<Option<Box<SelectInto>>> {
+        if !self.eat(Kw::INTO) {
+            return Ok(None);
         }
-        self.advance();
         if self.is_any(&[Kw::OUTFILE, Kw::DUMPFILE]) {
-            return Err(Error::not_supported(
-                "SELECT ... INTO a file",
-                "read the result with the client",
-            ));
+            return Ok(Some(Box::new(SelectInto::File(self.into_file()?))));
         }
-        self.comma_separated(|parser| match parser.kind() {
+        let variables = self.comma_separated(|parser| match parser.kind() {
             Kind::At => parser.user_variable_name(),
             Kind::Word | Kind::QuotedWord => Err(Error::new(
                 1327,
                 format!("Undeclared variable: {}", parser.name()?),
             )),
             _ => parser.fail(),
-        })
+        })?;
+        Ok(Some(Box::new(SelectInto::Variables(variables))))
     }
 
     pub fn order_by(&mut self) -> Result<Vec<OrderItem>> {
@@ -291,12 +288,12 @@ impl Parser<'_> {
 }
 
 /// The INTO behind the last operand of a set operation, which is that of the whole query.
-fn into_of_last(body: &mut QueryBody) -> Vec<String> {
+fn into_of_last(body: &mut QueryBody) -> Option<Box<SelectInto>> {
     match body {
         QueryBody::SetOperation { rest, .. } => match rest.last_mut().map(|last| &mut last.operand) {
-            Some(QueryBody::Select(select)) => std::mem::take(&mut select.into),
-            _ => Vec::new(),
+            Some(QueryBody::Select(select)) => select.into.take(),
+            _ => None,
         },
-        _ => Vec::new(),
+        _ => None,
     }
 }

@@ -15,7 +15,7 @@ impl Parser<'_> {
         let hints = self.hints();
         let options = self.select_options()?;
         let items = self.select_items()?;
-        let into = self.variables_of_into()?;
+        let into = self.select_into()?;
         let mut select = Select {
             hints,
             items,

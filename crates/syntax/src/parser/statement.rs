@@ -80,6 +80,7 @@ impl Parser<'_> {
             Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(self.insert()?))),
             Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(self.update()?))),
             Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(self.delete()?))),
+            Some(Kw::LOAD) => self.load(),
             Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => self.explain(),
             Some(Kw::CREATE) => self.create(),
             Some(Kw::ALTER) => self.alter(),

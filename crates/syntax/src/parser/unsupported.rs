@@ -11,7 +11,6 @@ use crate::lexer::keywords::Keyword as Kw;
 const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
-    (Kw::LOAD, "use INSERT with several rows"),
     (Kw::IMPORT, "use INSERT with several rows"),
     (Kw::CHECKSUM, "compare COUNT(*) and SUM() of columns"),
     (Kw::INSTALL, ""),

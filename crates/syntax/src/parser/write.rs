@@ -133,7 +133,7 @@ impl Parser<'_> {
         Ok(RowAlias { name, columns })
     }
 
-    fn assignment(&mut self) -> Result<Assignment> {
+    pub fn assignment(&mut self) -> Result<Assignment> {
         let column: ColumnName = self.column_name()?;
         if !self.eat_kind(Kind::Equal) && !self.eat_kind(Kind::Assign) {
             return self.fail();

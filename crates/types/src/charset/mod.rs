@@ -124,6 +124,11 @@ impl Charset {
         }
     }
 
+    /// How many bytes the first character takes; `None` if the bytes begin with no character.
+    pub fn first_character_len(self, bytes: &[u8]) -> Option<usize> {
+        self.decode_char(bytes).map(|(_, length)| length)
+    }
+
     /// The text that bytes begin with, and how many of them are text.
     pub fn decode_prefix(self, bytes: &[u8]) -> (Cow<'_, str>, usize) {
         if self.holds_ascii() && bytes.is_ascii() || self.is_utf8() {

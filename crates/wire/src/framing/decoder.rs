@@ -53,6 +53,18 @@ impl FrameDecoder {
         }
     }
 
+    /// A decoder that goes on with the bytes behind the current payload, which stays with this one.
+    pub fn fork(&self) -> Self {
+        let pending = self.pending().to_vec();
+        Self {
+            end: pending.len(),
+            buffer: pending,
+            sequence: self.sequence,
+            checks_sequence: self.checks_sequence,
+            ..Self::new(self.payload_bytes_max)
+        }
+    }
+
     pub fn set_payload_bytes_max(&mut self, bytes: usize) {
         self.payload_bytes_max = bytes;
     }

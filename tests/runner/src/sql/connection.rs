@@ -1,11 +1,12 @@
 //! One connection of a script, on a thread of its own, so that a statement can be left waiting.
 
+use std::io::Write;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
 use mysql::prelude::{Protocol, Queryable};
-use mysql::{Conn, Opts, Params, QueryResult, ResultSet};
+use mysql::{Conn, LocalInfileHandler, Opts, Params, QueryResult, ResultSet};
 
 use super::answer;
 use super::script::Options;
@@ -32,6 +33,8 @@ impl Connection {
     /// Connects and runs `setup`.
     pub fn open(opts: Opts, setup: &[String]) -> Result<Self, mysql::Error> {
         let mut conn = Conn::new(opts)?;
+        // The file that LOAD DATA LOCAL names has its name for contents.
+        conn.set_local_infile_handler(Some(LocalInfileHandler::new(|name, file| file.write_all(name))));
         for statement in setup {
             match conn.query_drop(statement) {
                 Err(mysql::Error::MySqlError(error)) if error.code == ER_MUST_CHANGE_PASSWORD => {}

@@ -5,6 +5,7 @@
 //! which rows are duplicates.
 
 mod existing;
+mod file;
 mod on_duplicate;
 mod rows;
 
@@ -76,6 +77,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             }
         }
         InsertSource::Query(query) => insert.write_query(query, txn, &maker)?,
+        InsertSource::File(file) => insert.write_file(file, txn, &maker)?,
     }
     insert.rows.finish()?;
     Ok(insert.result())

@@ -53,7 +53,7 @@ impl NewRows {
 /// A row of defaults.
 #[derive(Clone)]
 pub(super) struct Template {
-    row: Row,
+    pub(super) row: Row,
     /// Columns that are neither given nor have a default.
     missing: Vec<usize>,
     /// Columns that are not given and whose default is an expression.
@@ -109,11 +109,11 @@ impl Template {
 }
 
 pub(super) struct RowMaker<'p> {
-    table: &'p Table,
+    pub(super) table: &'p Table,
     /// The columns that the statement gives values for.
     targets: &'p [usize],
-    ctx: &'p ExecContext<'p>,
-    template: Cow<'p, Template>,
+    pub(super) ctx: &'p ExecContext<'p>,
+    pub(super) template: Cow<'p, Template>,
     /// Set if the table has generated columns or CHECK constraints.
     computed: Option<Computed<'p>>,
     ignore: bool,
@@ -122,7 +122,7 @@ pub(super) struct RowMaker<'p> {
     ids: Option<AutoIncrement<'p>>,
     nulls: NullRule<'p>,
     pub warned_nulls: WarnedNulls,
-    row_number: u64,
+    pub(super) row_number: u64,
 }
 
 impl<'p> RowMaker<'p> {
@@ -269,7 +269,7 @@ impl<'p> RowMaker<'p> {
         }
     }
 
-    fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
+    pub(super) fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
         // NULL in the AUTO_INCREMENT or AUTO_RANDOM column stands for the next id.
         if value.is_null() && column.makes_ids() {
             return Ok(value);
@@ -277,7 +277,7 @@ impl<'p> RowMaker<'p> {
         self.target(column).value(value, from, self.row_number)
     }
 
-    fn target<'s>(&'s self, column: &'s Column) -> Target<'s> {
+    pub(super) fn target<'s>(&'s self, column: &'s Column) -> Target<'s> {
         Target {
             table: self.table,
             column,
@@ -286,7 +286,7 @@ impl<'p> RowMaker<'p> {
         }
     }
 
-    fn default_of(&self, offset: usize, row: &Row) -> Result<Value> {
+    pub(super) fn default_of(&self, offset: usize, row: &Row) -> Result<Value> {
         let Some(column) = self.table.columns.get(offset) else {
             return Err(no_column(self.table, offset));
         };
@@ -321,7 +321,7 @@ impl<'p> RowMaker<'p> {
     }
 
     /// The row with what the statement does not give. `None` if it is ignored.
-    fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<Option<NewRow>> {
+    pub(super) fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<Option<NewRow>> {
         if !std::mem::replace(&mut self.reported_missing, true) {
             let missing = self.template.missing.iter();
             for column in missing.filter_map(|&column| self.table.columns.get(column)) {
@@ -354,7 +354,7 @@ impl<'p> RowMaker<'p> {
 }
 
 #[cold]
-fn no_column(table: &Table, offset: usize) -> Error {
+pub(super) fn no_column(table: &Table, offset: usize) -> Error {
     Error::internal(format!("table {} has no column {offset}", table.name))
 }
 

@@ -1,0 +1,388 @@
+//! The rows of LOAD DATA.
+//!
+//! Source: manual 13.2.9, "LOAD DATA Statement", and MySQL 8.0.33's answers.
+
+use functions::{EvalContext, Strictness, assign, eval_assigned};
+use kv::Transaction;
+use planner::plan::{FieldTarget, FileRows};
+use schema::model::{Column, Default};
+use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
+use wire::column_type::announced_length;
+
+use super::rows::{NewRow, NewRows, RowMaker, no_column};
+use super::{ImageMaker, Insert, Writer};
+use crate::batch::{BATCH_BYTES, BATCH_ROWS};
+use crate::dml::defaults::{self, implicit};
+use crate::dml::image::Row;
+use crate::dml::warn;
+use crate::field_reader::FieldReader;
+
+const ER_WARN_TOO_FEW_RECORDS: u16 = 1261;
+const ER_WARN_TOO_MANY_RECORDS: u16 = 1262;
+const ER_WARN_NULL_TO_NOTNULL: u16 = 1263;
+
+impl Insert<'_> {
+    /// Writes the rest of the file, or as much of it as a transaction should take.
+    pub(super) fn write_file(
+        &mut self,
+        file: &FileRows,
+        txn: &mut Transaction,
+        maker: &ImageMaker<'_>,
+    ) -> Result<()> {
+        let Some(input) = self.ctx.file else {
+            return Err(Error::internal("LOAD DATA without a file"));
+        };
+        let mut writer = Writer::new(txn, maker, self.ctx);
+        input.with_reader(&mut |reader| {
+            loop {
+                let new = self.rows.of_file(file, reader);
+                let is_last = new.is_last;
+                self.write(new.rows, &mut writer)?;
+                if is_last {
+                    return Ok(());
+                }
+            }
+        })
+    }
+}
+
+pub(super) struct FileBatch {
+    rows: NewRows,
+    is_last: bool,
+}
+
+/// A line of the file that is being made a row of.
+struct Line<'f> {
+    row: Row,
+    number: u64,
+    file: &'f FileRows,
+}
+
+impl RowMaker<'_> {
+    /// The next rows of the file.
+    pub fn of_file(&mut self, file: &FileRows, reader: &mut FieldReader<'_>) -> FileBatch {
+        let eval = self.ctx.eval;
+        let warned = eval.warnings.count();
+        let mut batch = FileBatch {
+            rows: NewRows {
+                rows: Vec::new(),
+                failed: None,
+                warned,
+            },
+            is_last: false,
+        };
+        let mut bytes = 0;
+        while batch.rows.rows.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            match self.of_line(file, reader, &mut bytes) {
+                Ok(Some(row)) => batch.rows.rows.extend(row),
+                Ok(None) => batch.is_last = true,
+                Err(error) => {
+                    batch.rows.failed = Some(error);
+                    batch.is_last = true;
+                }
+            }
+            if batch.is_last {
+                break;
+            }
+            match next_line(reader, eval) {
+                Ok(true) => {}
+                Ok(false) => {
+                    batch.is_last = true;
+                    break;
+                }
+                Err(error) => {
+                    batch.rows.failed = Some(error);
+                    batch.is_last = true;
+                    break;
+                }
+            }
+        }
+        batch
+    }
+
+    /// The row of the next line. Outer `None`: the file is over. Inner `None`: the row is left out.
+    fn of_line(
+        &mut self,
+        file: &FileRows,
+        reader: &mut FieldReader<'_>,
+        bytes: &mut usize,
+    ) -> Result<Option<Option<NewRow>>> {
+        let mut line = Line {
+            row: self.template.row.clone(),
+            number: reader.rows + 1,
+            file,
+        };
+        let is_there = match file.format.has_fixed_rows() {
+            true => self.read_fixed(&mut line, reader, bytes)?,
+            false => self.read_separated(&mut line, reader, bytes)?,
+        };
+        if !is_there {
+            return Ok(None);
+        }
+        if reader.ignored > 0 {
+            reader.ignored -= 1;
+            return Ok(Some(None));
+        }
+        reader.rows += 1;
+        self.row_number = line.number;
+        self.assign_set(&mut line)?;
+        self.fill_nulls(&mut line)?;
+        self.with_id(line.row, 1).map(Some)
+    }
+
+    /// `false`: there is no further line.
+    fn read_separated(
+        &self,
+        line: &mut Line<'_>,
+        reader: &mut FieldReader<'_>,
+        bytes: &mut usize,
+    ) -> Result<bool> {
+        let file = line.file;
+        for (position, target) in file.fields.iter().enumerate() {
+            if !reader.read_field()? {
+                if position == 0 {
+                    return Ok(false);
+                }
+                if reader.ignored == 0 {
+                    self.without_fields(line, position)?;
+                }
+                break;
+            }
+            if reader.ignored > 0 {
+                continue;
+            }
+            *bytes += reader.field().len() + size_of::<Value>();
+            let field = (!reader.is_null()).then(|| reader.field());
+            self.store(line, target, field)?;
+        }
+        Ok(true)
+    }
+
+    /// A line whose fields have the widths of their columns.
+    fn read_fixed(
+        &self,
+        line: &mut Line<'_>,
+        reader: &mut FieldReader<'_>,
+        bytes: &mut usize,
+    ) -> Result<bool> {
+        let file = line.file;
+        let width = |target: &FieldTarget| match target {
+            FieldTarget::Column(column) => self.table.columns.get(*column),
+            FieldTarget::Variable(_) | FieldTarget::Nowhere => None,
+        };
+        let widths: Vec<usize> = file
+            .fields
+            .iter()
+            .map(|target| width(target).map_or(0, |column| announced_length(&column.ty, None) as usize))
+            .collect();
+        let all = widths
+            .iter()
+            .fold(0_usize, |all, width| all.saturating_add(*width));
+        if !reader.read_fixed_line(all)? {
+            return Ok(false);
+        }
+        if reader.ignored > 0 {
+            return Ok(true);
+        }
+        let mut rest = reader.field();
+        *bytes += rest.len() + size_of::<Value>() * widths.len();
+        for (position, (target, width)) in file.fields.iter().zip(&widths).enumerate() {
+            if rest.is_empty() {
+                self.without_rest(line, position)?;
+                break;
+            }
+            let (field, behind) = rest.split_at((*width).min(rest.len()));
+            self.store(line, target, Some(field))?;
+            rest = behind;
+        }
+        Ok(true)
+    }
+
+    /// A line of fixed widths ends before the field at `position`: columns keep their defaults, but for NULL.
+    fn without_rest(&self, line: &mut Line<'_>, position: usize) -> Result<()> {
+        for target in line.file.fields.get(position..).unwrap_or_default() {
+            if let FieldTarget::Column(offset) = target
+                && let (Some(column), Some(cell)) =
+                    (self.table.columns.get(*offset), line.row.get_mut(*offset))
+                && cell.is_null()
+                && !column.makes_ids()
+            {
+                *cell = implicit(&column.ty);
+            }
+            self.too_few(line.number)?;
+        }
+        Ok(())
+    }
+
+    /// Error or warning 1261.
+    fn too_few(&self, row: u64) -> Result<()> {
+        let message = format!("Row {row} doesn't contain data for all columns");
+        self.ctx.eval.conversion_lost(ER_WARN_TOO_FEW_RECORDS, message)
+    }
+
+    /// Stores a field; `None` is NULL.
+    fn store(&self, line: &mut Line<'_>, target: &FieldTarget, field: Option<&[u8]>) -> Result<()> {
+        let charset = line.file.charset;
+        match target {
+            FieldTarget::Nowhere => Ok(()),
+            FieldTarget::Variable(name) => {
+                let value = match field.map(|bytes| text_of(bytes, charset)) {
+                    None => Value::Null,
+                    Some(text) => text?.0,
+                };
+                self.ctx.eval.state.assign(name.clone(), value);
+                Ok(())
+            }
+            FieldTarget::Column(offset) => {
+                let column = self.table.columns.get(*offset);
+                let column = column.ok_or_else(|| no_column(self.table, *offset))?;
+                let value = match field {
+                    None => Value::Null,
+                    Some(bytes) => {
+                        let (value, from) = value_of(bytes, charset, column)?;
+                        let target = self.target(column);
+                        let label = target.label();
+                        assign::value(value, &from, &column.ty, &label, line.number, self.ctx.eval)?
+                    }
+                };
+                if let Some(cell) = line.row.get_mut(*offset) {
+                    *cell = value;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The line ends before the field at `position`: columns without a field become 0 or empty, unless their
+    /// default is NULL, and variables NULL.
+    fn without_fields(&self, line: &mut Line<'_>, position: usize) -> Result<()> {
+        let file = line.file;
+        for target in file.fields.get(position..).unwrap_or_default() {
+            match target {
+                FieldTarget::Variable(name) => self.ctx.eval.state.assign(name.clone(), Value::Null),
+                FieldTarget::Column(offset) => {
+                    let column = self.table.columns.get(*offset);
+                    let column = column.ok_or_else(|| no_column(self.table, *offset))?;
+                    if let Some(cell) = line.row.get_mut(*offset) {
+                        *cell = of_missing_field(column, self.ctx.eval);
+                    }
+                    self.too_few(line.number)?;
+                }
+                FieldTarget::Nowhere => self.too_few(line.number)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn assign_set(&self, line: &mut Line<'_>) -> Result<()> {
+        for assignment in &line.file.assignments {
+            let offset = assignment.column;
+            let column = self.table.columns.get(offset);
+            let column = column.ok_or_else(|| no_column(self.table, offset))?;
+            let value = match &assignment.value {
+                Some(expr) => {
+                    let (value, from) =
+                        eval_assigned(expr, functions::Row::Values(&line.row), self.ctx.eval)?;
+                    self.converted(value, &from, column)?
+                }
+                None => self.default_of(offset, &line.row)?,
+            };
+            if let Some(cell) = line.row.get_mut(offset) {
+                *cell = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields that are NULL in NOT NULL columns: error 1263, or the implicit default.
+    fn fill_nulls(&self, line: &mut Line<'_>) -> Result<()> {
+        for target in &line.file.fields {
+            let FieldTarget::Column(offset) = target else {
+                continue;
+            };
+            let (Some(column), Some(cell)) = (self.table.columns.get(*offset), line.row.get_mut(*offset))
+            else {
+                return Err(no_column(self.table, *offset));
+            };
+            if !cell.is_null() || column.nullable || column.makes_ids() {
+                continue;
+            }
+            if column.ty.kind == TypeKind::Timestamp {
+                *cell = defaults::now(&column.ty, self.ctx.eval);
+                continue;
+            }
+            let message = format!(
+                "Column set to default value; NULL supplied to NOT NULL column '{}' at row {}",
+                column.name, line.number
+            );
+            if self.ctx.eval.strictness == Strictness::Error {
+                return Err(Error::new(ER_WARN_NULL_TO_NOTNULL, message));
+            }
+            warn(self.ctx.eval, ER_WARN_NULL_TO_NOTNULL, message);
+            *cell = defaults::for_null(&column.ty);
+        }
+        Ok(())
+    }
+}
+
+/// Goes to the next line. What the line before has too much is an error, or a warning.
+fn next_line(reader: &mut FieldReader<'_>, eval: &EvalContext) -> Result<bool> {
+    let is_there = reader.next_line()?;
+    if is_there && reader.is_truncated {
+        let row = reader.rows;
+        eval.conversion_lost(
+            ER_WARN_TOO_MANY_RECORDS,
+            format!("Row {row} was truncated; it contained more data than there were input columns"),
+        )?;
+    }
+    Ok(is_there)
+}
+
+fn of_missing_field(column: &Column, eval: &EvalContext) -> Value {
+    let is_null =
+        matches!(column.default, Default::Null) || column.nullable && matches!(column.default, Default::None);
+    match column.ty.kind {
+        _ if is_null => Value::Null,
+        TypeKind::Timestamp if !column.nullable => defaults::now(&column.ty, eval),
+        _ => implicit(&column.ty),
+    }
+}
+
+/// A field as the value of a column, and the type that it has.
+fn value_of(bytes: &[u8], charset: Charset, column: &Column) -> Result<(Value, SqlType)> {
+    let is_raw = column.ty.is_binary() || column.ty.kind == TypeKind::Bit || charset == Charset::Binary;
+    if is_raw {
+        let ty = SqlType::varchar(u32::MAX, types::Collation::Binary);
+        return Ok((Value::Bytes(bytes.to_vec()), ty));
+    }
+    text_of(bytes, charset)
+}
+
+/// A field as text; as bytes if it is not well formed.
+///
+/// # Errors
+/// 1300 if no character of the file's character set begins as one in the field does.
+fn text_of(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType)> {
+    let collation = charset.default_collation();
+    if let Some(text) = charset.decode(bytes) {
+        let ty = SqlType::varchar(u32::MAX, types::Collation::DEFAULT);
+        return Ok((Value::String(text.into_owned()), ty));
+    }
+    let valid = charset.valid_len(bytes);
+    let is_no_lead = |byte: &u8| match charset {
+        Charset::Utf8mb4 => matches!(byte, 0x80..=0xc1 | 0xf5..),
+        Charset::Utf8mb3 => matches!(byte, 0x80..=0xc1 | 0xf0..),
+        _ => false,
+    };
+    if bytes.get(valid).is_some_and(is_no_lead) {
+        let before = String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default());
+        return Err(Error::new(
+            errno::ER_INVALID_CHARACTER_STRING,
+            format!("Invalid {} character string: '{before}'", charset.name()),
+        ));
+    }
+    Ok((
+        Value::Bytes(bytes.to_vec()),
+        SqlType::varchar(u32::MAX, collation),
+    ))
+}

@@ -1,0 +1,172 @@
+//! Files on the server's disk that statements name: who may use them, and MySQL's errors.
+//!
+//! Source: manual 5.1.8, "secure_file_priv"; 6.2.2, "FILE".
+
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use schema::privilege::Privilege;
+use types::{Error, Result, errno};
+
+use crate::variables::lookup;
+use crate::view::SessionView;
+
+const ER_FILE_NOT_FOUND: u16 = 29;
+const ER_CANT_GET_STAT: u16 = 13;
+const ER_ERROR_ON_READ: u16 = 2;
+const EE_CANTCREATEFILE: u16 = 1;
+const EE_WRITE: u16 = 3;
+const ER_FILE_EXISTS_ERROR: u16 = 1086;
+const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+
+/// Fails unless the account may read and write files (1227 and 1045), and this one (1290).
+///
+/// # Errors
+/// See above.
+pub fn check_usable(view: &SessionView<'_>, name: &str) -> Result<()> {
+    check_privilege(view)?;
+    let allowed = allowed_directory(view)?;
+    match allowed.is_none_or(|directory| is_within(&full_path(view, name), &directory)) {
+        true => Ok(()),
+        false => Err(prevented()),
+    }
+}
+
+/// Error 1045 without the privilege FILE.
+pub fn check_privilege(view: &SessionView<'_>) -> Result<()> {
+    match view.client.privileges.global.has(Privilege::File) {
+        true => Ok(()),
+        false => Err(Error::new(
+            errno::ER_ACCESS_DENIED_ERROR,
+            format!(
+                "Access denied for user '{}'@'{}' (using password: {})",
+                view.client.account.user, view.client.info.host, "YES"
+            ),
+        )),
+    }
+}
+
+/// Creates a file that is not there yet.
+///
+/// # Errors
+/// 1086 if it is there, 1 if it cannot be created.
+pub fn create(view: &SessionView<'_>, name: &str) -> Result<(PathBuf, File)> {
+    let path = full_path(view, name);
+    match File::options().write(true).create_new(true).open(&path) {
+        Ok(file) => Ok((path, file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::new(
+            ER_FILE_EXISTS_ERROR,
+            format!("File '{name}' already exists"),
+        )),
+        Err(error) => Err(Error::new(
+            EE_CANTCREATEFILE,
+            format!(
+                "Can't create/write to file '{}' ({})",
+                path.display(),
+                os_error(&error)
+            ),
+        )),
+    }
+}
+
+/// Error 3.
+pub fn writing_failed(path: &Path, error: &io::Error) -> Error {
+    Error::new(
+        EE_WRITE,
+        format!("Error writing file '{}' ({})", path.display(), os_error(error)),
+    )
+}
+
+/// Opens a file to read it.
+///
+/// # Errors
+/// 29 if there is none, 13 if it cannot be opened or is no file.
+pub fn open(view: &SessionView<'_>, name: &str) -> Result<File> {
+    let path = full_path(view, name);
+    let file = File::open(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::new(
+            ER_FILE_NOT_FOUND,
+            format!("File '{}' not found ({})", path.display(), os_error(&error)),
+        ),
+        _ => cannot_stat(&path, &error),
+    })?;
+    let metadata = file.metadata().map_err(|error| cannot_stat(&path, &error))?;
+    match metadata.is_dir() {
+        true => Err(reading_failed(name, &io::Error::from_raw_os_error(21))),
+        false => Ok(file),
+    }
+}
+
+/// Error 2.
+pub fn reading_failed(name: &str, error: &io::Error) -> Error {
+    Error::new(
+        ER_ERROR_ON_READ,
+        format!("Error reading file '{name}' ({})", os_error(error)),
+    )
+}
+
+fn cannot_stat(path: &Path, error: &io::Error) -> Error {
+    Error::new(
+        ER_CANT_GET_STAT,
+        format!("Can't get stat of '{}' ({})", path.display(), os_error(error)),
+    )
+}
+
+/// `OS errno 2 - No such file or directory`
+pub fn os_error(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("OS errno {} - {text}", error.raw_os_error().unwrap_or(0))
+}
+
+/// The directory of `secure_file_priv`; `None`: any.
+///
+/// # Errors
+/// 1290 where it is NULL.
+fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
+    let directory = lookup("secure_file_priv").and_then(|definition| view.shared.variables.get(definition));
+    let Some(directory) = directory else {
+        return Err(prevented());
+    };
+    match directory.is_empty() {
+        true => Ok(None),
+        false => Ok(Some(resolved(Path::new(&*directory)))),
+    }
+}
+
+/// A name without a directory is in that of the default database, as with MySQL; without a data directory, in the
+/// current one.
+pub fn full_path(view: &SessionView<'_>, name: &str) -> PathBuf {
+    let data = lookup("datadir").and_then(|definition| view.shared.variables.get(definition));
+    let data = PathBuf::from(data.as_deref().unwrap_or("."));
+    let name = Path::new(name);
+    if name.is_absolute() {
+        return name.to_owned();
+    }
+    match (view.database, name.parent()) {
+        (Some(database), Some(parent)) if parent.as_os_str().is_empty() => data.join(&**database).join(name),
+        _ => data.join(name),
+    }
+}
+
+/// Whether a file, which need not be there, lies in a directory: links are followed, as far as there are any.
+fn is_within(path: &Path, directory: &Path) -> bool {
+    let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
+        return false;
+    };
+    let parent = resolved(parent);
+    let is_plain = parent.components().all(|part| part != Component::ParentDir);
+    is_plain && resolved(&parent.join(name)).starts_with(directory)
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn prevented() -> Error {
+    Error::new(
+        ER_OPTION_PREVENTS_STATEMENT,
+        "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+    )
+}
