@@ -171,6 +171,11 @@ impl Client {
         self.accounts.get(user, host).is_some()
     }
 
+    pub fn is_system_user(&self, user: &str, host: &str) -> bool {
+        let account = self.accounts.get(user, host);
+        account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
+    }
+
     /// What a view's definer may do, with its default roles; `None` where it does not exist.
     pub fn privileges_of(&self, definer: &Definer) -> Option<Cow<'_, Privileges>> {
         let account = self.accounts.get(&definer.user, &definer.host)?;

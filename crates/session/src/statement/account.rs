@@ -56,7 +56,7 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
                     accounts.revoke(grant, &users, leniency)?
                 }
                 None => {
-                    check_creates_users(&session.client)?;
+                    check_manages_accounts(&session.client)?;
                     accounts.revoke_everything(&users, leniency)?
                 }
             }
@@ -64,6 +64,16 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
     };
     session.diagnostics.add_all(warnings);
+    match command {
+        Command::User(UserStatement::SetRole(_)) => Ok(()),
+        _ => tell_other_nodes(session),
+    }
+}
+
+/// The other nodes use the changed accounts before the statement ends.
+fn tell_other_nodes(session: &mut Session) -> Result<()> {
+    let silent = session.shared.accounts_changed(&session.process.interrupt)?;
+    session.diagnostics.add_all(silent);
     Ok(())
 }
 
@@ -115,7 +125,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
         UserStatement::SetDefaultRole { roles, users } => {
             let users = named(client, users);
             if !users.iter().all(|(user, host)| client.is_own(user, host)) {
-                check_creates_users(client)?;
+                check_manages_accounts(client)?;
             }
             let listed = match roles {
                 Roles::All => None,
@@ -167,6 +177,14 @@ fn check_creates_users(client: &Client) -> Result<()> {
     client.check_any("CREATE USER", &[Privilege::CreateUser], &[])
 }
 
+/// UPDATE on `mysql` does as well: the accounts are in its tables.
+fn check_manages_accounts(client: &Client) -> Result<()> {
+    match client.privileges.of_database("mysql").has(Privilege::Update) {
+        true => Ok(()),
+        false => check_creates_users(client),
+    }
+}
+
 /// Fails with 1227 unless the client may grant the roles: it has each WITH ADMIN OPTION, or may grant all.
 fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
     let administers = |role: &AccountName| {
@@ -187,15 +205,9 @@ fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
 
 /// Fails with 1227 where a statement changes an account that has SYSTEM_USER, and the client has not.
 fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
-    let accounts = session.shared.catalog.accounts.current();
-    let is_system = |(user, host): &AccountName| {
-        let account = accounts.get(user, host);
-        account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
-    };
-    match users.iter().any(is_system) {
-        true => session.client.check_any("SYSTEM_USER", &[], &["SYSTEM_USER"]),
-        false => Ok(()),
-    }
+    users
+        .iter()
+        .try_for_each(|(user, host)| session.client.check_not_above(user, host))
 }
 
 /// Fails with 1044, 1045, 1142 or 1227 unless the client has what it grants or revokes, with GRANT OPTION.
@@ -235,14 +247,21 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
             false => Err(client.account.denied_database(name)),
         },
         GrantLevel::Table(name) => {
+            let (database, table) = (&name.database, &name.name);
+            let of_table = own.of_table(database, table);
             let of_columns = grant.columns.iter().map(|(_, privileges)| *privileges);
-            let wanted = of_columns.fold(wanted, |all, one| all | one);
-            let missing = wanted - own.of_table(&name.database, &name.name);
-            match missing.is_empty() {
-                true => Ok(()),
-                false if missing.has(Privilege::Grant) => Err(client.table_denied("GRANT", &name.name)),
-                false => Err(client.table_denied(&missing.to_string(), &name.name)),
+            let on_columns = of_columns.fold(PrivilegeSet::NONE, |all, one| all | one);
+            let missing = (wanted - of_table) | (on_columns - of_table - own.of_columns(database, table));
+            if !missing.is_empty() {
+                return Err(client.table_denied(&missing.to_string(), table));
             }
+            for (column, privileges) in &grant.columns {
+                let missing = *privileges - own.of_column(database, table, column);
+                if let Some(privilege) = missing.iter().next() {
+                    return Err(client.column_denied(privilege, table, column));
+                }
+            }
+            Ok(())
         }
     }
 }
@@ -445,6 +464,7 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
     }
     let warnings = user_statement(session, &statement)?;
     session.diagnostics.add_all(warnings);
+    tell_other_nodes(session)?;
     Ok(shown)
 }
 
