@@ -12,6 +12,7 @@ use runner::Engine;
 use types::Result;
 use wire::connection::ClientInfo;
 
+use crate::account_limits::AccountUsage;
 use crate::catalog::Catalog;
 use crate::process::ProcessList;
 use crate::statistics::Statistics;
@@ -31,6 +32,7 @@ pub struct Shared {
     pub processes: ProcessList,
     pub statistics: Statistics,
     pub(crate) user_locks: Arc<UserLockTable>,
+    pub(crate) account_usage: AccountUsage,
     pub started: Instant,
     /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
     pub(crate) prepared_count: Arc<AtomicU64>,
@@ -59,6 +61,7 @@ impl Shared {
             processes: ProcessList::default(),
             statistics: Statistics::default(),
             user_locks: Arc::default(),
+            account_usage: AccountUsage::default(),
             started: Instant::now(),
             prepared_count: Arc::default(),
             globals_turn: Mutex::default(),
