@@ -280,7 +280,7 @@ fn printed(value: &Value) -> String {
     match value {
         Value::Object(members) => {
             let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_by_key(|(name, _)| (name.len(), name.as_str()));
+            members.sort_by_key(|&(name, _)| (name.len(), name.as_str()));
             let members: Vec<String> = members
                 .into_iter()
                 .map(|(name, value)| format!("{}: {}", Value::String(name.clone()), printed(value)))

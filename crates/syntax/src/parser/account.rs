@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME USER, CREATE and DROP ROLE.
 
-use types::{Error, Result, errno};
+use types::{Error, Result};
 
 use super::Parser;
 use super::literal::unquote_name;
@@ -287,9 +287,11 @@ impl Parser<'_> {
     }
 }
 
+const ER_WRONG_VALUE: u16 = 1525;
+
 /// Of FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
 const LOCK_MAX: u16 = 32767;
 
 fn wrong_value(what: &str, value: u64) -> Error {
-    Error::new(errno::ER_WRONG_VALUE, format!("Incorrect {what} value: '{value}'"))
+    Error::new(ER_WRONG_VALUE, format!("Incorrect {what} value: '{value}'"))
 }

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{Expr, Roles, SetClause, Statement, UserStatement, VariableScope};
+use crate::ast::{Expr, Roles, SetClause, Statement, UserSpec, UserStatement, VariableScope};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
