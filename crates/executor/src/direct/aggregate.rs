@@ -3,6 +3,8 @@
 //! It is an operator like any other, so that the operators above it compute with its results. All other
 //! aggregations run in [`crate::operator`]'s `aggregate`; the answers are the same.
 
+use std::borrow::Cow;
+
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use codec::row::TakeCell;
@@ -10,6 +12,7 @@ use functions::Expr;
 use functions::aggregate::{Accumulator, AggregateCall};
 use functions::datum::Datum;
 use planner::plan::{QueryPlan, Rel, TableScan};
+use types::json::JsonRef;
 use types::{Decimal, Error, Result, SqlType};
 
 use super::columns::RowColumns;
@@ -84,7 +87,7 @@ impl<'p> AggregateRows<'p> {
         let (columns, calls) = (&self.columns, &mut self.calls);
         let (need_value, mut room, mut counted) = (columns.need_value(), Vec::new(), 0);
         loop {
-            let rows = read_rows(&mut access, env, BATCH_ROWS, &mut |key, value| {
+            let rows = read_rows(self.scan, &mut access, env, BATCH_ROWS, &mut |key, value| {
                 let row = columns.open(key, need_value.then_some(value), zone, &mut room)?;
                 for call in calls.iter_mut() {
                     match call.column {
@@ -193,5 +196,9 @@ impl<'a> TakeCell<'a> for Add<'_, '_> {
 
     fn bytes(self, bytes: &'a [u8]) -> Result<()> {
         self.add(Datum::Bytes(bytes))
+    }
+
+    fn json(self, document: Cow<'a, [u8]>) -> Result<()> {
+        self.add(Datum::Json(JsonRef::of_document(&document)))
     }
 }

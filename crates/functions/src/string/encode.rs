@@ -1,8 +1,8 @@
 //! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE, WEIGHT_STRING.
 
-use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
+use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 
-use super::{base64, literal_count, slice, value_of};
+use super::{literal_count, slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::hex_as_number;
 use crate::call::Binding;
@@ -59,7 +59,7 @@ fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]>
     }
 }
 
-pub(super) fn hex_digits(bytes: &[u8]) -> String {
+pub(crate) fn hex_digits(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 15)]);
     bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()

@@ -20,6 +20,10 @@ pub fn run(session: &mut Session, what: &str) -> Result<()> {
         if words.contains(&"USER_RESOURCES") {
             session.shared.account_usage.reset();
         }
+        if words.last() == Some(&"LOGS") {
+            session.shared.events.slow_log.reopen();
+            session.shared.events.general_log.reopen();
+        }
         return Ok(());
     };
     session
