@@ -16,7 +16,7 @@ impl SystemTable for UserAttributes {
         r#"
 USER char(32) bin NOT ""
 HOST char(255) ascii NOT ""
-ATTRIBUTE longtext bin NULL
+ATTRIBUTE longtext mb4bin NULL
 "#
     }
 
