@@ -1,6 +1,7 @@
 //! The accounts. Authentication strings are shown to users who may see accounts, as in MySQL.
 
 use schema::privilege::Privilege;
+use types::json::JsonBinary;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -106,7 +107,10 @@ User_attributes json - NULL
                     days(options.history),
                     days(options.reuse_days),
                     options.requires_current.map_or(Value::Null, flag),
-                    options.user_attributes().map_or(Value::Null, Value::String),
+                    options
+                        .user_attributes()
+                        .and_then(|text| JsonBinary::parse(text.as_bytes()).ok())
+                        .map_or(Value::Null, Value::Json),
                 ]);
                 row
             })
