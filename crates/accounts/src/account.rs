@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
+use crate::options::AccountOptions;
 use crate::privileges::Privileges;
 
 /// MySQL 8's default.
@@ -35,6 +36,8 @@ pub struct Account {
     /// Those that a session has when it begins.
     #[serde(default)]
     pub default_roles: Vec<AccountName>,
+    #[serde(default, skip_serializing_if = "AccountOptions::is_default")]
+    pub options: AccountOptions,
 }
 
 /// A role as one account has it.
@@ -58,6 +61,7 @@ impl Account {
             password_expired: false,
             roles: Vec::new(),
             default_roles: Vec::new(),
+            options: AccountOptions::default(),
         }
     }
 
@@ -100,13 +104,33 @@ impl Account {
             roles => format!(" DEFAULT ROLE {}", names_in_backticks(roles)),
         };
         format!(
-            "CREATE USER {} IDENTIFIED WITH '{}'{hash}{roles} REQUIRE NONE PASSWORD EXPIRE{} ACCOUNT {} PASSWORD \
-             HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+            "CREATE USER {} IDENTIFIED WITH '{}'{hash}{roles} REQUIRE {} PASSWORD EXPIRE{} ACCOUNT {} {}{}",
             name_in_backticks(&self.user, &self.host),
             self.plugin,
-            if self.password_expired { "" } else { " DEFAULT" },
+            self.options.requirement(),
+            match self.options.password_days {
+                _ if self.password_expired => String::new(),
+                None => " DEFAULT".to_owned(),
+                Some(0) => " NEVER".to_owned(),
+                Some(days) => format!(" INTERVAL {days} DAY"),
+            },
             if self.locked { "LOCK" } else { "UNLOCK" },
+            self.options.rules(),
+            match &self.options.attribute {
+                None => String::new(),
+                Some(attribute) => format!(" ATTRIBUTE '{}'", attribute.replace('\'', "\\'")),
+            },
         )
+    }
+
+    /// Whether its password must be changed before anything else. `default_days`:
+    /// `@@default_password_lifetime`; `now_us`: microseconds since 1970.
+    pub fn is_expired(&self, default_days: u16, now_us: i64) -> bool {
+        self.password_expired
+            || (self.has_password()
+                && self
+                    .options
+                    .is_expired(self.password_changed_us, default_days, now_us))
     }
 
     /// Whether every client can log in to it.

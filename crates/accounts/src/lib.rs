@@ -13,6 +13,7 @@
 
 mod account;
 pub mod change;
+mod options;
 mod pattern;
 mod privileges;
 mod roles;
@@ -23,6 +24,7 @@ pub use account::{
     Account, AccountName, CACHING_SHA2_PASSWORD, GrantedRole, MYSQL_NATIVE_PASSWORD, name_in_backticks,
     names_in_backticks,
 };
+pub use options::{AccountOptions, LoginTracking, OptionChanges, PastPassword, ResourceLimits};
 pub use privileges::{Privileges, TablePrivileges};
 pub use store::{AccountStore, Accounts};
 

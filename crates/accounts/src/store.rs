@@ -88,7 +88,10 @@ impl AccountStore {
     }
 
     /// Another node has changed the accounts.
-    fn reload(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn reload(&self) -> Result<()> {
         let _changing = self.changing.lock();
         self.install(read(&self.store)?);
         Ok(())

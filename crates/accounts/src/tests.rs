@@ -25,8 +25,7 @@ fn account(user: &str, authentication: &str) -> AccountChange {
         user: user.to_owned(),
         host: "%".to_owned(),
         authentication: Some((CACHING_SHA2_PASSWORD.to_owned(), authentication.to_owned())),
-        locked: None,
-        default_roles: None,
+        ..AccountChange::default()
     }
 }
 

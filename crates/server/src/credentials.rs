@@ -181,6 +181,9 @@ mod tests {
             locked: false,
             require_tls: false,
             administrator: false,
+            second_auth_string: String::new(),
+            tracking: None,
+            expired: false,
         }
     }
 

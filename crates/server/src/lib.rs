@@ -44,7 +44,7 @@ mod transport;
 mod watcher;
 mod workers;
 
-pub use accounts::{Account, Network, Origin};
+pub use accounts::{Account, LoginTracking, Network, Origin};
 pub use config::{ServerConfig, Settings, TlsConfig};
 pub use metrics::{Append, Figures, Measured};
 pub use server::{Server, ServerHandle, StartError};

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use prometheus::Registry;
 
+use crate::login::FailedLogins;
 use crate::config::ServerConfig;
 use crate::connections::Connections;
 use crate::credentials::{DigestCache, RsaKey};
@@ -73,6 +74,7 @@ impl Server {
             tls: tls::server_config(&config.tls, config.data_directory.as_deref())?,
             rsa: RsaKey::new(config.data_directory.clone()),
             digests: DigestCache::default(),
+            failed_logins: FailedLogins::default(),
             metrics: Metrics::new(&figures.registry)?,
             connections: Arc::new(Connections::default()),
             workers: Workers::new(config.stack_bytes),

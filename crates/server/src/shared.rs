@@ -8,6 +8,7 @@ use wire::auth::caching_sha2;
 use crate::config::ServerConfig;
 use crate::connections::Connections;
 use crate::credentials::{DigestCache, RsaKey};
+use crate::login::FailedLogins;
 use crate::metrics::Metrics;
 use crate::parking::Parking;
 use crate::sessions::Sessions;
@@ -22,6 +23,7 @@ pub struct Shared {
     pub tls: Option<Arc<rustls::ServerConfig>>,
     pub rsa: RsaKey,
     pub digests: DigestCache,
+    pub failed_logins: FailedLogins,
     pub metrics: Metrics,
     /// The stored form of an unknown password. A login to a missing account is checked against it, so that
     /// it looks the same and takes as long as any other failed login.

@@ -12,6 +12,8 @@ use syntax::ast::Roles;
 use types::Result;
 use wire::connection::ClientInfo;
 
+use crate::account_limits::Guard;
+
 /// See the module. What its account may do is checked in [`crate::privileges`].
 pub struct Client {
     pub info: ClientInfo,
@@ -22,6 +24,8 @@ pub struct Client {
     pub privileges: Arc<Privileges>,
     /// The active roles, without those that they include.
     pub roles: Vec<AccountName>,
+    /// Of an account with limits, or whose password has expired.
+    pub guard: Option<Box<Guard>>,
     /// The list that the account was found in.
     accounts: Arc<Accounts>,
 }
@@ -39,6 +43,7 @@ impl Client {
             account: Arc::new(Account::none()),
             privileges: Arc::default(),
             roles: Vec::new(),
+            guard: None,
             accounts: Arc::default(),
         };
         client.refresh(accounts);
@@ -72,6 +77,9 @@ impl Client {
             Arc::new(without)
         });
         self.accounts = accounts;
+        if let Some(guard) = &mut self.guard {
+            guard.refresh(&self.account, cluster::now_us());
+        }
         self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
     }
 
@@ -161,6 +169,11 @@ impl Client {
 
     pub fn has_account(&self, user: &str, host: &str) -> bool {
         self.accounts.get(user, host).is_some()
+    }
+
+    pub fn is_system_user(&self, user: &str, host: &str) -> bool {
+        let account = self.accounts.get(user, host);
+        account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
     }
 
     /// What a view's definer may do, with its default roles; `None` where it does not exist.

@@ -56,6 +56,11 @@ impl Session {
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
+        if let Some(guard) = &self.client.guard
+            && let Err(error) = guard.check(compiled, cluster::now_us())
+        {
+            return Ok((Kind::Other, Err(error)));
+        }
         self.start_deadline(compiled.plan());
         let mut first_run = None;
         while let Compiled::Plan(plan) = &*compiled {

@@ -20,6 +20,7 @@
 //! retries (`runner`). To add a system variable, start at [`variables`]; to add a statement, at
 //! [`statement`].
 
+mod account_limits;
 mod attachment;
 pub mod catalog;
 mod client;

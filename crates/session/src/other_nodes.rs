@@ -123,6 +123,10 @@ impl Shared {
             Request::Processes { requester } => {
                 Reply::Processes(self.process_rows(requester, STATEMENT_BYTES_MAX))
             }
+            Request::ReadAccounts => match self.catalog.accounts.reload() {
+                Ok(()) => Reply::AccountsRead,
+                Err(_) => Reply::Unknown,
+            },
         }
     }
 
@@ -195,6 +199,23 @@ impl Shared {
                 ),
             )),
         }
+    }
+
+    /// Waits until all nodes use the accounts as a statement has left them. A node that does not reply is a warning:
+    /// it reads them as soon as it reaches the store again.
+    pub(crate) fn accounts_changed(&self, interrupt: &Arc<Interrupt>) -> Result<Vec<Warning>> {
+        let cluster = &self.engine.cluster;
+        let Some(own) = cluster.node() else {
+            return Ok(Vec::new());
+        };
+        let mut others = cluster.live_nodes()?;
+        others.retain(|node| node.id != own.id);
+        let ids: Vec<i64> = others.iter().map(|node| node.id).collect();
+        let replies = cluster.request(&ids, &Request::ReadAccounts, REPLY_TIMEOUT, interrupt)?;
+        let has_read = |node: &NodeRecord| replies.contains(&(node.id, Reply::AccountsRead));
+        let silent = others.iter().filter(|node| !has_read(node));
+        let warning = |node: &NodeRecord| Warning::warning(errno::ER_UNKNOWN_ERROR, no_reply(&node.address));
+        Ok(silent.map(warning).collect())
     }
 
     /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does

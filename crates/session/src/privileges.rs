@@ -3,6 +3,7 @@
 use accounts::Privileges;
 use planner::object_access::{ObjectAccess, OneOf, TableNeeds};
 use schema::definition::TableName;
+use schema::model::INFORMATION_SCHEMA;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, errno};
 
@@ -23,9 +24,14 @@ impl Client {
     /// Fails with 1142 or 1143 unless the account has the privileges that a plan needs: first those on all of its
     /// tables, then those on their columns.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
-        let global = self.privileges.global;
-        let is_covered =
-            |access: &ObjectAccess| access.through.is_none() && global.contains(access.everything);
+        let own = &self.privileges;
+        // Nearly always: everything is granted on everything, on the database or on the table.
+        let is_covered = |access: &ObjectAccess| {
+            let table = &access.table;
+            let needed = access.everything;
+            access.through.is_none()
+                && (own.global.contains(needed) || own.of_table(&table.database, &table.name).contains(needed))
+        };
         if accesses.iter().all(is_covered) {
             return Ok(());
         }
@@ -97,7 +103,7 @@ impl Client {
     }
 
     /// Error 1143.
-    fn column_denied(&self, privilege: Privilege, table: &str, column: &str) -> Error {
+    pub fn column_denied(&self, privilege: Privilege, table: &str, column: &str) -> Error {
         Error::new(
             errno::ER_COLUMNACCESS_DENIED_ERROR,
             format!(
@@ -115,8 +121,21 @@ impl Client {
         (!reads_all).then(|| self.column_denied(Privilege::Select, table, column))
     }
 
-    /// Fails with 1142 unless the account has what a statement needs on a table or on one of its columns.
+    /// Fails with 1227 where a statement changes what belongs to an account that has SYSTEM_USER, and the client has
+    /// not.
+    pub fn check_not_above(&self, user: &str, host: &str) -> Result<()> {
+        match self.is_system_user(user, host) {
+            true => self.check_any("SYSTEM_USER", &[], &["SYSTEM_USER"]),
+            false => Ok(()),
+        }
+    }
+
+    /// Fails with 1142 unless the account has what a statement needs on a table or on one of its columns, with 1044
+    /// for a table that nobody may change.
     pub fn check_needs(&self, database: &str, table: &str, needs: TableNeeds) -> Result<()> {
+        if database == INFORMATION_SCHEMA && !(needs.all - PrivilegeSet::SELECT).is_empty() {
+            return Err(self.account.denied_database(database));
+        }
         match missing_of_needs(&self.privileges, (database, table), needs) {
             None => Ok(()),
             Some(command) if needs.one_of == Some(OneOf::OfViews) => Err(Error::new(
@@ -152,6 +171,9 @@ impl Client {
 
     /// Fails with 1142 unless the account has all of these privileges on the whole table.
     pub fn check_table(&self, name: &TableName, wanted: PrivilegeSet) -> Result<()> {
+        if name.database == INFORMATION_SCHEMA && !(wanted - PrivilegeSet::SELECT).is_empty() {
+            return Err(self.account.denied_database(&name.database));
+        }
         let missing = wanted - self.privileges.of_table(&name.database, &name.name);
         match missing.is_empty() {
             true => Ok(()),

@@ -139,6 +139,13 @@ impl Session {
     }
 
     fn start(&mut self) -> Result<()> {
+        let shared = &self.shared;
+        let default_days = shared.variables.integer("default_password_lifetime");
+        let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
+        self.client.guard =
+            shared
+                .account_usage
+                .begin(&self.client.account, default_days, cluster::now_us())?;
         if self.client.has(capability::INTERACTIVE) {
             // From here on wait_timeout is what counts, and can be set.
             let timeout = self.settings.interactive_timeout.as_secs().to_string();

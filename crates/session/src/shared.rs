@@ -12,6 +12,7 @@ use runner::Engine;
 use types::Result;
 use wire::connection::ClientInfo;
 
+use crate::account_limits::AccountUsage;
 use crate::catalog::Catalog;
 use crate::events::Events;
 use crate::process::ProcessList;
@@ -35,6 +36,7 @@ pub struct Shared {
     /// When the server was started: microseconds since 1970.
     pub(crate) started_us: i64,
     pub(crate) user_locks: Arc<UserLockTable>,
+    pub(crate) account_usage: AccountUsage,
     pub started: Instant,
     /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
     pub(crate) prepared_count: Arc<AtomicU64>,
@@ -67,6 +69,7 @@ impl Shared {
             processes: ProcessList::default(),
             statistics: Statistics::default(),
             user_locks: Arc::default(),
+            account_usage: AccountUsage::default(),
             started: Instant::now(),
             prepared_count: Arc::default(),
             globals_turn: Mutex::default(),

@@ -2,6 +2,7 @@
 
 use planner::object_access::ObjectAccess;
 use schema::model::Table;
+use schema::privilege::PrivilegeSet;
 use types::{Error, Result, Warning};
 
 use crate::compiled::Compiled;
@@ -31,6 +32,9 @@ impl Session {
 
     /// Why a view cannot be read, if it cannot: a warning of SHOW.
     pub(crate) fn problem_of_view(&self, view: &Table) -> Option<Warning> {
+        let needs = PrivilegeSet::SELECT.into();
+        // The account may see the definition without reading the view.
+        self.client.check_needs(&view.database, &view.name, needs).ok()?;
         let error = self.accesses_of_view(view).err()?;
         Some(Warning::warning(error.code, error.message))
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{Account, Limits, Sessions, Settings};
+use server::{Account, Limits, LoginTracking, Sessions, Settings};
 use session::{Session, Shared, VERSION};
 use types::{Error, Result};
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
@@ -18,6 +18,9 @@ pub struct Adapter {
 impl Sessions for Adapter {
     fn accounts(&self, user: &str) -> Vec<Account> {
         let accounts = self.shared.catalog.accounts.current();
+        let default_days = self.shared.variables.integer("default_password_lifetime");
+        let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
+        let now_us = cluster::now_us();
         let fits = accounts.iter().filter(|a| a.user == user || a.user.is_empty());
         fits.map(|a| Account {
             user: a.user.clone(),
@@ -25,7 +28,19 @@ impl Sessions for Adapter {
             plugin: a.plugin.clone(),
             auth_string: a.authentication.clone(),
             locked: a.locked,
-            require_tls: false,
+            require_tls: a.options.requires_tls,
+            second_auth_string: a.options.second_authentication.clone(),
+            // Logins are counted where both numbers are set.
+            tracking: a
+                .options
+                .login_tracking
+                .filter(|tracking| tracking.attempts > 0 && tracking.lock_days != 0)
+                .map(|tracking| LoginTracking {
+                    attempts: u32::from(tracking.attempts),
+                    lock_days: u32::try_from(tracking.lock_days).ok(),
+                    since_us: tracking.since_us,
+                }),
+            expired: a.is_expired(default_days, now_us),
             administrator: a.privileges.administers_connections(),
         })
         .collect()

@@ -52,6 +52,7 @@ pub mod capability {
     /// All that StemDB offers. `SSL`, `COMPRESS` and `ZSTD_COMPRESSION_ALGORITHM` are removed where they
     /// are switched off.
     pub const SERVER: u32 = LONG_PASSWORD
+        | CAN_HANDLE_EXPIRED_PASSWORDS
         | FOUND_ROWS
         | LONG_FLAG
         | CONNECT_WITH_DB

@@ -14,7 +14,7 @@ use crate::account::{Account, AccountName, quoted_name};
 use crate::store::{AccountStore, Accounts};
 
 pub use role::not_granted;
-pub use users::AccountChange;
+pub use users::{AccountChange, NewPassword, SecondPassword};
 
 const ER_NOT_VALID_PASSWORD: u16 = 1819;
 const ER_USER_DOES_NOT_EXIST: u16 = 3162;

@@ -4,21 +4,140 @@ use types::{Error, Result, Warning};
 
 use super::{ER_USER_DOES_NOT_EXIST, key};
 use crate::account::{Account, AccountName};
+use crate::options::{OptionChanges, PastPassword};
 use crate::store::AccountStore;
 
 const ER_WRONG_STRING_LENGTH: u16 = 1470;
 const ER_USER_ALREADY_EXISTS: u16 = 3163;
 
-/// What CREATE USER or ALTER USER says about an account. ALTER USER does not change what is `None`.
+const ER_CREDENTIALS_CONTRADICT_TO_HISTORY: u16 = 3638;
+const ER_SECOND_PASSWORD_CANNOT_BE_EMPTY: u16 = 3878;
+const ER_PASSWORD_CANNOT_BE_RETAINED_ON_PLUGIN_CHANGE: u16 = 3894;
+const ER_CURRENT_PASSWORD_CANNOT_BE_RETAINED: u16 = 3895;
+
+/// A password as the statement has it, for the account's history.
 #[derive(Debug, Clone)]
+pub struct NewPassword {
+    pub text: String,
+    /// Whether a plugin's stored form is that of a password.
+    pub is_stored_form_of: fn(plugin: &str, stored: &str, password: &[u8]) -> bool,
+    /// `@@password_history` and `@@password_reuse_interval`.
+    pub defaults: (u16, u16),
+}
+
+/// What a statement does with an account's second password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SecondPassword {
+    #[default]
+    Keep,
+    /// What was the password becomes it.
+    Retain,
+    Discard,
+}
+
+/// What CREATE USER or ALTER USER says about an account. ALTER USER does not change what is `None`.
+#[derive(Debug, Clone, Default)]
 pub struct AccountChange {
     pub user: String,
     pub host: String,
     /// Plugin and authentication string (a finished hash, or empty for no password).
     pub authentication: Option<(String, String)>,
+    /// `None` where the statement has a hash.
+    pub new_password: Option<NewPassword>,
+    pub second_password: SecondPassword,
+    pub options: OptionChanges,
     pub locked: Option<bool>,
     /// DEFAULT ROLE: names, of roles that have been granted to the account or, in CREATE USER, are granted to it.
     pub default_roles: Option<Vec<AccountName>>,
+}
+
+impl AccountChange {
+    /// Everything but the roles.
+    fn apply(&self, account: &mut Account, now_us: i64) -> Result<()> {
+        let unlocks = self.locked == Some(false);
+        account.options.change(&self.options, unlocks, now_us)?;
+        account.locked = self.locked.unwrap_or(account.locked);
+        if let Some((plugin, authentication)) = &self.authentication {
+            self.change_password(account, (plugin, authentication), now_us)?;
+        }
+        if self.second_password == SecondPassword::Discard {
+            account.options.second_authentication.clear();
+        }
+        account.password_expired |= self.options.expires_now;
+        Ok(())
+    }
+
+    /// # Errors
+    /// 3638 for a password that the account has had, 3878, 3894 and 3895 where the current one cannot be retained.
+    fn change_password(
+        &self,
+        account: &mut Account,
+        (plugin, authentication): (&str, &str),
+        now_us: i64,
+    ) -> Result<()> {
+        let changes_plugin = account.plugin != plugin;
+        let second = match self.second_password {
+            SecondPassword::Retain => {
+                check_retained(account, authentication.is_empty(), changes_plugin)?;
+                account.authentication.clone()
+            }
+            SecondPassword::Keep if !changes_plugin && !authentication.is_empty() => {
+                account.options.second_authentication.clone()
+            }
+            SecondPassword::Keep | SecondPassword::Discard => String::new(),
+        };
+        if let Some(new) = &self.new_password {
+            let password = PastPassword {
+                plugin: plugin.to_owned(),
+                authentication: authentication.to_owned(),
+                set_us: now_us,
+            };
+            let is_same = |past: &PastPassword| {
+                (new.is_stored_form_of)(&past.plugin, &past.authentication, new.text.as_bytes())
+            };
+            if !account.options.remember(password, new.defaults, is_same) {
+                return Err(Error::new(
+                    ER_CREDENTIALS_CONTRADICT_TO_HISTORY,
+                    format!(
+                        "Cannot use these credentials for '{}@{}' because they contradict the password history policy",
+                        account.user, account.host
+                    ),
+                ));
+            }
+        }
+        account.options.second_authentication = second;
+        plugin.clone_into(&mut account.plugin);
+        authentication.clone_into(&mut account.authentication);
+        account.password_changed_us = now_us;
+        account.password_expired = false;
+        Ok(())
+    }
+}
+
+fn check_retained(account: &Account, is_empty: bool, changes_plugin: bool) -> Result<()> {
+    let name = account.name();
+    let refused = |code, message| Err(Error::new(code, message));
+    if is_empty {
+        return refused(
+            ER_CURRENT_PASSWORD_CANNOT_BE_RETAINED,
+            format!("Current password can not be retained for user {name} because new password is empty."),
+        );
+    }
+    if changes_plugin {
+        return refused(
+            ER_PASSWORD_CANNOT_BE_RETAINED_ON_PLUGIN_CHANGE,
+            format!(
+                "Current password can not be retained for user {name} because authentication plugin is being changed."
+            ),
+        );
+    }
+    if !account.has_password() {
+        return refused(
+            ER_SECOND_PASSWORD_CANNOT_BE_EMPTY,
+            format!("Empty password can not be retained as second password for user {name}."),
+        );
+    }
+    Ok(())
 }
 
 impl AccountStore {
@@ -48,11 +167,7 @@ impl AccountStore {
                     continue;
                 }
                 let mut account = Account::new(key.clone(), now_us);
-                if let Some((plugin, authentication)) = new.authentication.clone() {
-                    account.plugin = plugin;
-                    account.authentication = authentication;
-                }
-                account.locked = new.locked.unwrap_or(false);
+                new.apply(&mut account, now_us)?;
                 draft.accounts.insert(key.clone(), account);
                 if let Some(roles) = &new.default_roles {
                     draft.grant_roles(roles, &key, false)?;
@@ -83,13 +198,7 @@ impl AccountStore {
                     }
                     continue;
                 };
-                if let Some((plugin, authentication)) = &change.authentication {
-                    account.plugin.clone_from(plugin);
-                    account.authentication.clone_from(authentication);
-                    account.password_changed_us = now_us;
-                    account.password_expired = false;
-                }
-                account.locked = change.locked.unwrap_or(account.locked);
+                change.apply(account, now_us)?;
                 if let Some(roles) = &change.default_roles {
                     draft.set_default_roles(&(change.user.clone(), change.host.clone()), roles)?;
                 }

@@ -49,10 +49,14 @@ pub enum Request {
         #[serde(rename = "asker")]
         requester: Requester,
     },
+    /// Accounts have been changed: the receiver is to read them.
+    ReadAccounts,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
+    /// The receiver uses the accounts as they were stored when it was asked.
+    AccountsRead,
     Killed,
     /// No connection has the number.
     Unknown,

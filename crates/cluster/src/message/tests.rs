@@ -39,6 +39,7 @@ impl Responder for Has {
         match request {
             Request::Kill { connection, .. } if *connection == self.0 => Reply::Killed,
             Request::Kill { .. } => Reply::Unknown,
+            Request::ReadAccounts => Reply::AccountsRead,
             Request::Processes { .. } => Reply::Processes(vec![ProcessRow {
                 info: Some("x".repeat(MESSAGE_BYTES_MAX)),
                 ..ProcessRow::default()

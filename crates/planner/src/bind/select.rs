@@ -543,7 +543,8 @@ impl Binder<'_> {
                     (item.expr.clone(), item.name.clone())
                 }
                 ast::Expr::Column(name) => {
-                    let key = self.group_name(name, items, &names.tables)?;
+                    let key = self.group_name(name, items, &names.tables);
+                    let key = key.map_err(|error| self.hidden_column(name, error))?;
                     self.note_column(name, &key);
                     (key, name.column.clone())
                 }
@@ -607,7 +608,8 @@ impl Binder<'_> {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }
                 ast::Expr::Column(name) => {
-                    let key = self.order_name(name, items, &names.tables)?;
+                    let key = self.order_name(name, items, &names.tables);
+                    let key = key.map_err(|error| self.hidden_column(name, error))?;
                     self.note_column(name, &key);
                     key
                 }

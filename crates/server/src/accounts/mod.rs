@@ -25,11 +25,35 @@ pub struct Account {
     pub locked: bool,
     /// REQUIRE SSL.
     pub require_tls: bool,
+    /// The stored form of the account's second password; empty for none.
+    pub second_auth_string: String,
+    /// Where failed logins are counted.
+    pub tracking: Option<LoginTracking>,
+    /// The password has expired, and a client that cannot change it is refused.
+    pub expired: bool,
     /// May use the one connection beyond `max_connections`.
     pub administrator: bool,
 }
 
+/// FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoginTracking {
+    pub attempts: u32,
+    /// `None`: until the account is unlocked.
+    pub lock_days: Option<u32>,
+    /// Logins before it do not count. Microseconds since 1970.
+    pub since_us: i64,
+}
+
 impl Account {
+    /// The same with its second password, if it has one.
+    pub fn with_second_password(&self) -> Option<Self> {
+        (!self.second_auth_string.is_empty()).then(|| Self {
+            auth_string: self.second_auth_string.clone(),
+            ..self.clone()
+        })
+    }
+
     /// The form used in messages.
     pub fn quoted(&self) -> String {
         format!("'{}'@'{}'", self.user, self.host)
@@ -92,6 +116,9 @@ mod tests {
             locked: false,
             require_tls: false,
             administrator: false,
+            second_auth_string: String::new(),
+            tracking: None,
+            expired: false,
         }
     }
 

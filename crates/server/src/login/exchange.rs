@@ -59,7 +59,11 @@ impl Exchange<'_, '_> {
         if plugin == CACHING_SHA2_PASSWORD {
             self.caching_sha2(&auth)
         } else {
-            let given = native::verify(&self.account.auth_string, &auth, self.nonce);
+            let second = self.account.with_second_password();
+            let given = [Some(self.account), second.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|account| native::verify(&account.auth_string, &auth, self.nonce));
             Ok(Proof {
                 given,
                 password_used: !auth.is_empty(),
@@ -82,7 +86,12 @@ impl Exchange<'_, '_> {
             });
         }
         let shared = self.login.shared;
-        if shared.digests.verify(self.account, scramble, self.nonce) == Some(true) {
+        let second = self.account.with_second_password();
+        let either = [Some(self.account), second.as_ref()].into_iter().flatten();
+        if either
+            .clone()
+            .any(|account| shared.digests.verify(account, scramble, self.nonce) == Some(true))
+        {
             self.more_data(MoreData::FastAuthSuccess)?;
             return Ok(Proof {
                 given: true,
@@ -98,12 +107,13 @@ impl Exchange<'_, '_> {
                 password_used: true,
             });
         };
-        let given = caching_sha2::verify_password(&self.account.auth_string, &password);
-        if given {
-            shared.digests.insert(self.account, &password);
+        let mut either = either;
+        let proven = either.find(|account| caching_sha2::verify_password(&account.auth_string, &password));
+        if let Some(account) = proven {
+            shared.digests.insert(account, &password);
         }
         Ok(Proof {
-            given,
+            given: proven.is_some(),
             password_used: true,
         })
     }

@@ -5,6 +5,7 @@
 //! [`exchange`].
 
 mod exchange;
+mod failed;
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ use crate::config::Settings;
 use crate::shared::Shared;
 
 use exchange::Exchange;
+pub use failed::FailedLogins;
 
 /// Why a login is refused. Without an error the connection closes silently, since the client is gone.
 #[derive(Debug)]
@@ -223,6 +225,13 @@ impl Login<'_> {
             secure,
         };
         let proof = exchange.run(presented.plugin.as_deref(), &presented.auth, always_switch)?;
+        if let Some(tracking) = account.tracking.filter(|_| found.is_some()) {
+            let host = self.origin.host();
+            let noted = self.shared.failed_logins.note(&account, tracking, proof.given);
+            noted.map_err(|blocked| {
+                Refusal::error(blocked.error(&presented.user, &host, tracking), capabilities)
+            })?;
+        }
         let without_tls = account.require_tls && !self.channel.transport.is_tls();
         if !proof.given || found.is_none() || without_tls {
             return Err(Refusal::error(
@@ -235,6 +244,9 @@ impl Login<'_> {
                 account_locked(&presented.user, &self.origin.host()),
                 capabilities,
             ));
+        }
+        if account.expired && capabilities & capability::CAN_HANDLE_EXPIRED_PASSWORDS == 0 {
+            return Err(Refusal::error(password_expired(), capabilities));
         }
         Ok(account)
     }
@@ -249,6 +261,9 @@ impl Login<'_> {
             locked: true,
             require_tls: false,
             administrator: false,
+            second_auth_string: String::new(),
+            tracking: None,
+            expired: false,
         }
     }
 
@@ -348,6 +363,15 @@ fn account_locked(user: &str, host: &str) -> Error {
     Error::new(
         ER_ACCOUNT_HAS_BEEN_LOCKED,
         format!("Access denied for user '{user}'@'{host}'. Account is locked."),
+    )
+}
+
+/// Error 1862, as MySQL words it.
+fn password_expired() -> Error {
+    const ER_MUST_CHANGE_PASSWORD_LOGIN: u16 = 1862;
+    Error::new(
+        ER_MUST_CHANGE_PASSWORD_LOGIN,
+        "Your password has expired. To log in you must change it using a client that supports expired passwords.",
     )
 }
 

@@ -53,6 +53,9 @@ pub fn account(user: &str, host: &str, plugin: &str, password: &str) -> Account 
         locked: false,
         require_tls: false,
         administrator: user == "root",
+        second_auth_string: String::new(),
+        tracking: None,
+        expired: false,
     }
 }
 

@@ -94,6 +94,9 @@ impl Session {
 
     /// Checks a statement and finds its result's columns.
     pub(crate) fn prepare(&mut self, text: &str) -> Result<Checked> {
+        if let Some(guard) = &self.client.guard {
+            guard.check_password()?;
+        }
         let (text, parsed) = self.parse_single(text)?;
         if parsed.parameters > usize::from(u16::MAX) {
             return Err(Error::new(

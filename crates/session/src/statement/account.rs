@@ -2,15 +2,22 @@
 //!
 //! `accounts` stores what they change.
 
-use accounts::change::{AccountChange, Leniency};
-use accounts::{AccountName, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
+use accounts::change::{AccountChange, Leniency, NewPassword, SecondPassword};
+use accounts::{AccountName, Accounts, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, OptionChanges};
 use planner::command::Command;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
-use syntax::ast::{Roles, UserSpec, UserStatement};
-use types::{Error, Result, Warning, errno};
+use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
+use types::{Error, Result, Value, Warning, errno};
 
 use crate::client::Client;
+use crate::listing::Listing;
 use crate::session::Session;
+
+const RANDOM_LENGTH: &str = "generated_random_password_length";
+
+const ER_INCORRECT_CURRENT_PASSWORD: u16 = 3891;
+const ER_MISSING_CURRENT_PASSWORD: u16 = 3892;
+const ER_CURRENT_PASSWORD_NOT_REQUIRED: u16 = 3893;
 
 /// Runs a statement about accounts.
 pub fn run(session: &mut Session, command: &Command) -> Result<()> {
@@ -49,7 +56,7 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
                     accounts.revoke(grant, &users, leniency)?
                 }
                 None => {
-                    check_creates_users(&session.client)?;
+                    check_manages_accounts(&session.client)?;
                     accounts.revoke_everything(&users, leniency)?
                 }
             }
@@ -57,6 +64,16 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
     };
     session.diagnostics.add_all(warnings);
+    match command {
+        Command::User(UserStatement::SetRole(_)) => Ok(()),
+        _ => tell_other_nodes(session),
+    }
+}
+
+/// The other nodes use the changed accounts before the statement ends.
+fn tell_other_nodes(session: &mut Session) -> Result<()> {
+    let silent = session.shared.accounts_changed(&session.process.interrupt)?;
+    session.diagnostics.add_all(silent);
     Ok(())
 }
 
@@ -72,9 +89,10 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
                     check_gives_roles(client, roles)?;
                 }
             }
+            let rules = PasswordRules::of(session);
             let changes = users
                 .iter()
-                .map(|u| change(u, true))
+                .map(|u| change(u, true, rules))
                 .collect::<Result<Vec<_>>>()?;
             accounts.create_users(&changes, *if_not_exists, now_us)
         }
@@ -91,9 +109,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             check_system_users(session, &old)?;
             accounts.rename_users(renames).map(|()| Vec::new())
         }
-        UserStatement::SetPassword { user, password } => {
-            set_password(session, user.as_ref(), password, now_us)
-        }
+        UserStatement::SetPassword(spec) => set_password(session, spec, now_us),
         UserStatement::CreateRole { roles, if_not_exists } => {
             let privileges = [Privilege::CreateUser, Privilege::CreateRole];
             client.check_any("CREATE USER, CREATE ROLE", &privileges, &[])?;
@@ -109,7 +125,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
         UserStatement::SetDefaultRole { roles, users } => {
             let users = named(client, users);
             if !users.iter().all(|(user, host)| client.is_own(user, host)) {
-                check_creates_users(client)?;
+                check_manages_accounts(client)?;
             }
             let listed = match roles {
                 Roles::All => None,
@@ -161,6 +177,14 @@ fn check_creates_users(client: &Client) -> Result<()> {
     client.check_any("CREATE USER", &[Privilege::CreateUser], &[])
 }
 
+/// UPDATE on `mysql` does as well: the accounts are in its tables.
+fn check_manages_accounts(client: &Client) -> Result<()> {
+    match client.privileges.of_database("mysql").has(Privilege::Update) {
+        true => Ok(()),
+        false => check_creates_users(client),
+    }
+}
+
 /// Fails with 1227 unless the client may grant the roles: it has each WITH ADMIN OPTION, or may grant all.
 fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
     let administers = |role: &AccountName| {
@@ -181,15 +205,9 @@ fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
 
 /// Fails with 1227 where a statement changes an account that has SYSTEM_USER, and the client has not.
 fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
-    let accounts = session.shared.catalog.accounts.current();
-    let is_system = |(user, host): &AccountName| {
-        let account = accounts.get(user, host);
-        account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
-    };
-    match users.iter().any(is_system) {
-        true => session.client.check_any("SYSTEM_USER", &[], &["SYSTEM_USER"]),
-        false => Ok(()),
-    }
+    users
+        .iter()
+        .try_for_each(|(user, host)| session.client.check_not_above(user, host))
 }
 
 /// Fails with 1044, 1045, 1142 or 1227 unless the client has what it grants or revokes, with GRANT OPTION.
@@ -229,14 +247,21 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
             false => Err(client.account.denied_database(name)),
         },
         GrantLevel::Table(name) => {
+            let (database, table) = (&name.database, &name.name);
+            let of_table = own.of_table(database, table);
             let of_columns = grant.columns.iter().map(|(_, privileges)| *privileges);
-            let wanted = of_columns.fold(wanted, |all, one| all | one);
-            let missing = wanted - own.of_table(&name.database, &name.name);
-            match missing.is_empty() {
-                true => Ok(()),
-                false if missing.has(Privilege::Grant) => Err(client.table_denied("GRANT", &name.name)),
-                false => Err(client.table_denied(&missing.to_string(), &name.name)),
+            let on_columns = of_columns.fold(PrivilegeSet::NONE, |all, one| all | one);
+            let missing = (wanted - of_table) | (on_columns - of_table - own.of_columns(database, table));
+            if !missing.is_empty() {
+                return Err(client.table_denied(&missing.to_string(), table));
             }
+            for (column, privileges) in &grant.columns {
+                let missing = *privileges - own.of_column(database, table, column);
+                if let Some(privilege) = missing.iter().next() {
+                    return Err(client.column_denied(privilege, table, column));
+                }
+            }
+            Ok(())
         }
     }
 }
@@ -246,11 +271,16 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
     let client = &session.client;
     let specs: Vec<UserSpec> = users.iter().map(|user| named_spec(client, user)).collect();
     let changes_own_password = |spec: &UserSpec| {
-        client.is_own(&spec.user, &spec.host) && spec.locked.is_none() && spec.default_roles.is_none()
+        client.is_own(&spec.user, &spec.host)
+            && spec.locked.is_none()
+            && spec.default_roles.is_none()
+            && spec.options == AccountOptions::default()
     };
     if !specs.iter().all(changes_own_password) {
         check_creates_users(client)?;
     }
+    specs.iter().try_for_each(|spec| check_current_password(session, spec))?;
+    specs.iter().try_for_each(|spec| check_second_password(client, spec))?;
     let names: Vec<AccountName> = specs
         .iter()
         .map(|spec| (spec.user.clone(), spec.host.clone()))
@@ -258,8 +288,9 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
     check_system_users(session, &names)?;
     let accounts = session.shared.catalog.accounts.current();
     let mut changes = Vec::with_capacity(specs.len());
+    let rules = PasswordRules::of(session);
     for spec in &specs {
-        let mut change = change(spec, false)?;
+        let mut change = change(&with_plugin(&accounts, spec), false, rules)?;
         if spec.default_roles == Some(Roles::All) {
             let account = accounts.get(&spec.user, &spec.host);
             let roles = account.map(|account| account.roles.iter().map(|role| role.name.clone()).collect());
@@ -284,55 +315,161 @@ fn named_spec(client: &Client, spec: &UserSpec) -> UserSpec {
     }
 }
 
-fn set_password(
-    session: &Session,
-    user: Option<&(String, String)>,
-    password: &str,
-    now_us: i64,
-) -> Result<Vec<Warning>> {
-    let own = &session.client.account;
-    let (name, host) = session.client.named_or_own(user);
-    let is_own = session.client.is_own(&name, &host);
-    let manages = session.client.privileges.global.has(Privilege::CreateUser)
-        || session
-            .client
-            .privileges
-            .of_database("mysql")
-            .has(Privilege::Update);
+/// A new password is one of the account's plugin where the statement names none.
+fn with_plugin(accounts: &Accounts, spec: &UserSpec) -> UserSpec {
+    let plugin = accounts
+        .get(&spec.user, &spec.host)
+        .map(|account| account.plugin.clone());
+    UserSpec {
+        plugin: match &spec.plugin {
+            None if spec.password.is_some() => plugin,
+            written => written.clone(),
+        },
+        ..spec.clone()
+    }
+}
+
+/// REPLACE 'current password'.
+///
+/// # Errors
+/// 3891 where it is another one, 3892 where it is missing, 3893 of another account.
+fn check_current_password(session: &Session, spec: &UserSpec) -> Result<()> {
+    let client = &session.client;
+    let is_own = client.is_own(&spec.user, &spec.host);
+    let account = &client.account;
+    match &spec.current_password {
+        Some(_) if !is_own => Err(Error::new(
+            ER_CURRENT_PASSWORD_NOT_REQUIRED,
+            "Do not specify the current password while changing it for other users.",
+        )),
+        Some(current) if !is_stored_form_of(&account.plugin, &account.authentication, current.as_bytes()) => {
+            Err(Error::new(
+                ER_INCORRECT_CURRENT_PASSWORD,
+                "Incorrect current password. Specify the correct password which has to be replaced.",
+            ))
+        }
+        Some(_) => Ok(()),
+        None => {
+            let default = session.shared.variables.boolean("password_require_current");
+            let is_required = account.options.requires_current.unwrap_or(default);
+            let is_changed = spec.password.is_some() || spec.hash.is_some();
+            let manages = client.privileges.global.has(Privilege::CreateUser)
+                || client.privileges.of_database("mysql").has(Privilege::Update);
+            if !is_own || !is_required || !is_changed || manages || !account.has_password() {
+                return Ok(());
+            }
+            Err(Error::new(
+                ER_MISSING_CURRENT_PASSWORD,
+                "Current password needs to be specified in the REPLACE clause in order to change it.",
+            ))
+        }
+    }
+}
+
+/// Fails with 1227 where an account may not have two passwords at a time.
+fn check_second_password(client: &Client, spec: &UserSpec) -> Result<()> {
+    if spec.second_password == ast::SecondPassword::Keep {
+        return Ok(());
+    }
+    client.check_any(
+        "CREATE USER or APPLICATION_PASSWORD_ADMIN",
+        &[Privilege::CreateUser],
+        &["APPLICATION_PASSWORD_ADMIN"],
+    )
+}
+
+/// SET PASSWORD. The names in `written` are empty for the client's own account.
+fn set_password(session: &Session, written: &UserSpec, now_us: i64) -> Result<Vec<Warning>> {
+    let client = &session.client;
+    let spec = named_spec(client, written);
+    let is_own = client.is_own(&spec.user, &spec.host);
+    let manages = client.privileges.of_database("mysql").has(Privilege::Update);
     if !is_own && !manages {
-        return Err(Error::new(
-            errno::ER_DBACCESS_DENIED_ERROR,
-            format!(
-                "Access denied for user '{}'@'{}' to database 'mysql'",
-                own.user, own.host
-            ),
-        ));
+        return Err(client.account.denied_database("mysql"));
     }
     let accounts = session.shared.catalog.accounts.current();
-    let account = accounts.get(&name, &host).ok_or_else(|| {
-        Error::new(
+    if accounts.get(&spec.user, &spec.host).is_none() {
+        return Err(Error::new(
             errno::ER_PASSWORD_NO_MATCH,
             "Can't find any matching row in the user table",
-        )
-    })?;
-    check_system_users(session, &[(name.clone(), host.clone())])?;
-    let plugin = Some(account.plugin.clone());
-    let spec = UserSpec {
-        user: name,
-        host,
-        plugin,
-        password: Some(password.to_owned()),
-        ..UserSpec::default()
+        ));
+    }
+    check_current_password(session, &spec)?;
+    check_second_password(client, &spec)?;
+    check_system_users(session, &[(spec.user.clone(), spec.host.clone())])?;
+    let change = change(&with_plugin(&accounts, &spec), false, PasswordRules::of(session))?;
+    session.shared.catalog.accounts.alter_users(&[change], false, now_us)
+}
+
+/// `@@password_history` and `@@password_reuse_interval`.
+#[derive(Clone, Copy)]
+struct PasswordRules {
+    history: u16,
+    reuse_days: u16,
+}
+
+impl PasswordRules {
+    fn of(session: &Session) -> Self {
+        let number = |name| u16::try_from(session.shared.variables.integer(name)).unwrap_or(u16::MAX);
+        Self {
+            history: number("password_history"),
+            reuse_days: number("password_reuse_interval"),
+        }
+    }
+}
+
+/// Whether the server makes a password, which the answer shows.
+pub fn makes_passwords(statement: &UserStatement) -> bool {
+    match statement {
+        UserStatement::Create { users, .. } | UserStatement::Alter { users, .. } => {
+            users.iter().any(|spec| spec.is_random)
+        }
+        UserStatement::SetPassword(spec) => spec.is_random,
+        _ => false,
+    }
+}
+
+/// Runs a statement with RANDOM PASSWORD. The rows of the answer are the only place where the passwords stand.
+pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> Result<Listing> {
+    let mut statement = statement.clone();
+    let mut shown = Listing::texts(&["user", "host", "generated password", "auth_factor"]);
+    let length = session
+        .view()
+        .system_variable(Some(ast::VariableScope::Session), RANDOM_LENGTH)?;
+    let length = match length {
+        Value::UInt(length) => length as usize,
+        Value::Int(length) => length as usize,
+        _ => return Err(Error::internal(RANDOM_LENGTH)),
     };
-    session
-        .shared
-        .catalog
-        .accounts
-        .alter_users(&[change(&spec, false)?], false, now_us)
+    let mut fill = |spec: &mut UserSpec| -> Result<()> {
+        if std::mem::take(&mut spec.is_random) {
+            let password = wire::auth::random_password(length).map_err(Error::internal)?;
+            let named = named_spec(&session.client, spec);
+            shown.push(vec![
+                Value::String(named.user),
+                Value::String(named.host),
+                Value::String(password.clone()),
+                Value::String("1".to_owned()),
+            ]);
+            spec.password = Some(password);
+        }
+        Ok(())
+    };
+    match &mut statement {
+        UserStatement::Create { users, .. } | UserStatement::Alter { users, .. } => {
+            users.iter_mut().try_for_each(fill)?;
+        }
+        UserStatement::SetPassword(spec) => fill(spec)?,
+        _ => {}
+    }
+    let warnings = user_statement(session, &statement)?;
+    session.diagnostics.add_all(warnings);
+    tell_other_nodes(session)?;
+    Ok(shown)
 }
 
 /// The change that a clause of CREATE or ALTER USER makes, with the password hashed.
-fn change(spec: &UserSpec, new: bool) -> Result<AccountChange> {
+fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountChange> {
     let plugin = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
     if plugin != CACHING_SHA2_PASSWORD && plugin != MYSQL_NATIVE_PASSWORD {
         return Err(Error::new(
@@ -351,6 +488,17 @@ fn change(spec: &UserSpec, new: bool) -> Result<AccountChange> {
         user: spec.user.clone(),
         host: spec.host.clone(),
         authentication: stored.map(|stored| (plugin.to_owned(), stored)),
+        new_password: spec.password.as_ref().map(|text| NewPassword {
+            text: text.clone(),
+            is_stored_form_of,
+            defaults: (rules.history, rules.reuse_days),
+        }),
+        second_password: match spec.second_password {
+            ast::SecondPassword::Keep => SecondPassword::Keep,
+            ast::SecondPassword::Retain => SecondPassword::Retain,
+            ast::SecondPassword::Discard => SecondPassword::Discard,
+        },
+        options: option_changes(&spec.options),
         locked: spec.locked,
         default_roles: match &spec.default_roles {
             Some(Roles::List(roles)) => Some(roles.clone()),
@@ -358,6 +506,35 @@ fn change(spec: &UserSpec, new: bool) -> Result<AccountChange> {
             _ => None,
         },
     })
+}
+
+fn option_changes(options: &AccountOptions) -> OptionChanges {
+    OptionChanges {
+        requires_tls: options.requires_tls,
+        queries_per_hour: options.max_queries,
+        updates_per_hour: options.max_updates,
+        connections_per_hour: options.max_connections,
+        connections: options.max_user_connections,
+        expires_now: options.expires_now,
+        password_days: options.password_days,
+        history: options.history,
+        reuse_days: options.reuse_days,
+        requires_current: options.requires_current,
+        attempts: options.failed_logins,
+        lock_days: options.lock_days,
+        comment: options.comment.clone(),
+        attribute: options.attribute.clone(),
+    }
+}
+
+/// Whether a password is the one of which a plugin has stored a hash.
+fn is_stored_form_of(plugin: &str, stored: &str, password: &[u8]) -> bool {
+    match (stored.is_empty(), password.is_empty()) {
+        (true, true) => true,
+        (false, false) if plugin == MYSQL_NATIVE_PASSWORD => wire::auth::native::stored(password) == stored,
+        (false, false) => wire::auth::caching_sha2::verify_password(stored, password),
+        _ => false,
+    }
 }
 
 fn hash(plugin: &str, password: &str) -> Result<String> {

@@ -18,7 +18,7 @@ use crate::session::Session;
 /// Runs a definition of permanent tables, which is committed with its end. What was open has been committed
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    check_privileges(&session.client, ddl)?;
+    check_privileges(&session.client, ddl, &session.shared.engine.cluster.schema())?;
     if let Ddl::TruncateTable { name } = ddl
         && events::tables::truncate(session.view(), &name.database, &name.name)?
     {
@@ -91,6 +91,7 @@ fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
         session
             .client
             .check_any("SUPER or SET_USER_ID", &[Privilege::Super], &["SET_USER_ID"])?;
+        session.client.check_not_above(&user, &host)?;
         if !session.client.has_account(&user, &host) {
             let note = Warning::note(ER_NO_SUCH_USER, errors::no_such_definer(&user, &host).message);
             let limits = session.settings.warnings;

@@ -2,6 +2,7 @@
 
 use ddl::DdlContext;
 use schema::definition::{AlterChange, Ddl, PartitionChange, TableName, ViewVerb};
+use schema::model::Schema;
 use schema::privilege::Privilege;
 use types::Result;
 
@@ -24,7 +25,7 @@ pub fn context(session: &Session) -> DdlContext {
 }
 
 /// Fails with 1044 or 1142 unless the account may make the definition.
-pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
+pub fn check_privileges(client: &Client, ddl: &Ddl, schema: &Schema) -> Result<()> {
     let on_table = |name: &TableName, privileges: &[Privilege]| {
         client.check_table(name, privileges.iter().copied().collect())
     };
@@ -46,9 +47,17 @@ pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
             ViewVerb::Replace | ViewVerb::Alter => on_table(name, &[Privilege::CreateView, Privilege::Drop]),
         },
         Ddl::TruncateTable { name } => on_table(name, &[Privilege::Drop]),
-        Ddl::DropTable { names, .. } | Ddl::DropView { names, .. } => names
+        Ddl::DropTable { names, .. } => names
             .iter()
             .try_for_each(|name| on_table(name, &[Privilege::Drop])),
+        Ddl::DropView { names, .. } => names.iter().try_for_each(|name| {
+            on_table(name, &[Privilege::Drop])?;
+            let found = schema.table(&name.database, &name.name);
+            let view = found.and_then(|table| table.view.as_ref());
+            view.map_or(Ok(()), |view| {
+                client.check_not_above(&view.definer.user, &view.definer.host)
+            })
+        }),
         Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
             on_table(from, &[Privilege::Alter, Privilege::Drop])?;
             on_table(to, &[Privilege::Create, Privilege::Insert])

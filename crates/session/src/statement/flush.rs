@@ -10,7 +10,16 @@ use crate::session::Session;
 pub fn run(session: &mut Session, what: &str) -> Result<()> {
     let words: Vec<&str> = what.split_whitespace().collect();
     let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {
-        session.client.check_any("RELOAD", &[Privilege::Reload], &[])?;
+        let (label, dynamic) = match words.first() {
+            Some(&"STATUS") => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
+            Some(&"USER_RESOURCES") => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
+            Some(&"OPTIMIZER_COSTS") => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
+            _ => ("RELOAD", ""),
+        };
+        session.client.check_any(label, &[Privilege::Reload], &[dynamic])?;
+        if words.contains(&"USER_RESOURCES") {
+            session.shared.account_usage.reset();
+        }
         if words.last() == Some(&"LOGS") {
             session.shared.events.slow_log.reopen();
             session.shared.events.general_log.reopen();

@@ -100,6 +100,9 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
             show::show(session, show, &eval)
         }
         Command::Explain(explained) => explain::explain(session, explained),
+        Command::User(statement) if account::makes_passwords(statement) => {
+            account::run_with_passwords(session, statement)
+        }
         Command::AdminShowDdlJobs { past } => ddl_jobs::show(session, *past),
         Command::AdminCancelDdlJobs { jobs } => ddl_jobs::cancel(session, jobs),
         Command::CheckTable { tables } => maintenance::check(session, tables),

@@ -22,10 +22,8 @@ pub enum UserStatement {
     },
     /// From, to.
     Rename(Vec<(AccountName, AccountName)>),
-    SetPassword {
-        user: Option<AccountName>,
-        password: String,
-    },
+    /// Names of the account are empty: the client's own.
+    SetPassword(Box<UserSpec>),
     CreateRole {
         roles: Vec<AccountName>,
         if_not_exists: bool,
@@ -73,6 +71,48 @@ pub struct UserSpec {
     pub locked: Option<bool>,
     /// DEFAULT ROLE.
     pub default_roles: Option<Roles>,
+    /// IDENTIFIED BY RANDOM PASSWORD: the server makes one.
+    pub is_random: bool,
+    /// REPLACE: the account's current password.
+    pub current_password: Option<String>,
+    pub second_password: SecondPassword,
+    pub options: AccountOptions,
+}
+
+/// What a statement does with an account's second password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SecondPassword {
+    #[default]
+    Keep,
+    /// RETAIN CURRENT PASSWORD: what was the password is the second one.
+    Retain,
+    /// DISCARD OLD PASSWORD.
+    Discard,
+}
+
+/// The options behind the accounts of CREATE USER and ALTER USER; `None` is what the statement does not say, and an
+/// inner `None` is DEFAULT (manual 13.7.1.3).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountOptions {
+    /// REQUIRE SSL, or NONE.
+    pub requires_tls: Option<bool>,
+    pub max_queries: Option<u32>,
+    pub max_updates: Option<u32>,
+    pub max_connections: Option<u32>,
+    pub max_user_connections: Option<u32>,
+    /// PASSWORD EXPIRE: at once.
+    pub expires_now: bool,
+    /// PASSWORD EXPIRE DEFAULT, NEVER (0) or INTERVAL n DAY.
+    pub password_days: Option<Option<u16>>,
+    pub history: Option<Option<u16>>,
+    pub reuse_days: Option<Option<u16>>,
+    pub requires_current: Option<Option<bool>>,
+    pub failed_logins: Option<u16>,
+    /// PASSWORD_LOCK_TIME in days; -1 is UNBOUNDED.
+    pub lock_days: Option<i32>,
+    pub comment: Option<String>,
+    /// ATTRIBUTE: the text of a JSON object.
+    pub attribute: Option<String>,
 }
 
 /// `GRANT privileges ON target TO users`, and the same of REVOKE.

@@ -18,6 +18,7 @@ mod window;
 mod write;
 
 pub use account::{
+    AccountOptions, SecondPassword,
     AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles, UserSpec,
     UserStatement,
 };

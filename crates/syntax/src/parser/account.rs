@@ -4,7 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use super::literal::unquote_name;
-use crate::ast::{Statement, UserSpec, UserStatement};
+use crate::ast::{AccountOptions, SecondPassword, Statement, UserSpec, UserStatement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -105,6 +105,10 @@ impl Parser<'_> {
             host,
             ..UserSpec::default()
         };
+        if self.eat_all(&[Kw::DISCARD, Kw::OLD, Kw::PASSWORD]) {
+            spec.second_password = SecondPassword::Discard;
+            return Ok(spec);
+        }
         if !self.eat(Kw::IDENTIFIED) {
             return Ok(spec);
         }
@@ -112,6 +116,7 @@ impl Parser<'_> {
             spec.plugin = Some(self.name_or_text()?);
             if self.eat(Kw::AS) {
                 spec.hash = Some(self.hash()?);
+                self.retained(&mut spec)?;
                 return Ok(spec);
             }
             if !self.eat(Kw::BY) {
@@ -124,20 +129,23 @@ impl Parser<'_> {
             spec.hash = Some(self.hash()?);
             return Ok(spec);
         }
-        if self.is(Kw::RANDOM) {
-            return Err(Error::not_supported(
-                "IDENTIFIED BY RANDOM PASSWORD",
-                "choose a password",
-            ));
+        match self.eat_all(&[Kw::RANDOM, Kw::PASSWORD]) {
+            true => spec.is_random = true,
+            false => spec.password = Some(self.text_literal()?),
         }
-        spec.password = Some(self.text_literal()?);
-        if self.is_any(&[Kw::REPLACE, Kw::RETAIN]) {
-            return Err(Error::not_supported(
-                "REPLACE and RETAIN CURRENT PASSWORD",
-                "leave them out",
-            ));
-        }
+        self.retained(&mut spec)?;
         Ok(spec)
+    }
+
+    /// `[REPLACE 'current password'] [RETAIN CURRENT PASSWORD]`
+    pub(super) fn retained(&mut self, spec: &mut UserSpec) -> Result<()> {
+        if self.eat(Kw::REPLACE) {
+            spec.current_password = Some(self.text_literal()?);
+        }
+        if self.eat_all(&[Kw::RETAIN, Kw::CURRENT, Kw::PASSWORD]) {
+            spec.second_password = SecondPassword::Retain;
+        }
+        Ok(())
     }
 
     /// A stored hash, as text or as hexadecimal digits.
@@ -151,51 +159,139 @@ impl Parser<'_> {
         self.text_literal()
     }
 
-    /// The options behind the accounts. Those that change nothing in StemDB are read and ignored; others are
-    /// refused.
+    /// The options behind the accounts, which all of them get.
     fn user_options(&mut self, users: &mut [UserSpec]) -> Result<()> {
+        let (mut locked, mut roles) = (None, None);
+        let mut options = AccountOptions::default();
         while !self.at_statement_end() {
             if self.eat_all(&[Kw::ACCOUNT, Kw::LOCK]) {
-                users.iter_mut().for_each(|user| user.locked = Some(true));
-                continue;
+                locked = Some(true);
+            } else if self.eat_all(&[Kw::ACCOUNT, Kw::UNLOCK]) {
+                locked = Some(false);
+            } else if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
+                roles = Some(self.roles()?);
+            } else if self.eat(Kw::REQUIRE) {
+                options.requires_tls = Some(self.requirement()?);
+            } else if self.eat(Kw::WITH) {
+                self.resource_limits(&mut options)?;
+            } else if self.eat(Kw::PASSWORD) {
+                self.password_option(&mut options)?;
+            } else if self.eat(Kw::FAILED_LOGIN_ATTEMPTS) {
+                options.failed_logins = Some(self.days("FAILED_LOGIN_ATTEMPTS", LOCK_MAX)?);
+            } else if self.eat(Kw::PASSWORD_LOCK_TIME) {
+                options.lock_days = Some(match self.eat(Kw::UNBOUNDED) {
+                    true => -1,
+                    false => i32::from(self.days("PASSWORD_LOCK_TIME", LOCK_MAX)?),
+                });
+            } else if self.eat(Kw::COMMENT) {
+                options.comment = Some(self.text_literal()?);
+                break;
+            } else if self.eat(Kw::ATTRIBUTE) {
+                options.attribute = Some(self.text_literal()?);
+                break;
+            } else {
+                return self.fail();
             }
-            if self.eat_all(&[Kw::ACCOUNT, Kw::UNLOCK]) {
-                users.iter_mut().for_each(|user| user.locked = Some(false));
-                continue;
-            }
-            if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
-                let roles = self.roles()?;
-                users
-                    .iter_mut()
-                    .for_each(|user| user.default_roles = Some(roles.clone()));
-                continue;
-            }
-            if self.eat_all(&[Kw::REQUIRE, Kw::NONE])
-                || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::DEFAULT])
-                || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::NEVER])
-                || self.eat_all(&[Kw::PASSWORD, Kw::HISTORY, Kw::DEFAULT])
-                || self.eat_all(&[Kw::PASSWORD, Kw::REUSE, Kw::INTERVAL, Kw::DEFAULT])
-                || self.eat_all(&[Kw::PASSWORD, Kw::REQUIRE, Kw::CURRENT, Kw::DEFAULT])
-            {
-                continue;
-            }
-            if self.is_any(&[
-                Kw::REQUIRE,
-                Kw::WITH,
-                Kw::PASSWORD,
-                Kw::ACCOUNT,
-                Kw::COMMENT,
-                Kw::ATTRIBUTE,
-                Kw::FAILED_LOGIN_ATTEMPTS,
-                Kw::PASSWORD_LOCK_TIME,
-            ]) {
-                return Err(Error::not_supported(
-                    format!("the account option {}", self.word().to_uppercase()),
-                    "leave it out",
-                ));
-            }
-            return self.fail();
+        }
+        for user in users {
+            user.locked = locked;
+            user.default_roles.clone_from(&roles);
+            user.options.clone_from(&options);
         }
         Ok(())
     }
+
+    /// `NONE | SSL`
+    fn requirement(&mut self) -> Result<bool> {
+        if self.is_any(&[Kw::X509, Kw::SUBJECT, Kw::ISSUER, Kw::CIPHER]) {
+            return Err(Error::not_supported(
+                format!("REQUIRE {}", self.word().to_uppercase()),
+                "clients' certificates are not asked for: use REQUIRE SSL",
+            ));
+        }
+        if self.eat(Kw::SSL) {
+            return Ok(true);
+        }
+        self.expect(Kw::NONE)?;
+        Ok(false)
+    }
+
+    fn resource_limits(&mut self, options: &mut AccountOptions) -> Result<()> {
+        let mut found = false;
+        loop {
+            let limit = if self.eat(Kw::MAX_QUERIES_PER_HOUR) {
+                &mut options.max_queries
+            } else if self.eat(Kw::MAX_UPDATES_PER_HOUR) {
+                &mut options.max_updates
+            } else if self.eat(Kw::MAX_CONNECTIONS_PER_HOUR) {
+                &mut options.max_connections
+            } else if self.eat(Kw::MAX_USER_CONNECTIONS) {
+                &mut options.max_user_connections
+            } else if found {
+                return Ok(());
+            } else {
+                return self.fail();
+            };
+            *limit = Some(self.unsigned_32()?);
+            found = true;
+        }
+    }
+
+    /// PASSWORD has been taken.
+    fn password_option(&mut self, options: &mut AccountOptions) -> Result<()> {
+        if self.eat(Kw::EXPIRE) {
+            if self.eat(Kw::INTERVAL) {
+                let days = self.days("DAY", u16::MAX)?;
+                self.expect(Kw::DAY)?;
+                if days == 0 {
+                    return Err(wrong_value("DAY", 0));
+                }
+                options.password_days = Some(Some(days));
+            } else if self.eat(Kw::NEVER) {
+                options.password_days = Some(Some(0));
+            } else if self.eat(Kw::DEFAULT) {
+                options.password_days = Some(None);
+            } else {
+                options.expires_now = true;
+            }
+        } else if self.eat(Kw::HISTORY) {
+            options.history = Some(match self.eat(Kw::DEFAULT) {
+                true => None,
+                false => Some(self.days("PASSWORD HISTORY", u16::MAX)?),
+            });
+        } else if self.eat_all(&[Kw::REUSE, Kw::INTERVAL]) {
+            options.reuse_days = Some(match self.eat(Kw::DEFAULT) {
+                true => None,
+                false => {
+                    let days = self.days("DAY", u16::MAX)?;
+                    self.expect(Kw::DAY)?;
+                    Some(days)
+                }
+            });
+        } else {
+            self.expect(Kw::REQUIRE)?;
+            self.expect(Kw::CURRENT)?;
+            options.requires_current = Some(if self.eat(Kw::DEFAULT) {
+                None
+            } else {
+                Some(!self.eat(Kw::OPTIONAL))
+            });
+        }
+        Ok(())
+    }
+
+    fn days(&mut self, what: &str, most: u16) -> Result<u16> {
+        let days = self.unsigned()?;
+        let fits = u16::try_from(days).ok().filter(|days| *days <= most);
+        fits.ok_or_else(|| wrong_value(what, days))
+    }
+}
+
+const ER_WRONG_VALUE: u16 = 1525;
+
+/// Of FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
+const LOCK_MAX: u16 = 32767;
+
+fn wrong_value(what: &str, value: u64) -> Error {
+    Error::new(ER_WRONG_VALUE, format!("Incorrect {what} value: '{value}'"))
 }

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{Expr, Roles, SetClause, Statement, UserStatement, VariableScope};
+use crate::ast::{Expr, Roles, SetClause, Statement, UserSpec, UserStatement, VariableScope};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -236,13 +236,18 @@ impl Parser<'_> {
     /// `SET PASSWORD [FOR user] = 'text'`
     fn set_password(&mut self) -> Result<Statement> {
         self.advance();
-        let user = if self.eat(Kw::FOR) {
-            Some(self.account_name()?)
-        } else {
-            None
-        };
-        self.assignment_sign()?;
-        let password = self.text_literal()?;
-        Ok(Statement::User(UserStatement::SetPassword { user, password }))
+        let mut spec = UserSpec::default();
+        if self.eat(Kw::FOR) {
+            (spec.user, spec.host) = self.account_name()?;
+        }
+        match self.eat_all(&[Kw::TO, Kw::RANDOM]) {
+            true => spec.is_random = true,
+            false => {
+                self.assignment_sign()?;
+                spec.password = Some(self.text_literal()?);
+            }
+        }
+        self.retained(&mut spec)?;
+        Ok(Statement::User(UserStatement::SetPassword(Box::new(spec))))
     }
 }

@@ -37,6 +37,7 @@ pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &information_schema::table_constraints::TableConstraints,
     &information_schema::table_privileges::TablePrivileges,
     &information_schema::tables::Tables,
+    &information_schema::user_attributes::UserAttributes,
     &information_schema::user_privileges::UserPrivileges,
     &information_schema::views::Views,
     &mysql::columns_priv::ColumnsPriv,

@@ -13,7 +13,7 @@ pub mod native;
 mod nonce;
 mod sha256_crypt;
 
-pub use nonce::Nonce;
+pub use nonce::{Nonce, random_password};
 
 /// The plugins' names, as in `mysql.user`.
 pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";

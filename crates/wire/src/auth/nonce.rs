@@ -34,6 +34,15 @@ pub(super) fn fill_salt(out: &mut [u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// A password that the server makes (IDENTIFIED BY RANDOM PASSWORD).
+pub fn random_password(length: usize) -> std::io::Result<String> {
+    const CHARACTERS: &[u8; 64] = b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ2345678!#%&()*+";
+    let mut bytes = vec![0; length];
+    getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let character = |byte: &u8| char::from(CHARACTERS[usize::from(byte % 64)]);
+    Ok(bytes.iter().map(character).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

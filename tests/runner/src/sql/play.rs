@@ -1,6 +1,6 @@
 //! Runs one script over its connections and returns each block's result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mysql::consts::CapabilityFlags;
@@ -87,6 +87,7 @@ pub fn play(
             .collect(),
         connections: BTreeMap::new(),
         logins: BTreeMap::new(),
+        refused: BTreeSet::new(),
     };
     let mut answers = Vec::new();
     for block in script.blocks() {
@@ -118,6 +119,8 @@ struct Stage {
     connections: BTreeMap<String, Connection>,
     /// Of connections that log in as other accounts.
     logins: BTreeMap<String, Login>,
+    /// Those whose last login was refused: their statements must not run as the script's own account.
+    refused: BTreeSet<String>,
 }
 
 impl Stage {
@@ -125,6 +128,9 @@ impl Stage {
         match &block.action {
             Action::Run { connection, sql } if !block.options.needs.is_empty() => {
                 self.with_and_without(connection, sql, &block.options)
+            }
+            Action::Run { connection, .. } if self.refused.contains(connection) => {
+                Ok(vec!["script error: the login was refused".to_string()])
             }
             Action::Run { connection, sql } => {
                 let sql = self.with_ids(sql)?;
@@ -158,6 +164,7 @@ impl Stage {
             Action::Login { connection, login } => {
                 // The connection that had the name ends first.
                 self.connections.remove(connection);
+                self.refused.remove(connection);
                 self.logins.insert(connection.clone(), login.clone());
                 let opened = Connection::open(self.account(login), &self.setup);
                 let answer = match opened {
@@ -165,7 +172,10 @@ impl Stage {
                         self.connections.insert(connection.clone(), opened);
                         "connected".to_string()
                     }
-                    Err(error) => answer::error(&error, block.options.code_only),
+                    Err(error) => {
+                        self.refused.insert(connection.clone());
+                        answer::error(&error, block.options.code_only)
+                    }
                 };
                 Ok(vec![answer])
             }

@@ -22,6 +22,7 @@ use crate::sql::play::{Route, Servers};
 /// Changes reach the other node within this time, on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 const UNKNOWN_THREAD: u16 = 1094;
+const TABLE_DENIED: u16 = 1142;
 const NOT_OWNER: u16 = 1095;
 /// The error when the other node has not responded in time.
 const NO_ANSWER: u16 = 1105;
@@ -191,15 +192,18 @@ fn accounts(one: &Server, two: &Server) -> Result<(), String> {
     run(&mut root, "DROP USER IF EXISTS kim@localhost")?;
     run(&mut root, "CREATE USER kim@localhost")?;
     let as_kim = |server: &Server| Conn::new(server.address.builder().user(Some("kim")));
-    soon("kim may connect to the other node", || Ok(as_kim(two).is_ok()))?;
+    // Changes of accounts are on all nodes when the statement ends.
+    as_kim(two).map_err(|error| format!("kim may connect to the other node: {error}"))?;
     let (mut here, there) = (as_kim(one).map_err(text)?, as_kim(two).map_err(text)?);
     let mut far = as_kim(two).map_err(text)?;
-    run(&mut root, "GRANT ALL ON kims.* TO kim@localhost")?;
-    soon("kim may use the database there", || {
-        Ok(far
-            .query_drop("CREATE TABLE IF NOT EXISTS kims.t (id INT PRIMARY KEY)")
-            .is_ok())
-    })?;
+    run(&mut root, "CREATE TABLE kims.t (id INT PRIMARY KEY)")?;
+    for _ in 0..3 {
+        run(&mut root, "GRANT SELECT ON kims.* TO kim@localhost")?;
+        far.query_drop("SELECT * FROM kims.t")
+            .map_err(|error| format!("kim may read there: {error}"))?;
+        run(&mut root, "REVOKE SELECT ON kims.* FROM kim@localhost")?;
+        refused(&mut far, "SELECT * FROM kims.t", TABLE_DENIED)?;
+    }
     refused(&mut far, &format!("KILL {}", root.connection_id()), NOT_OWNER)?;
     kill_once(&mut here, &format!("KILL {}", there.connection_id()))?;
     let mut seen = Vec::new();
@@ -210,7 +214,10 @@ fn accounts(one: &Server, two: &Server) -> Result<(), String> {
     });
     listed.map_err(|error| format!("{error}: {seen:?}"))?;
     run(&mut root, "DROP USER kim@localhost")?;
-    soon("kim may not connect there any more", || Ok(as_kim(two).is_err()))
+    match as_kim(two) {
+        Ok(_) => Err("kim may connect there, though there is no such account any more".to_owned()),
+        Err(_) => Ok(()),
+    }
 }
 
 fn listed(one: &Server, two: &Server) -> Result<(), String> {

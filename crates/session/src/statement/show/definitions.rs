@@ -81,7 +81,10 @@ pub fn warn_of_view(session: &mut Session, name: &TableName) -> Result<()> {
 }
 
 pub fn create_database(session: &Session, name: &str, if_not_exists: bool) -> Result<Listing> {
-    session.client.check_database(name)?;
+    if !session.client.privileges.may_enter(name) {
+        let client = format!("'{}'@'{}'", session.client.account.user, session.client.info.host);
+        return Err(errors::database_access(&client, name));
+    }
     let schema = session.shared.engine.cluster.schema();
     let database = schema
         .database(name)

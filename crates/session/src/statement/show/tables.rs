@@ -14,12 +14,11 @@ use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
 fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
-    session.client.check_database(name)?;
     let schema = session.shared.engine.cluster.schema();
-    schema
-        .database(name)
-        .cloned()
-        .ok_or_else(|| errors::unknown_database(name))
+    let found = schema.database(name).cloned();
+    let database = found.ok_or_else(|| errors::unknown_database(name))?;
+    session.client.check_database(name)?;
+    Ok(database)
 }
 
 fn may_see(session: &Session, name: &str) -> bool {

@@ -29,5 +29,6 @@ pub(super) mod statistics;
 pub(super) mod table_constraints;
 pub(super) mod table_privileges;
 pub(super) mod tables;
+pub(super) mod user_attributes;
 pub(super) mod user_privileges;
 pub(super) mod views;

@@ -1,6 +1,7 @@
 //! The accounts. Authentication strings are shown to users who may see accounts, as in MySQL.
 
 use schema::privilege::Privilege;
+use types::json::JsonBinary;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -82,22 +83,34 @@ User_attributes json - NULL
                         .take(29)
                         .map(|privilege| flag(global.has(privilege))),
                 );
-                row.push(text(""));
+                let options = &account.options;
+                let limits = options.limits;
+                row.push(text(if options.requires_tls { "ANY" } else { "" }));
                 row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
-                row.extend(std::iter::repeat_n(number(0), 4));
+                let limits = [
+                    limits.queries_per_hour,
+                    limits.updates_per_hour,
+                    limits.connections_per_hour,
+                    limits.connections,
+                ];
+                row.extend(limits.map(|limit| number(u64::from(limit))));
+                let days = |days: Option<u16>| days.map_or(Value::Null, |days| number(u64::from(days)));
                 row.extend([
                     text(&account.plugin),
                     text(&account.authentication),
                     flag(account.password_expired),
                     ctx.timestamp(account.password_changed_us),
-                    Value::Null,
+                    days(options.password_days),
                     flag(account.locked),
                     flag(global.has(Privilege::CreateRole)),
                     flag(global.has(Privilege::DropRole)),
-                    Value::Null,
-                    Value::Null,
-                    Value::Null,
-                    Value::Null,
+                    days(options.history),
+                    days(options.reuse_days),
+                    options.requires_current.map_or(Value::Null, flag),
+                    options
+                        .user_attributes()
+                        .and_then(|text| JsonBinary::parse(text.as_bytes()).ok())
+                        .map_or(Value::Null, Value::Json),
                 ]);
                 row
             })
