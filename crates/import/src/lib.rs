@@ -5,6 +5,7 @@
 //!
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 
+mod binlog;
 mod error;
 pub mod live;
 
