@@ -6,16 +6,11 @@ use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
-use schema::definition::Ddl;
 use schema::model::{Schema, Table};
 use schema::privilege::PrivilegeSet;
 use schema::temporary::TemporaryTables;
 use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
-
-use crate::command::Command;
-use crate::logical::LogicalStatement;
-use crate::object_access::ObjectAccess;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
@@ -58,27 +53,6 @@ pub struct BindEnv<'a> {
     pub warnings: &'a Warnings,
     /// `@@foreign_key_checks`.
     pub foreign_key_checks: bool,
-}
-
-/// A statement with every name and type resolved.
-// A value is made once per statement and matched at once: a box would cost more than it saves.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone)]
-pub enum Bound {
-    Statement {
-        statement: LogicalStatement,
-        /// What expressions that the optimizer makes are typed by.
-        types: TypeEnv,
-        /// The statement assigns to user variables, row by row.
-        assigns: bool,
-        /// The privileges and locks it needs, an entry for each table.
-        accesses: Vec<ObjectAccess>,
-        /// Whether the plan holds for other sessions and later executions too, with parameters of the same
-        /// types, until the schema changes.
-        cacheable: bool,
-    },
-    Ddl(Ddl),
-    Command(Command),
 }
 
 impl BindEnv<'_> {

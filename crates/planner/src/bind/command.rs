@@ -12,8 +12,8 @@ use super::alter_partitions::maintained;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
+use crate::command::Bound;
 use crate::command::{Command, Explained, OfRow, RowUse, SetItem, Show, TableToLock};
-use crate::env::Bound;
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
 
