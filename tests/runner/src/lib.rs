@@ -22,6 +22,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod literal;
 pub mod memory;
+pub mod moving;
 pub mod protocol;
 pub mod raw;
 pub mod report;

@@ -95,6 +95,9 @@ impl<'a> Applier<'a> {
 
     fn event(&mut self, event: Event, end: u64) -> Result<()> {
         match event {
+            // The first event says again where the log is read. MariaDB's has a checksum, of which nothing
+            // has been said yet, behind the name.
+            Event::Rotate { file, .. } if end == 0 && file.starts_with(&self.position.file) => Ok(()),
             Event::Rotate { file, offset } => {
                 if self.position.file != file {
                     self.maps.clear();
@@ -251,6 +254,9 @@ impl<'a> Applier<'a> {
                 }
                 Ok(()) => eprintln!("Applied at {place}: {}", shown(sql)),
             }
+            for database in self.databases {
+                self.target.run(&self.state.new_tables_statement(database))?;
+            }
         }
         self.tables.clear();
         self.position.offset = end;
@@ -289,7 +295,7 @@ impl<'a> Applier<'a> {
             .rows(&map, &table.is_unsigned)
             .map_err(|error| Error::Log(format!("behind {}: {error}", self.position)))?;
         if !self.in_transaction {
-            self.target.run("START TRANSACTION")?;
+            self.state.begin_applying(&mut self.target)?;
             self.in_transaction = true;
         }
         for change in changes {

@@ -90,7 +90,7 @@ pub(super) fn differences(
     Ok(lines)
 }
 
-/// 60 bits of the MD5 sum of all columns.
+/// 60 bits of a hash of all columns. MySQL 9.6 and later have no MD5() without a component.
 fn row_hash(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns
@@ -98,7 +98,7 @@ fn row_hash(table: &Table) -> String {
         .map(|column| format!("IFNULL({}, '~')", hashed(column)))
         .collect();
     format!(
-        "CAST(CONV(LEFT(MD5(CONCAT_WS('#', {})), 15), 16, 10) AS UNSIGNED)",
+        "CAST(CONV(LEFT(SHA2(CONCAT_WS('#', {}), 256), 15), 16, 10) AS UNSIGNED)",
         columns.join(", ")
     )
 }
@@ -108,9 +108,9 @@ fn hashed(column: &Column) -> String {
     let name = quoted(&column.name);
     match column.data_type.as_str() {
         "char" | "varchar" | "binary" | "varbinary" => format!("HEX({name})"),
-        kind if kind.ends_with("text") || kind.ends_with("blob") => format!("MD5({name})"),
+        kind if kind.ends_with("text") || kind.ends_with("blob") => format!("SHA2({name}, 256)"),
         // Read from its text again: a DECIMAL in a document becomes a double there, as it does in the copy.
-        "json" => format!("MD5(CAST(CAST(CAST({name} AS CHAR) AS JSON) AS CHAR))"),
+        "json" => format!("SHA2(CAST(CAST(CAST({name} AS CHAR) AS JSON) AS CHAR), 256)"),
         // The index and not the name: there can be two empty names.
         "enum" | "set" | "bit" => format!("CAST({name} AS UNSIGNED)"),
         "float" | "double" => hashed_double(&name),
@@ -125,7 +125,7 @@ fn hashed_double(name: &str) -> String {
     let number = format!("({name} * 1e0)");
     let high = format!("ROUND({number} * {SHIFT})");
     format!(
-        "IF(ABS({number}) < 1e200, CONCAT(LEFT({number}, 12), RIGHT({number}, 4), {high}, '/', \
+        "IF(ABS({number}) < 1e200, CONCAT(LEFT({number}, 12), IF(LOCATE('e', {number}), SUBSTRING_INDEX({number}, 'e', -1), ''), {high}, '/', \
          ROUND(({number} * {SHIFT} - {high}) * {SHIFT})), {number})"
     )
 }

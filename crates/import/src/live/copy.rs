@@ -115,7 +115,11 @@ impl<'a> Copying<'a> {
     /// Copies and compares a chunk. Returns its number of rows.
     fn chunk(&self, source: &mut Client, target: &mut Client, job: &Job<'_>) -> Result<u64> {
         let condition = job.chunk.condition(job.table);
-        if job.was_copied {
+        let was_copied = match self.resumed {
+            true => self.state.lock_chunk(target, job.table, &job.chunk)?,
+            false => job.was_copied,
+        };
+        if was_copied {
             let theirs = summary(source, job.table, &condition)?;
             if theirs == summary(target, job.table, &condition)? {
                 self.unchanged.fetch_add(1, Ordering::Relaxed);
@@ -126,8 +130,7 @@ impl<'a> Copying<'a> {
         if self.resumed {
             clear(target, job.table, &condition)?;
         }
-        let copied = self.state.copied_statement(job.table, &job.chunk, true);
-        copy(source, target, job.table, &condition, &copied)?;
+        self.copy(source, target, job, &condition)?;
         let theirs = summary(source, job.table, &condition)?;
         if theirs != summary(target, job.table, &condition)? {
             let lines = differences(source, target, job.table, &condition)?;
@@ -136,6 +139,35 @@ impl<'a> Copying<'a> {
             }
         }
         Ok(theirs.rows)
+    }
+
+    /// Copies the rows of a chunk. That it is copied is stored in the transaction of the last of them.
+    fn copy(&self, source: &mut Client, target: &mut Client, job: &Job<'_>, condition: &str) -> Result<()> {
+        let columns: Vec<&Column> = job.table.written().collect();
+        let read: Vec<String> = columns.iter().map(|column| as_read(column)).collect();
+        let select = format!(
+            "SELECT {} FROM {} WHERE {condition}",
+            read.join(", "),
+            job.table.quoted()
+        );
+        let begin = |target: &mut Client| {
+            target.run("START TRANSACTION")?;
+            self.state.lock_chunk(target, job.table, &job.chunk).map(drop)
+        };
+        begin(target)?;
+        let mut inserter = Inserter::new(target, job.table, &columns);
+        source.stream(&select, |row| {
+            if inserter.transaction_bytes > TRANSACTION_BYTES {
+                inserter.flush()?;
+                inserter.target.run("COMMIT")?;
+                begin(inserter.target)?;
+                inserter.transaction_bytes = 0;
+            }
+            inserter.add(row)
+        })?;
+        inserter.flush()?;
+        target.run(&self.state.copied_statement(job.table, &job.chunk, true))?;
+        target.run("COMMIT")
     }
 }
 
@@ -148,23 +180,6 @@ fn clear(target: &mut Client, table: &Table, condition: &str) -> Result<()> {
             return Ok(());
         }
     }
-}
-
-/// Copies the rows of a chunk. `copied` runs in the transaction of the last of them.
-fn copy(source: &mut Client, target: &mut Client, table: &Table, condition: &str, copied: &str) -> Result<()> {
-    let columns: Vec<&Column> = table.written().collect();
-    let read: Vec<String> = columns.iter().map(|column| as_read(column)).collect();
-    let select = format!(
-        "SELECT {} FROM {} WHERE {condition}",
-        read.join(", "),
-        table.quoted()
-    );
-    let mut inserter = Inserter::new(target, table, &columns);
-    inserter.target.run("START TRANSACTION")?;
-    source.stream(&select, |row| inserter.add(row))?;
-    inserter.flush()?;
-    target.run(copied)?;
-    target.run("COMMIT")
 }
 
 /// How a column is selected. The index of an ENUM says more than its name: there can be two empty names.
@@ -209,11 +224,6 @@ impl<'a> Inserter<'a> {
         let bytes: usize = row.iter().map(Value::bin_len).map(|length| length as usize).sum();
         if self.rows > 0 && (self.rows == self.most_rows || self.bytes + bytes > STATEMENT_BYTES) {
             self.flush()?;
-        }
-        if self.transaction_bytes > TRANSACTION_BYTES {
-            self.target.run("COMMIT")?;
-            self.target.run("START TRANSACTION")?;
-            self.transaction_bytes = 0;
         }
         self.values.extend(row);
         self.rows += 1;

@@ -182,7 +182,7 @@ impl Display {
     fn busy(&mut self, applier: &Applier<'_>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let behind = match applier.written_at {
-            0 => "connecting".to_owned(),
+            0 => "reading".to_owned(),
             at => format!("{} s behind", now.saturating_sub(u64::from(at))),
         };
         self.show(applier, &behind);

@@ -106,9 +106,10 @@ impl Move {
         Self::read(target, &format!("source = {}", literal(source)))
     }
 
-    /// Reads it again, after a connection was lost: what was sent last may have been done or not.
+    /// Reads it again. Waits until a transaction that applies the log has ended: the server may still be at
+    /// the last statement of a run that was killed, or of a connection that was lost.
     pub(super) fn reload(&mut self, target: &mut Client) -> Result<()> {
-        *self = Self::read(target, &format!("id = {}", self.id))?;
+        *self = Self::read(target, &format!("id = {} FOR UPDATE", self.id))?;
         Ok(())
     }
 
@@ -151,6 +152,19 @@ impl Move {
         )
     }
 
+    /// Begins a transaction that applies the log. It locks the position, so that two runs do not apply the
+    /// same rows.
+    pub(super) fn begin_applying(&self, target: &mut Client) -> Result<()> {
+        target.run("START TRANSACTION")?;
+        let stored = Self::read(target, &format!("id = {} FOR UPDATE", self.id))?;
+        match stored.position == self.position {
+            true => Ok(()),
+            false => Err(crate::Error::Log(
+                "another run of this move is applying it to the same target".to_owned(),
+            )),
+        }
+    }
+
     /// The statement that says that the definition at this place is about to run. A definition commits by
     /// itself, so it cannot be in one transaction with its position.
     pub(super) fn definition_statement(&self, place: &str) -> String {
@@ -182,6 +196,17 @@ impl Move {
             literal(&table.name),
             literal(&table.create)
         ))
+    }
+
+    /// The statement that takes up the tables that the binary log has created, so that --restart drops them.
+    pub(super) fn new_tables_statement(&self, database: &str) -> String {
+        format!(
+            "INSERT IGNORE INTO stemdb_import.tables (move_id, database_name, table_name, definition) \
+             SELECT {}, TABLE_SCHEMA, TABLE_NAME, '' FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = {} AND TABLE_TYPE = 'BASE TABLE'",
+            self.id,
+            literal(database)
+        )
     }
 
     pub(super) fn tables(&self, target: &mut Client) -> Result<Vec<KnownTable>> {
@@ -250,6 +275,17 @@ impl Move {
             .collect();
         let copied = rows.iter().map(|row| row.number(1) != 0);
         Ok(chunks(&bounds).into_iter().zip(copied).collect())
+    }
+
+    /// Waits until no other transaction copies the chunk, and keeps others from it until this one ends: the
+    /// server may still be at the last statement of a run that was killed. Returns whether it is copied.
+    pub(super) fn lock_chunk(&self, target: &mut Client, table: &Table, chunk: &Chunk) -> Result<bool> {
+        let copied = target.one(&format!(
+            "SELECT copied FROM stemdb_import.chunks WHERE {} AND number = {} FOR UPDATE",
+            self.of(table),
+            chunk.number
+        ))?;
+        Ok(copied.is_some_and(|copied| copied == "1"))
     }
 
     /// The statement that says that a chunk is copied, for the transaction of its last rows.
