@@ -67,7 +67,7 @@ impl Binder<'_> {
                 let Some((action, names)) = maintained(items) else {
                     return Err(Error::internal("ALTER TABLE that maintains no partition"));
                 };
-                self.check_maintained(name, names)?;
+                self.check_maintained(name, action, names)?;
                 let statement = Statement::TableMaintenance {
                     action,
                     tables: vec![name.clone()],
