@@ -13,9 +13,9 @@ use loadgen::client::{Connection, Row, Value};
 use loadgen::target::Target;
 
 use crate::error::{Error, Result};
-use crate::log::{Action, Entry, Log, Skipped};
+use crate::log::{Action, Entry, Log};
 use crate::report;
-use crate::tally::Tally;
+use crate::tally::{Replayed, Tally};
 
 /// Entries that wait for a connection that is slower than the log.
 const AHEAD: usize = 1000;
@@ -70,16 +70,6 @@ fn connections(text: &str) -> Result<Connections, String> {
     }
 }
 
-/// What the report is about.
-pub(crate) struct Replayed {
-    pub(crate) log: String,
-    pub(crate) server: String,
-    pub(crate) other: Option<String>,
-    pub(crate) elapsed: Duration,
-    pub(crate) skipped: Skipped,
-    pub(crate) tally: Tally,
-}
-
 /// Runs `stemdb replay`.
 pub fn replay(arguments: &ReplayArguments) -> Result<()> {
     let in_file = |source| Error::File {
@@ -88,12 +78,22 @@ pub fn replay(arguments: &ReplayArguments) -> Result<()> {
     };
     let servers = Servers {
         first: Target::parse(&arguments.to, "")?,
-        other: arguments.compare.as_deref().map(|dsn| Target::parse(dsn, "")).transpose()?,
+        other: arguments
+            .compare
+            .as_deref()
+            .map(|dsn| Target::parse(dsn, ""))
+            .transpose()?,
     };
     // A server that is not there is said once, and not for each connection.
-    let server = Connection::open(&without_empty_database(&servers.first))?.server_version().to_owned();
+    let server = Connection::open(&without_empty_database(&servers.first))?
+        .server_version()
+        .to_owned();
     let other = match &servers.other {
-        Some(target) => Some(Connection::open(&without_empty_database(target))?.server_version().to_owned()),
+        Some(target) => Some(
+            Connection::open(&without_empty_database(target))?
+                .server_version()
+                .to_owned(),
+        ),
         None => None,
     };
     let mut log = Log::new(BufReader::new(File::open(&arguments.log).map_err(in_file)?));
@@ -190,7 +190,10 @@ impl Player {
         let (sender, _) = self.workers.entry(worker).or_insert_with(|| {
             let (sender, entries) = sync_channel(AHEAD);
             let servers = servers.clone();
-            (sender, std::thread::spawn(move || Worker::new(servers, start).run(&entries)))
+            (
+                sender,
+                std::thread::spawn(move || Worker::new(servers, start).run(&entries)),
+            )
         });
         // A worker ends only when its sender is gone; one that panicked is found at the end.
         let _ = sender.send((due, entry));
@@ -301,9 +304,15 @@ impl Worker {
             self.tally.failed(sql, line, error.code(), &error.to_string());
             return;
         }
-        let Some(connection) = &mut self.connection else { return };
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
         let compares = self.servers.other.is_some();
-        let begin = if self.tally.statements() == 0 { Instant::now() } else { begin };
+        let begin = if self.tally.statements() == 0 {
+            Instant::now()
+        } else {
+            begin
+        };
         let outcome = run(connection, sql, compares);
         let latency = begin.elapsed().as_micros() as u64;
         let second = begin.saturating_duration_since(self.start).as_secs();
@@ -349,22 +358,46 @@ fn run(connection: &mut Connection, sql: &str, with_rows: bool) -> loadgen::Resu
 }
 
 fn returns_rows(sql: &str) -> bool {
-    matches!(crate::tally::kind(sql).as_str(), "SELECT" | "WITH" | "TABLE" | "VALUES")
+    matches!(
+        crate::tally::kind(sql).as_str(),
+        "SELECT" | "WITH" | "TABLE" | "VALUES"
+    )
 }
 
 /// Whether a statement gives the same on two servers with the same data: not the time, chance or an id.
 fn is_repeatable(sql: &str) -> bool {
     const NOT: &[&str] = &[
-        "NOW(", "CURRENT_TIMESTAMP", "SYSDATE(", "CURDATE(", "CURTIME(", "UNIX_TIMESTAMP(", "UTC_", "RAND(", "UUID",
-        "CONNECTION_ID(", "VERSION(", "@@", "LAST_INSERT_ID(", "INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "RANDOM_BYTES",
+        "NOW(",
+        "CURRENT_TIMESTAMP",
+        "SYSDATE(",
+        "CURDATE(",
+        "CURTIME(",
+        "UNIX_TIMESTAMP(",
+        "UTC_",
+        "RAND(",
+        "UUID",
+        "CONNECTION_ID(",
+        "VERSION(",
+        "@@",
+        "LAST_INSERT_ID(",
+        "INFORMATION_SCHEMA",
+        "PERFORMANCE_SCHEMA",
+        "RANDOM_BYTES",
     ];
     let upper = sql.to_uppercase();
     !NOT.iter().any(|word| upper.contains(word))
-        && !matches!(crate::tally::kind(sql).as_str(), "SHOW" | "EXPLAIN" | "SET" | "DESC" | "DESCRIBE")
+        && !matches!(
+            crate::tally::kind(sql).as_str(),
+            "SHOW" | "EXPLAIN" | "SET" | "DESC" | "DESCRIBE"
+        )
 }
 
 /// How two results differ, if they do. Rows without ORDER BY have no order.
-fn difference(sql: &str, ours: &loadgen::Result<Outcome>, theirs: &loadgen::Result<Outcome>) -> Option<String> {
+fn difference(
+    sql: &str,
+    ours: &loadgen::Result<Outcome>,
+    theirs: &loadgen::Result<Outcome>,
+) -> Option<String> {
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) if ours.affected != theirs.affected => Some(format!(
             "{} rows affected, {} on the second server",

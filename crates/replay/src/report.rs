@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use loadgen::report::{Across, BarChart, Line, LineChart, STYLE, escape};
 
-use crate::play::Replayed;
-use crate::tally::{Group, KindTally};
+use crate::tally::{Group, KindTally, Replayed};
 
 /// So many errors and differences are printed; the page has all.
 const SHOWN: usize = 20;
@@ -17,7 +16,12 @@ macro_rules! put {
 
 fn figures(kind: &KindTally) -> [f64; 4] {
     let quantile = |quantile| kind.latency.value_at_quantile(quantile) as f64 / 1000.0;
-    [quantile(0.5), quantile(0.95), quantile(0.99), kind.latency.max() as f64 / 1000.0]
+    [
+        quantile(0.5),
+        quantile(0.95),
+        quantile(0.99),
+        kind.latency.max() as f64 / 1000.0,
+    ]
 }
 
 fn headline(replayed: &Replayed) -> String {
@@ -53,7 +57,12 @@ fn notes(replayed: &Replayed) -> Vec<String> {
         notes.push(format!(
             "{} results were compared, {} differ",
             replayed.tally.compared,
-            replayed.tally.differences.values().map(|group| group.count).sum::<u64>()
+            replayed
+                .tally
+                .differences
+                .values()
+                .map(|group| group.count)
+                .sum::<u64>()
         ));
     }
     notes
@@ -67,7 +76,13 @@ pub(crate) fn text(replayed: &Replayed) -> String {
     put!(
         out,
         "\n{:<12} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}\n",
-        "statement", "count", "errors", "P50 ms", "P95 ms", "P99 ms", "max ms"
+        "statement",
+        "count",
+        "errors",
+        "P50 ms",
+        "P95 ms",
+        "P99 ms",
+        "max ms"
     );
     for (name, kind) in &replayed.tally.kinds {
         let [p50, p95, p99, max] = figures(kind);
@@ -78,9 +93,18 @@ pub(crate) fn text(replayed: &Replayed) -> String {
             kind.errors
         );
     }
-    let errors: Vec<_> = replayed.tally.errors.iter().map(|((_, digest), group)| (digest, group)).collect();
+    let errors: Vec<_> = replayed
+        .tally
+        .errors
+        .iter()
+        .map(|((_, digest), group)| (digest, group))
+        .collect();
     groups("Errors", errors, &mut out);
-    groups("Other results", replayed.tally.differences.iter().collect(), &mut out);
+    groups(
+        "Other results",
+        replayed.tally.differences.iter().collect(),
+        &mut out,
+    );
     out
 }
 
@@ -92,7 +116,13 @@ fn groups(title: &str, groups: Vec<(&String, &Group)>, out: &mut String) {
     let all = groups.len();
     for (digest, group) in frequent(groups).into_iter().take(SHOWN) {
         let digest: String = digest.chars().take(SHOWN_DIGEST).collect();
-        put!(out, "  {} times, first on line {}: {digest}\n    {}\n", group.count, group.line, group.example);
+        put!(
+            out,
+            "  {} times, first on line {}: {digest}\n    {}\n",
+            group.count,
+            group.line,
+            group.example
+        );
     }
     if all > SHOWN {
         put!(out, "  and {} more kinds; --html FILE has all\n", all - SHOWN);
@@ -123,22 +153,42 @@ pub(crate) fn html(replayed: &Replayed) -> String {
     for note in notes(replayed) {
         put!(out, "<p>{}</p>\n", escape(&note));
     }
-    put!(out, "<div class=\"charts\">\n<figure>{}</figure>\n<figure>{}</figure>\n</div>\n", over_time(replayed), p99(replayed));
+    put!(
+        out,
+        "<div class=\"charts\">\n<figure>{}</figure>\n<figure>{}</figure>\n</div>\n",
+        over_time(replayed),
+        p99(replayed)
+    );
     out.push_str(
         "<table><thead><tr><th>statement</th><th>count</th><th>errors</th><th>P50 ms</th><th>P95</th><th>P99</th>\
          <th>max</th></tr></thead><tbody>\n",
     );
     for (name, kind) in &replayed.tally.kinds {
-        put!(out, "<tr><td>{}</td><td>{}</td><td>{}</td>", escape(name), kind.latency.len(), kind.errors);
+        put!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td>",
+            escape(name),
+            kind.latency.len(),
+            kind.errors
+        );
         for figure in figures(kind) {
             put!(out, "<td>{figure:.3}</td>");
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table>\n");
-    let errors = replayed.tally.errors.iter().map(|((_, digest), group)| (digest, group)).collect();
+    let errors = replayed
+        .tally
+        .errors
+        .iter()
+        .map(|((_, digest), group)| (digest, group))
+        .collect();
     table("Errors", errors, &mut out);
-    table("Other results", replayed.tally.differences.iter().collect(), &mut out);
+    table(
+        "Other results",
+        replayed.tally.differences.iter().collect(),
+        &mut out,
+    );
     out.push_str("</section></body></html>\n");
     out
 }
@@ -179,7 +229,12 @@ fn over_time(replayed: &Replayed) -> String {
             colour: 0,
             dashed: false,
             points: (0..end)
-                .map(|second| (second as f64 + 0.5, seconds.get(&second).copied().unwrap_or(0) as f64))
+                .map(|second| {
+                    (
+                        second as f64 + 0.5,
+                        seconds.get(&second).copied().unwrap_or(0) as f64,
+                    )
+                })
                 .collect(),
         }],
     }

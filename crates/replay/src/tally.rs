@@ -1,8 +1,11 @@
 //! What came of the statements: latencies by kind, errors and differences by digest.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
+
+use crate::log::Skipped;
 
 /// Statements of one kind.
 #[derive(Debug, Clone)]
@@ -86,6 +89,16 @@ impl Tally {
     }
 }
 
+/// What the report is about.
+pub(crate) struct Replayed {
+    pub(crate) log: String,
+    pub(crate) server: String,
+    pub(crate) other: Option<String>,
+    pub(crate) elapsed: Duration,
+    pub(crate) skipped: Skipped,
+    pub(crate) tally: Tally,
+}
+
 fn add<K: Ord>(groups: &mut BTreeMap<K, Group>, key: K, line: u64, example: &str) {
     let group = groups.entry(key).or_default();
     if group.count == 0 {
@@ -109,7 +122,11 @@ fn merge_groups<K: Ord>(ours: &mut BTreeMap<K, Group>, theirs: BTreeMap<K, Group
 /// The first word of a statement: `SELECT`.
 pub(crate) fn kind(sql: &str) -> String {
     let digest = digest(sql);
-    let word = digest.trim_start_matches('(').split([' ', '(']).next().unwrap_or_default();
+    let word = digest
+        .trim_start_matches('(')
+        .split([' ', '('])
+        .next()
+        .unwrap_or_default();
     match word.is_empty() || !word.chars().all(|character| character.is_ascii_alphabetic()) {
         true => "OTHER".to_owned(),
         false => word.to_uppercase(),
@@ -122,7 +139,8 @@ pub(crate) fn digest(sql: &str) -> String {
     let mut rest = sql.trim();
     while let Some(first) = rest.chars().next() {
         let behind = &rest[first.len_utf8()..];
-        let is_in_name = out.ends_with(|last: char| last.is_alphanumeric() || matches!(last, '_' | '$' | '`' | '@'));
+        let is_in_name =
+            out.ends_with(|last: char| last.is_alphanumeric() || matches!(last, '_' | '$' | '`' | '@'));
         match first {
             '\'' | '"' => {
                 rest = behind_quote(behind, first);
@@ -197,9 +215,18 @@ mod tests {
     #[test]
     fn a_digest_has_no_literals() {
         for (sql, expected) in [
-            ("SELECT  *\nFROM t1 WHERE a = 'x''y\\'z' AND b=12.5 -- end\n", "SELECT * FROM t1 WHERE a = ? AND b=?"),
-            ("select 1 from `a 1` where i in (1, 2,3)", "select ? from `a 1` where i in (?, ...)"),
-            ("/* hint */ INSERT INTO t VALUES (1,'é',NULL);", "INSERT INTO t VALUES (?, ...,NULL)"),
+            (
+                "SELECT  *\nFROM t1 WHERE a = 'x''y\\'z' AND b=12.5 -- end\n",
+                "SELECT * FROM t1 WHERE a = ? AND b=?",
+            ),
+            (
+                "select 1 from `a 1` where i in (1, 2,3)",
+                "select ? from `a 1` where i in (?, ...)",
+            ),
+            (
+                "/* hint */ INSERT INTO t VALUES (1,'é',NULL);",
+                "INSERT INTO t VALUES (?, ...,NULL)",
+            ),
             ("SELECT 'unclosed", "SELECT ?"),
             ("", ""),
         ] {

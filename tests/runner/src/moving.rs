@@ -45,11 +45,17 @@ pub fn check(program: &Program, report: &mut Report) {
         Err(error) => report.fail("moving: start", &error),
         Ok(mut moving) => {
             report.check("moving: a copy is equal", moving.copies());
-            report.check("moving: a second run copies what has changed", moving.catches_up());
+            report.check(
+                "moving: a second run copies what has changed",
+                moving.catches_up(),
+            );
             report.check("moving: what is in the way is named", moving.refuses());
             report.check("moving: a source without a binary log", moving.no_log());
             report.check("moving: a log is replayed and compared", moving.replays());
-            report.check("moving: what will not work is listed", moving.checks_compatibility());
+            report.check(
+                "moving: what will not work is listed",
+                moving.checks_compatibility(),
+            );
         }
     }
 }
@@ -68,7 +74,8 @@ impl Move {
         conn.query_drop("SET foreign_key_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
             .map_err(text)?;
         for statement in SCHEMA {
-            conn.query_drop(statement).map_err(|error| format!("{statement}: {error}"))?;
+            conn.query_drop(statement)
+                .map_err(|error| format!("{statement}: {error}"))?;
         }
         for a in 0..40 {
             let rows: Vec<String> = (0..50).map(|b| format!("({a}, 'it''s {b}', {b})")).collect();
@@ -84,9 +91,15 @@ impl Move {
 
     /// Runs `stemdb` and returns whether it succeeded, and all that it printed.
     fn stemdb(&self, arguments: &[&str]) -> Result<(bool, String), String> {
-        let output = Command::new(&self.binary).args(arguments).output().map_err(text)?;
+        let output = Command::new(&self.binary)
+            .args(arguments)
+            .output()
+            .map_err(text)?;
         let printed = [output.stdout, output.stderr].concat();
-        Ok((output.status.success(), String::from_utf8_lossy(&printed).into_owned()))
+        Ok((
+            output.status.success(),
+            String::from_utf8_lossy(&printed).into_owned(),
+        ))
     }
 
     fn import(&self, more: &[&str]) -> Result<(bool, String), String> {
@@ -131,12 +144,19 @@ impl Move {
         ] {
             source.query_drop(statement).map_err(text)?;
         }
-        target.query_drop("DELETE FROM kinds WHERE id = 101").map_err(text)?;
+        target
+            .query_drop("DELETE FROM kinds WHERE id = 101")
+            .map_err(text)?;
         let (succeeded, printed) = self.import(&[])?;
         if !succeeded || !printed.contains("1 of them copied by an earlier run") {
             return Err(printed);
         }
-        for query in ["SELECT * FROM child", "SELECT * FROM kinds", "SELECT * FROM keyless", "SELECT SUM(v) FROM pairs"] {
+        for query in [
+            "SELECT * FROM child",
+            "SELECT * FROM kinds",
+            "SELECT * FROM keyless",
+            "SELECT SUM(v) FROM pairs",
+        ] {
             same(&mut source, &mut target, query)?;
         }
         Ok(())
@@ -148,7 +168,10 @@ impl Move {
         source.query_drop("CREATE TABLE later (id INT)").map_err(text)?;
         let (succeeded, printed) = self.import(&[])?;
         source.query_drop("DROP TABLE later").map_err(text)?;
-        expect(!succeeded && printed.contains("the target has a table shop.later"), &printed)?;
+        expect(
+            !succeeded && printed.contains("the target has a table shop.later"),
+            &printed,
+        )?;
         let (succeeded, printed) = self.stemdb(&["import", "--from", "mysql://root@127.0.0.1:1/shop"])?;
         expect(!succeeded && printed.contains("cannot connect to the"), &printed)
     }
@@ -171,12 +194,24 @@ impl Move {
         ];
         fs::write(&log, lines.join("\n")).map_err(text)?;
         let (_, mut target) = self.connect()?;
-        target.query_drop("UPDATE pairs SET v = 1000 WHERE a = 1 AND b = 'it''s 3'").map_err(text)?;
+        target
+            .query_drop("UPDATE pairs SET v = 1000 WHERE a = 1 AND b = 'it''s 3'")
+            .map_err(text)?;
         let page = self.source.path("replay.html");
         let (log, page) = (log.display().to_string(), page.display().to_string());
         let source = format!("mysql://root@127.0.0.1:{}", self.source.address.port);
         let target = format!("mysql://root@127.0.0.1:{}", self.target.address.port);
-        let arguments = ["replay", "--log", &log, "--to", &target, "--compare", &source, "--html", &page];
+        let arguments = [
+            "replay",
+            "--log",
+            &log,
+            "--to",
+            &target,
+            "--compare",
+            &source,
+            "--html",
+            &page,
+        ];
         let (succeeded, printed) = self.stemdb(&arguments)?;
         let expected = [
             "4 statements on 2 connections",
@@ -184,9 +219,15 @@ impl Move {
             "4 results were compared, 1 differ",
             "1 times, first on line 7: SELECT v FROM pairs WHERE a = ?",
         ];
-        expect(!succeeded && expected.iter().all(|text| printed.contains(text)), &printed)?;
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )?;
         let page = fs::read_to_string(page).map_err(text)?;
-        expect(page.contains("</html>") && page.contains("<svg"), "the page is not whole")
+        expect(
+            page.contains("</html>") && page.contains("<svg"),
+            "the page is not whole",
+        )
     }
 
     fn checks_compatibility(&mut self) -> Result<(), String> {
@@ -196,8 +237,16 @@ impl Move {
                           DELIMITER ;\nCREATE TABLE f (a TEXT, FULLTEXT KEY (a));\n";
         fs::write(&dump, statements).map_err(text)?;
         let (succeeded, printed) = self.stemdb(&["check-compat", &dump.display().to_string()])?;
-        let expected = ["line 5: ", "line 7: ", "full-text indexes", "4 statements, 2 that will not work"];
-        expect(!succeeded && expected.iter().all(|text| printed.contains(text)), &printed)
+        let expected = [
+            "line 5: ",
+            "line 7: ",
+            "full-text indexes",
+            "4 statements, 2 that will not work",
+        ];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )
     }
 }
 
@@ -211,7 +260,9 @@ fn expect(holds: bool, printed: &str) -> Result<(), String> {
 fn same(source: &mut Conn, target: &mut Conn, query: &str) -> Result<(), String> {
     let theirs: Vec<mysql::Row> = source.query(query).map_err(text)?;
     let ours: Vec<mysql::Row> = target.query(query).map_err(text)?;
-    let values = |rows: Vec<mysql::Row>| -> Vec<Vec<mysql::Value>> { rows.into_iter().map(mysql::Row::unwrap).collect() };
+    let values = |rows: Vec<mysql::Row>| -> Vec<Vec<mysql::Value>> {
+        rows.into_iter().map(mysql::Row::unwrap).collect()
+    };
     let (theirs, ours) = (values(theirs), values(ours));
     match theirs == ours {
         true => Ok(()),

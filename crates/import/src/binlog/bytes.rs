@@ -46,7 +46,10 @@ impl<'a> Bytes<'a> {
     /// An unsigned integer of up to 8 bytes.
     pub(super) fn uint(&mut self, length: usize) -> Result<u64> {
         let taken = self.take(length)?;
-        Ok(taken.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+        Ok(taken
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
     /// A signed integer of up to 8 bytes.

@@ -21,7 +21,10 @@ pub(crate) struct RawEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The log goes on in this file, at this offset.
-    Rotate { file: String, offset: u64 },
+    Rotate {
+        file: String,
+        offset: u64,
+    },
     /// A statement: a definition, or the begin or end of a transaction.
     Query(Query),
     /// MariaDB's begin of a transaction.
@@ -85,7 +88,9 @@ impl RawEvent {
             19 => Event::TableMap(TableMap::read(&mut data)?),
             23..=25 => Event::Rows(Rows::read(&mut data, self.kind - 23, false)?),
             30..=32 => Event::Rows(Rows::read(&mut data, self.kind - 30, true)?),
-            26 => Event::Incident(String::from_utf8_lossy(data.rest().get(3..).unwrap_or_default()).into_owned()),
+            26 => Event::Incident(
+                String::from_utf8_lossy(data.rest().get(3..).unwrap_or_default()).into_owned(),
+            ),
             27 | 41 => Event::Heartbeat,
             38 => Event::Unsupported("an XA transaction: end all XA transactions before you follow the log"),
             39 => Event::Unsupported(

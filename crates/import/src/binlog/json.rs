@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::value::{decimal, packed_date_time};
+use super::packed::{decimal, packed_date_time};
 
 /// MySQL's limit of nesting.
 const DEEPEST: usize = 100;
@@ -78,7 +78,10 @@ fn container(kind: u8, value: &[u8], out: &mut String, depth: usize) -> Result<(
         }
         if is_object {
             let (start, length) = (keys.uint(offset)? as usize, keys.uint(2)? as usize);
-            write_string(&String::from_utf8_lossy(Bytes::new(from(value, start)?).take(length)?), out);
+            write_string(
+                &String::from_utf8_lossy(Bytes::new(from(value, start)?).take(length)?),
+                out,
+            );
             out.push_str(": ");
         }
         let kind = head.byte()?;
@@ -163,7 +166,11 @@ fn base64(bytes: &[u8], out: &mut String) {
         let bits = bits << (8 * (3 - group.len()));
         for position in 0..4 {
             let digit = DIGITS[(bits >> (18 - 6 * position) & 63) as usize];
-            out.push(if position > group.len() { '=' } else { char::from(digit) });
+            out.push(if position > group.len() {
+                '='
+            } else {
+                char::from(digit)
+            });
         }
     }
 }

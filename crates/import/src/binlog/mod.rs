@@ -5,12 +5,13 @@
 //! Sources: "MySQL Internals", "Replication Protocol"; MariaDB's knowledge base, "Replication Protocol".
 //!
 //! - [`bytes`]: reading without panics. [`event`]: events. [`table_map`] and [`rows`]: what changed.
-//! - [`value`]: one column; [`json`]: MySQL's binary JSON as text.
+//! - [`value`]: one column, [`packed`] what it shares with [`json`]: MySQL's binary JSON as text.
 //! - [`reader`]: events from a server, on a thread of its own.
 
 mod bytes;
 pub(crate) mod event;
 mod json;
+mod packed;
 pub(crate) mod reader;
 pub(crate) mod rows;
 pub(crate) mod table_map;

@@ -34,7 +34,12 @@ pub(crate) struct Reader {
 impl Reader {
     /// Starts to read at a place. The connection must have a time limit for reads that is a multiple of
     /// [`HEARTBEAT`].
-    pub(crate) fn start(mut connection: Conn, server_id: u32, file: &str, offset: u64) -> Result<Self, mysql::Error> {
+    pub(crate) fn start(
+        mut connection: Conn,
+        server_id: u32,
+        file: &str,
+        offset: u64,
+    ) -> Result<Self, mysql::Error> {
         let period = HEARTBEAT.as_nanos();
         // The newer name for MySQL, the older one for MariaDB and old MySQL.
         connection.query_drop(format!(
@@ -54,7 +59,9 @@ impl Reader {
 
     pub(crate) fn next(&mut self, wait: Duration) -> Next {
         let received = if wait.is_zero() {
-            self.events.try_recv().map_err(|error| error == TryRecvError::Empty)
+            self.events
+                .try_recv()
+                .map_err(|error| error == TryRecvError::Empty)
         } else {
             let received = self.events.recv_timeout(wait);
             received.map_err(|error| error == RecvTimeoutError::Timeout)

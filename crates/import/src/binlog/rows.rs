@@ -107,6 +107,10 @@ fn image(data: &mut Bytes<'_>, present: &[bool], map: &TableMap, is_unsigned: &[
 
 fn bits(data: &mut Bytes<'_>, count: usize) -> Result<Vec<bool>> {
     let bytes = data.take(count.div_ceil(8))?;
-    let bit = |position: usize| bytes.get(position / 8).is_some_and(|byte| byte >> (position % 8) & 1 == 1);
+    let bit = |position: usize| {
+        bytes
+            .get(position / 8)
+            .is_some_and(|byte| byte >> (position % 8) & 1 == 1)
+    };
     Ok((0..count).map(bit).collect())
 }

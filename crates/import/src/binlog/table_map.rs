@@ -16,7 +16,10 @@ pub(super) enum ColumnType {
     Integer(usize),
     Float,
     Double,
-    Decimal { precision: usize, scale: usize },
+    Decimal {
+        precision: usize,
+        scale: usize,
+    },
     Year,
     Date,
     /// Without fractions, as before MySQL 5.6.

@@ -15,19 +15,31 @@ fn value(column: ColumnType, bytes: &[u8]) -> Value {
 #[test]
 fn decimals_are_exact() {
     // MySQL's own example: DECIMAL(14,4) 1234567890.1234.
-    let column = ColumnType::Decimal { precision: 14, scale: 4 };
+    let column = ColumnType::Decimal {
+        precision: 14,
+        scale: 4,
+    };
     let bytes = [0x81, 0x0d, 0xfb, 0x38, 0xd2, 0x04, 0xd2];
     assert_eq!(value(column, &bytes), Value::Bytes(b"1234567890.1234".to_vec()));
     let negative: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
-    assert_eq!(value(column, &negative), Value::Bytes(b"-1234567890.1234".to_vec()));
+    assert_eq!(
+        value(column, &negative),
+        Value::Bytes(b"-1234567890.1234".to_vec())
+    );
 }
 
 #[test]
 fn years_and_zero_dates() {
     assert_eq!(value(ColumnType::Year, &[0]), Value::UInt(0));
     assert_eq!(value(ColumnType::Year, &[126]), Value::UInt(2026));
-    assert_eq!(value(ColumnType::Date, &[0, 0, 0]), Value::Date(0, 0, 0, 0, 0, 0, 0));
-    assert_eq!(value(ColumnType::Timestamp(0), &[0; 4]), Value::Date(0, 0, 0, 0, 0, 0, 0));
+    assert_eq!(
+        value(ColumnType::Date, &[0, 0, 0]),
+        Value::Date(0, 0, 0, 0, 0, 0, 0)
+    );
+    assert_eq!(
+        value(ColumnType::Timestamp(0), &[0; 4]),
+        Value::Date(0, 0, 0, 0, 0, 0, 0)
+    );
     // 2020-02-29 12:34:56 UTC.
     assert_eq!(
         value(ColumnType::Timestamp(0), &1_582_979_696_u32.to_be_bytes()),
@@ -67,7 +79,13 @@ fn broken_bytes_are_errors() {
             .collect();
         let _ = json::text(&bytes);
         for kind in 0..=175 {
-            let event = RawEvent { kind, timestamp: 0, end: 0, size: 0, data: bytes.clone() };
+            let event = RawEvent {
+                kind,
+                timestamp: 0,
+                end: 0,
+                size: 0,
+                data: bytes.clone(),
+            };
             let _ = event.read();
         }
     }
@@ -112,14 +130,20 @@ fn change(event: &RawEvent, maps: &mut HashMap<u64, TableMap>, lines: &mut Vec<S
 /// Values as literals; NULLs are left out, for brevity.
 fn shown(image: Image) -> String {
     let values = image.into_iter().flatten().filter(|value| *value != Value::NULL);
-    values.map(|value| value.as_sql(false)).collect::<Vec<_>>().join(" ")
+    values
+        .map(|value| value.as_sql(false))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
 fn recorded_logs() {
     let mysql = changes(include_bytes!("fixtures/mysql80.binlog"));
     assert_eq!(mysql, EXPECTED);
-    assert_eq!(changes(include_bytes!("fixtures/mysql80_compressed.binlog")), mysql);
+    assert_eq!(
+        changes(include_bytes!("fixtures/mysql80_compressed.binlog")),
+        mysql
+    );
     // MariaDB's JSON is text as it was written, and it logs values of columns that are not stored.
     let mariadb: Vec<String> = changes(include_bytes!("fixtures/mariadb1011.binlog"));
     assert_eq!(mariadb, mysql);

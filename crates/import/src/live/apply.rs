@@ -173,7 +173,9 @@ impl<'a> Applier<'a> {
                 )));
             }
             Kind::Xa => {
-                return Err(self.wrong("an XA transaction: end all XA transactions before you follow the log"));
+                return Err(
+                    self.wrong("an XA transaction: end all XA transactions before you follow the log")
+                );
             }
             _ if !self.in_source_transaction => self.position.offset = end,
             _ => {}
@@ -237,10 +239,8 @@ impl<'a> Applier<'a> {
             let mode = literal(&statement::sql_mode(query.sql_mode));
             self.target.run(&format!("SET SESSION sql_mode = {mode}"))?;
             let done = self.target.run(sql);
-            self.target.run(&format!(
-                "SET SESSION sql_mode = '{}'",
-                statement::sql_mode(0)
-            ))?;
+            self.target
+                .run(&format!("SET SESSION sql_mode = '{}'", statement::sql_mode(0)))?;
             match done {
                 Err(error) if error.is_lost() => return Err(error),
                 Err(error) if may_have_run && DONE_BEFORE.contains(&error.code()) => {}
@@ -280,7 +280,9 @@ impl<'a> Applier<'a> {
             let table = self.describe(&map)?;
             self.tables.insert(name.clone(), table);
         }
-        let Some(table) = self.tables.get(&name) else { return Ok(()) };
+        let Some(table) = self.tables.get(&name) else {
+            return Ok(());
+        };
         // The source may hide columns at the end, those of functional indexes.
         if map.width() < table.columns.len() {
             return Err(self.wrong(format!(
@@ -338,15 +340,28 @@ fn write(
     let sql = match change {
         Change::Insert => {
             let (names, places) = assigned(table, after, &mut values);
-            format!("INSERT INTO {full} ({}) VALUES ({})", names.join(", "), places.join(", "))
+            format!(
+                "INSERT INTO {full} ({}) VALUES ({})",
+                names.join(", "),
+                places.join(", ")
+            )
         }
         Change::Update => {
             let (names, places) = assigned(table, after, &mut values);
-            let pairs = names.iter().zip(places).map(|(name, place)| format!("{name} = {place}"));
+            let pairs = names
+                .iter()
+                .zip(places)
+                .map(|(name, place)| format!("{name} = {place}"));
             let pairs = pairs.collect::<Vec<_>>().join(", ");
-            format!("UPDATE {full} SET {pairs} WHERE {} LIMIT 1", found_by(table, before, &mut values))
+            format!(
+                "UPDATE {full} SET {pairs} WHERE {} LIMIT 1",
+                found_by(table, before, &mut values)
+            )
         }
-        Change::Delete => format!("DELETE FROM {full} WHERE {} LIMIT 1", found_by(table, before, &mut values)),
+        Change::Delete => format!(
+            "DELETE FROM {full} WHERE {} LIMIT 1",
+            found_by(table, before, &mut values)
+        ),
     };
     let shown = match change {
         Change::Insert => None,

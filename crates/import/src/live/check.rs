@@ -71,13 +71,20 @@ pub(super) fn differences(
         .iter()
         .take(SHOWN_KEYS)
         .map(|(key, sides)| {
-            let parts = names.iter().zip(key.iter()).map(|(name, value)| format!("{name} = {value}"));
+            let parts = names
+                .iter()
+                .zip(key.iter())
+                .map(|(name, value)| format!("{name} = {value}"));
             let what = match sides {
                 (Some(_), None) => "is missing on the target",
                 (None, _) => "is on the target only",
                 _ => "has other values",
             };
-            format!("{}: {} {what}", table.shown(), parts.collect::<Vec<_>>().join(", "))
+            format!(
+                "{}: {} {what}",
+                table.shown(),
+                parts.collect::<Vec<_>>().join(", ")
+            )
         })
         .collect();
     if different.len() > SHOWN_KEYS {

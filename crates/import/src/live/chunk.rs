@@ -83,7 +83,15 @@ fn ordering(table: &Table) -> impl Iterator<Item = &Column> {
         is_integer(column)
             || matches!(
                 name,
-                "decimal" | "char" | "varchar" | "binary" | "varbinary" | "date" | "datetime" | "timestamp" | "time"
+                "decimal"
+                    | "char"
+                    | "varchar"
+                    | "binary"
+                    | "varbinary"
+                    | "date"
+                    | "datetime"
+                    | "timestamp"
+                    | "time"
             )
     })
 }
@@ -141,10 +149,9 @@ fn walk(source: &mut Client, table: &Table, columns: &[&Column], rows: u64) -> R
         .collect();
     let mut bounds: Vec<Bound> = Vec::new();
     loop {
-        let after = bounds.last().map_or_else(
-            || "TRUE".to_owned(),
-            |bound| beyond(&names, &bound.0, ">", ">"),
-        );
+        let after = bounds
+            .last()
+            .map_or_else(|| "TRUE".to_owned(), |bound| beyond(&names, &bound.0, ">", ">"));
         let found = source.rows(&format!(
             "SELECT {} FROM {} WHERE {after} ORDER BY {} LIMIT 1 OFFSET {}",
             shown.join(", "),
@@ -152,7 +159,9 @@ fn walk(source: &mut Client, table: &Table, columns: &[&Column], rows: u64) -> R
             names.join(", "),
             rows - 1
         ))?;
-        let Some(row) = found.first() else { return Ok(bounds) };
+        let Some(row) = found.first() else {
+            return Ok(bounds);
+        };
         let values = columns.iter().enumerate().map(|(position, column)| {
             let text = row.text(position);
             match column.data_type.as_str() {
@@ -196,9 +205,15 @@ mod tests {
     #[test]
     fn chunks_cover_everything_once() {
         let found = chunks(&[bound(&["3"]), bound(&["9"])]);
-        let conditions: Vec<String> = found.iter().map(|chunk| chunk.condition(&table(&["int"]))).collect();
+        let conditions: Vec<String> = found
+            .iter()
+            .map(|chunk| chunk.condition(&table(&["int"])))
+            .collect();
         assert_eq!(conditions, ["`c0` <= 3", "`c0` > 3 AND `c0` <= 9", "`c0` > 9"]);
-        assert_eq!(chunks(&[]).first().map(|chunk| chunk.condition(&table(&["int"]))), Some("TRUE".to_owned()));
+        assert_eq!(
+            chunks(&[]).first().map(|chunk| chunk.condition(&table(&["int"]))),
+            Some("TRUE".to_owned())
+        );
     }
 
     #[test]

@@ -107,7 +107,8 @@ impl<'a> Copying<'a> {
             let copied = done?;
             let rows = self.rows.fetch_add(copied, Ordering::Relaxed) + copied;
             let chunks = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            self.progress.set(chunks, &format!("{rows} rows, {}", job.table.shown()));
+            self.progress
+                .set(chunks, &format!("{rows} rows, {}", job.table.shown()));
         }
         Ok(())
     }
@@ -141,6 +142,11 @@ impl<'a> Copying<'a> {
         Ok(theirs.rows)
     }
 
+    fn begin(&self, target: &mut Client, job: &Job<'_>) -> Result<()> {
+        target.run("START TRANSACTION")?;
+        self.state.lock_chunk(target, job.table, &job.chunk).map(drop)
+    }
+
     /// Copies the rows of a chunk. That it is copied is stored in the transaction of the last of them.
     fn copy(&self, source: &mut Client, target: &mut Client, job: &Job<'_>, condition: &str) -> Result<()> {
         let columns: Vec<&Column> = job.table.written().collect();
@@ -150,17 +156,13 @@ impl<'a> Copying<'a> {
             read.join(", "),
             job.table.quoted()
         );
-        let begin = |target: &mut Client| {
-            target.run("START TRANSACTION")?;
-            self.state.lock_chunk(target, job.table, &job.chunk).map(drop)
-        };
-        begin(target)?;
+        self.begin(target, job)?;
         let mut inserter = Inserter::new(target, job.table, &columns);
         source.stream(&select, |row| {
             if inserter.transaction_bytes > TRANSACTION_BYTES {
                 inserter.flush()?;
                 inserter.target.run("COMMIT")?;
-                begin(inserter.target)?;
+                self.begin(inserter.target, job)?;
                 inserter.transaction_bytes = 0;
             }
             inserter.add(row)
@@ -173,7 +175,10 @@ impl<'a> Copying<'a> {
 
 /// Deletes the rows of a chunk, in several transactions.
 fn clear(target: &mut Client, table: &Table, condition: &str) -> Result<()> {
-    let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETED_ROWS}", table.quoted());
+    let sql = format!(
+        "DELETE FROM {} WHERE {condition} LIMIT {DELETED_ROWS}",
+        table.quoted()
+    );
     loop {
         target.run(&sql)?;
         if target.affected_rows() < DELETED_ROWS {

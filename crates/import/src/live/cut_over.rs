@@ -44,14 +44,18 @@ impl CutOver<'_> {
         let mut target = self.follower.target.connect()?;
         state.set_stage(&mut target, Stage::CutOver)?;
         println!("Point the application at {}.", self.follower.target.address());
-        println!("The source stays read-only; this undoes it: {}", read_only.undoing());
+        println!(
+            "The source stays read-only; this undoes it: {}",
+            read_only.undoing()
+        );
         Ok(())
     }
 
     /// Applies the end of the log and compares everything. Returns what differs.
     fn compare(&self, state: &mut Move, source: &mut Client, flavour: Flavour) -> Result<Vec<String>> {
         let end = position(source, flavour)?;
-        let end = end.ok_or_else(|| Error::Source("the source shows no position of its binary log".to_owned()))?;
+        let end =
+            end.ok_or_else(|| Error::Source("the source shows no position of its binary log".to_owned()))?;
         self.follower.run(state, &Until::Position(end.clone()))?;
         let mut target = self.follower.target.connect()?;
         let theirs = Inventory::read(source, self.follower.databases)?;
@@ -60,7 +64,11 @@ impl CutOver<'_> {
         let mut tables = Vec::new();
         for table in &theirs.tables {
             let is_here = super::definitions::exists(&mut target, &table.database, &table.name)?;
-            if is_here || ours.iter().any(|known| known.database == table.database && known.name == table.name) {
+            if is_here
+                || ours
+                    .iter()
+                    .any(|known| known.database == table.database && known.name == table.name)
+            {
                 tables.push(table);
             } else {
                 eprintln!("Note: not on the target: {}", table.shown());
@@ -68,7 +76,11 @@ impl CutOver<'_> {
         }
         let mut jobs = VecDeque::new();
         for table in &tables {
-            jobs.extend(chunks(&chunk::plan(source, table)?).into_iter().map(|chunk| (*table, chunk)));
+            jobs.extend(
+                chunks(&chunk::plan(source, table)?)
+                    .into_iter()
+                    .map(|chunk| (*table, chunk)),
+            );
         }
         let (rows, differences) = self.compare_all(jobs)?;
         if differences.is_empty() {
@@ -148,7 +160,10 @@ impl ReadOnly {
     }
 
     fn undoing(&self) -> String {
-        format!("SET GLOBAL {} = 0, GLOBAL read_only = {}", self.variable, self.was)
+        format!(
+            "SET GLOBAL {} = 0, GLOBAL read_only = {}",
+            self.variable, self.was
+        )
     }
 
     fn undo(&self, source: &mut Client) -> Result<()> {

@@ -58,7 +58,11 @@ pub(super) fn table(target: &mut Client, table: &Table, partly: bool) -> Result<
 }
 
 pub(super) fn drop_table(target: &mut Client, database: &str, name: &str) -> Result<()> {
-    target.run(&format!("DROP TABLE IF EXISTS {}.{}", quoted(database), quoted(name)))
+    target.run(&format!(
+        "DROP TABLE IF EXISTS {}.{}",
+        quoted(database),
+        quoted(name)
+    ))
 }
 
 pub(super) fn exists(target: &mut Client, database: &str, name: &str) -> Result<bool> {
@@ -121,7 +125,12 @@ pub(super) fn reason(error: &Error) -> String {
 /// MariaDB's definitions in MySQL's words.
 fn adapted(create: &str) -> String {
     let mut out = create.replace("utf8mb4_uca1400_ai_ci", "utf8mb4_0900_ai_ci");
-    for option in [" PAGE_CHECKSUM=1", " PAGE_CHECKSUM=0", " TRANSACTIONAL=1", " TRANSACTIONAL=0"] {
+    for option in [
+        " PAGE_CHECKSUM=1",
+        " PAGE_CHECKSUM=0",
+        " TRANSACTIONAL=1",
+        " TRANSACTIONAL=0",
+    ] {
         out = out.replace(option, "");
     }
     out
@@ -138,7 +147,9 @@ fn without_special_indexes(create: &str) -> (String, Vec<String>) {
     if let Some(end) = kept.rfind(",\n)") {
         kept.replace_range(end..=end, "");
     }
-    let left_out = left_out.iter().map(|line| line.trim().trim_end_matches(',').to_owned());
+    let left_out = left_out
+        .iter()
+        .map(|line| line.trim().trim_end_matches(',').to_owned());
     (kept, left_out.collect())
 }
 
@@ -164,14 +175,13 @@ pub(super) fn same(one: &str, other: &str) -> bool {
     let counterless = |text: &str| {
         let words: Vec<String> = text
             .split(' ')
-            .filter(|word| !word.starts_with("AUTO_INCREMENT=") )
+            .filter(|word| !word.starts_with("AUTO_INCREMENT="))
             .map(str::to_owned)
             .collect();
         words.join(" ")
     };
     counterless(one) == counterless(other)
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -181,7 +191,10 @@ mod tests {
     fn special_indexes_are_cut_out() {
         let create = "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`),\n  FULLTEXT KEY `b` (`b`)\n) ENGINE=InnoDB";
         let (kept, left_out) = without_special_indexes(create);
-        assert_eq!(kept, "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`)\n) ENGINE=InnoDB");
+        assert_eq!(
+            kept,
+            "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`)\n) ENGINE=InnoDB"
+        );
         assert_eq!(left_out, ["FULLTEXT KEY `b` (`b`)"]);
     }
 
@@ -196,8 +209,14 @@ mod tests {
 
     #[test]
     fn the_next_id_is_no_difference() {
-        assert!(same("x ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT", "x ENGINE=InnoDB AUTO_INCREMENT=9 DEFAULT"));
-        assert!(same("x ENGINE=InnoDB DEFAULT", "x ENGINE=InnoDB AUTO_INCREMENT=9 DEFAULT"));
+        assert!(same(
+            "x ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT",
+            "x ENGINE=InnoDB AUTO_INCREMENT=9 DEFAULT"
+        ));
+        assert!(same(
+            "x ENGINE=InnoDB DEFAULT",
+            "x ENGINE=InnoDB AUTO_INCREMENT=9 DEFAULT"
+        ));
         assert!(!same("x int", "x bigint"));
     }
 }

@@ -39,13 +39,21 @@ impl Follower<'_> {
     pub(super) fn check_source(source: &mut Client) -> Result<()> {
         let (flavour, version) = source.flavour()?;
         if flavour == Flavour::StemDb {
-            return Err(Error::Source(format!("the source, {version}, writes no binary log")));
+            return Err(Error::Source(format!(
+                "the source, {version}, writes no binary log"
+            )));
         }
         for (variable, wanted, instead) in [
             ("log_bin", "1", "start the source with --log-bin"),
-            ("binlog_format", "ROW", "SET GLOBAL binlog_format = ROW, and let all sessions connect anew"),
+            (
+                "binlog_format",
+                "ROW",
+                "SET GLOBAL binlog_format = ROW, and let all sessions connect anew",
+            ),
         ] {
-            let value = source.one(&format!("SELECT @@GLOBAL.{variable}"))?.unwrap_or_default();
+            let value = source
+                .one(&format!("SELECT @@GLOBAL.{variable}"))?
+                .unwrap_or_default();
             if value != wanted {
                 return Err(Error::Source(format!(
                     "--follow needs {variable} = {wanted} on the source, and it is {value}: {instead}"
@@ -54,7 +62,9 @@ impl Follower<'_> {
         }
         match position(source, flavour) {
             Ok(Some(_)) => Ok(()),
-            Ok(None) => Err(Error::Source("the source shows no position of its binary log".to_owned())),
+            Ok(None) => Err(Error::Source(
+                "the source shows no position of its binary log".to_owned(),
+            )),
             Err(error) => Err(Error::Source(format!(
                 "the account needs REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and REPLICATION SLAVE: {error}"
             ))),
@@ -71,7 +81,10 @@ impl Follower<'_> {
                     if state.position != before {
                         pause = Duration::from_millis(500);
                     }
-                    eprintln!("Lost a connection, trying again in {:.1} s: {error}", pause.as_secs_f64());
+                    eprintln!(
+                        "Lost a connection, trying again in {:.1} s: {error}",
+                        pause.as_secs_f64()
+                    );
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -86,7 +99,9 @@ impl Follower<'_> {
         target.run("SET SESSION foreign_key_checks = 0, unique_checks = 0")?;
         state.reload(&mut target)?;
         let start = state.position.clone().ok_or_else(|| {
-            Error::Source("the copy has no position of the source's binary log: copy anew with --restart".to_owned())
+            Error::Source(
+                "the copy has no position of the source's binary log: copy anew with --restart".to_owned(),
+            )
         })?;
         if state.stage == Stage::Copied {
             state.set_stage(&mut target, Stage::Following)?;
@@ -105,7 +120,9 @@ impl Follower<'_> {
             match reader.next(Duration::ZERO) {
                 Next::Event(event) => applier.apply(&event)?,
                 Next::Failed(error) => return Err(from_source(self.source, error)),
-                Next::Malformed(what) => return Err(Error::Log(format!("behind {}: {what}", applier.position()))),
+                Next::Malformed(what) => {
+                    return Err(Error::Log(format!("behind {}: {what}", applier.position())));
+                }
                 Next::Nothing => {
                     applier.commit()?;
                     let is_due = asked.as_ref().is_none_or(|(at, _)| at.elapsed() > HEARTBEAT / 4);
@@ -139,7 +156,11 @@ impl Follower<'_> {
 
 /// Whether a position is at another one or behind it. Files are numbered: `binlog.000012`.
 fn reached(position: &Position, end: &Position) -> bool {
-    let number = |file: &str| file.rsplit('.').next().and_then(|digits| digits.parse::<u64>().ok());
+    let number = |file: &str| {
+        file.rsplit('.')
+            .next()
+            .and_then(|digits| digits.parse::<u64>().ok())
+    };
     match (number(&position.file), number(&end.file)) {
         (Some(ours), Some(theirs)) => (ours, position.offset) >= (theirs, end.offset),
         _ => position.file == end.file && position.offset >= end.offset,
@@ -180,7 +201,9 @@ impl Display {
     }
 
     fn busy(&mut self, applier: &Applier<'_>) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |now| now.as_secs());
         let behind = match applier.written_at {
             0 => "reading".to_owned(),
             at => format!("{} s behind", now.saturating_sub(u64::from(at))),

@@ -29,7 +29,10 @@ pub(super) fn orphans(target: &mut Client, table: &Table) -> Result<Vec<String>>
             .columns
             .iter()
             .map(|(column, _)| format!("child.{} IS NOT NULL", quoted(column)));
-        let values = key.columns.iter().map(|(column, _)| format!("child.{}", quoted(column)));
+        let values = key
+            .columns
+            .iter()
+            .map(|(column, _)| format!("child.{}", quoted(column)));
         let rows = target.rows(&format!(
             "SELECT DISTINCT {} FROM {} child WHERE {} AND NOT EXISTS (SELECT 1 FROM {} parent WHERE {}) LIMIT {SHOWN_ROWS}",
             values.collect::<Vec<_>>().join(", "),

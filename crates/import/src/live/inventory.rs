@@ -113,9 +113,10 @@ impl Inventory {
                     create: shown_create(source, &format!("SHOW CREATE VIEW {full}"))?,
                     name: table,
                 }),
-                other => self
-                    .left_out
-                    .push(format!("{} {database}.{table}: no such kind of table here", other.to_lowercase())),
+                other => self.left_out.push(format!(
+                    "{} {database}.{table}: no such kind of table here",
+                    other.to_lowercase()
+                )),
             }
         }
         self.programs(source, &name)
@@ -156,7 +157,11 @@ fn shown_create(source: &mut Client, show: &str) -> Result<String> {
 }
 
 /// The columns of one table, and its key as in [`Table`]. No columns if there is no such table.
-pub(super) fn columns_and_key(client: &mut Client, database: &str, table: &str) -> Result<(Vec<Column>, Vec<usize>)> {
+pub(super) fn columns_and_key(
+    client: &mut Client,
+    database: &str,
+    table: &str,
+) -> Result<(Vec<Column>, Vec<usize>)> {
     let condition = format!("{} AND TABLE_NAME = {}", literal(database), literal(table));
     let columns = columns(client, &condition)?.remove(table).unwrap_or_default();
     let key = keys(client, &condition)?.remove(table).unwrap_or_default();

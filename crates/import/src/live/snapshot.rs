@@ -1,6 +1,6 @@
 //! Many connections to the source that all see the same point, and where the binary log is at that point.
 
-use super::endpoint::{Client, Endpoint, Flavour, quoted, literal};
+use super::endpoint::{Client, Endpoint, Flavour, literal, quoted};
 use super::inventory::Inventory;
 use crate::Result;
 use crate::error::Error;
@@ -32,7 +32,9 @@ impl Snapshot {
     pub(super) fn open(source: &Endpoint, databases: &[String], readers: usize) -> Result<Self> {
         let mut locking = source.connect()?;
         let (flavour, _) = locking.flavour()?;
-        let mut clients = (0..readers).map(|_| source.connect()).collect::<Result<Vec<_>>>()?;
+        let mut clients = (0..readers)
+            .map(|_| source.connect())
+            .collect::<Result<Vec<_>>>()?;
         let locked = lock(&mut locking, databases, readers)?;
         for client in &mut clients {
             client.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
@@ -63,7 +65,11 @@ fn lock(client: &mut Client, databases: &[String], readers: usize) -> Result<boo
     let tables = client.rows(&format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
          WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA IN ({})",
-        databases.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ")
+        databases
+            .iter()
+            .map(|name| literal(name))
+            .collect::<Vec<_>>()
+            .join(", ")
     ))?;
     let tables = tables
         .iter()

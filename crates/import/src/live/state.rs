@@ -233,10 +233,18 @@ impl Move {
     }
 
     /// Stores where a table's chunks end, all or none.
-    pub(super) fn set_plan(&self, target: &mut Client, table: &Table, bounds: &[Bound]) -> Result<Vec<Chunk>> {
+    pub(super) fn set_plan(
+        &self,
+        target: &mut Client,
+        table: &Table,
+        bounds: &[Bound],
+    ) -> Result<Vec<Chunk>> {
         let chunks = chunks(bounds);
         target.run("START TRANSACTION")?;
-        target.run(&format!("DELETE FROM stemdb_import.chunks WHERE {}", self.of(table)))?;
+        target.run(&format!(
+            "DELETE FROM stemdb_import.chunks WHERE {}",
+            self.of(table)
+        ))?;
         for part in chunks.chunks(500) {
             let rows = part.iter().map(|chunk| {
                 let upper = chunk.upper.as_ref();
@@ -300,7 +308,10 @@ impl Move {
     /// Forgets the move.
     pub(super) fn forget(self, target: &mut Client) -> Result<()> {
         for (table, column) in [("chunks", "move_id"), ("tables", "move_id"), ("moves", "id")] {
-            target.run(&format!("DELETE FROM {DATABASE}.{table} WHERE {column} = {}", self.id))?;
+            target.run(&format!(
+                "DELETE FROM {DATABASE}.{table} WHERE {column} = {}",
+                self.id
+            ))?;
         }
         Ok(())
     }

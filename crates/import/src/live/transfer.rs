@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use loadgen::progress::Progress;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::copy::{Copied, Copying, Job};
+use super::cut_over::CutOver;
 use super::definitions::{self, Outcome};
 use super::endpoint::{Client, Endpoint};
-use super::cut_over::CutOver;
 use super::follow::{Follower, Until};
 use super::foreign_keys::orphans;
 use super::inventory::{Inventory, Table};
@@ -36,10 +36,12 @@ impl<'a> Transfer<'a> {
                 "--from names no database: mysql://USER@HOST/DB[,DB]".to_owned(),
             ));
         }
-        if let Some(name) = databases
-            .iter()
-            .find(|name| matches!(name.as_str(), "mysql" | "sys" | "information_schema" | "performance_schema" | state::DATABASE))
-        {
+        if let Some(name) = databases.iter().find(|name| {
+            matches!(
+                name.as_str(),
+                "mysql" | "sys" | "information_schema" | "performance_schema" | state::DATABASE
+            )
+        }) {
             return Err(Error::Arguments(format!(
                 "{name} is the server's own and cannot be copied; docs/moving.md says how accounts are moved"
             )));
@@ -74,7 +76,8 @@ impl<'a> Transfer<'a> {
             Stage::Following | Stage::Copied if follows => {}
             Stage::Following => {
                 return Err(Error::Arguments(
-                    "this source is being followed already: --follow goes on, --restart copies anew".to_owned(),
+                    "this source is being followed already: --follow goes on, --restart copies anew"
+                        .to_owned(),
                 ));
             }
             Stage::New | Stage::Copying | Stage::Copied => self.copy(&mut target, &mut state)?,
@@ -100,7 +103,10 @@ impl<'a> Transfer<'a> {
     }
 
     fn state(&self, target: &mut Client) -> Result<Move> {
-        Move::open(target, &format!("{}/{}", self.source.address(), self.databases.join(",")))
+        Move::open(
+            target,
+            &format!("{}/{}", self.source.address(), self.databases.join(",")),
+        )
     }
 
     fn connect_target(&self) -> Result<Client> {
@@ -124,7 +130,8 @@ impl<'a> Transfer<'a> {
             .map(|_| self.connect_target())
             .collect::<Result<Vec<_>>>()?;
         let progress = Progress::new("copying", chunks);
-        let copied = Copying::new(state, &progress, jobs, resumed).run(&mut snapshot.readers, &mut writers)?;
+        let copied =
+            Copying::new(state, &progress, jobs, resumed).run(&mut snapshot.readers, &mut writers)?;
         progress.finish();
         let differences = self.finish(target, &snapshot.inventory, &tables, copied.differences.clone())?;
         report(&tables, &copied, chunks, start);
@@ -181,7 +188,11 @@ impl<'a> Transfer<'a> {
                     continue;
                 }
                 Outcome::Partly(lines) => {
-                    refused.extend(lines.iter().map(|line| format!("table {}: {line}", table.shown())));
+                    refused.extend(
+                        lines
+                            .iter()
+                            .map(|line| format!("table {}: {line}", table.shown())),
+                    );
                 }
                 Outcome::Created => {}
             }

@@ -7,7 +7,7 @@ mod split;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use types::{SqlMode, errno};
@@ -60,7 +60,10 @@ pub fn check_compat(arguments: &CheckCompatArguments) -> Result<()> {
         }
         let skipped = log.skipped();
         if skipped.unreadable > 0 {
-            println!("{} statements were skipped: their bytes are not UTF-8", skipped.unreadable);
+            println!(
+                "{} statements were skipped: their bytes are not UTF-8",
+                skipped.unreadable
+            );
         }
     } else {
         let mut splitter = Splitter::new(open()?);
@@ -96,10 +99,18 @@ impl Findings {
         let Some(error) = message.filter(|error| error.code != errno::ER_EMPTY_QUERY) else {
             return;
         };
-        let finding = self.found.entry((error.message.to_string(), digest(sql))).or_default();
+        let finding = self
+            .found
+            .entry((error.message.to_string(), digest(sql)))
+            .or_default();
         if finding.count == 0 {
             finding.line = line;
-            finding.statement = sql.trim().chars().take(SHOWN_STATEMENT).collect::<String>().replace('\n', " ");
+            finding.statement = sql
+                .trim()
+                .chars()
+                .take(SHOWN_STATEMENT)
+                .collect::<String>()
+                .replace('\n', " ");
         }
         finding.count += 1;
     }
@@ -112,7 +123,10 @@ impl Findings {
                 1 => String::new(),
                 count => format!(" ({count} times)"),
             };
-            println!("line {}{times}: {message}\n    {}", finding.line, finding.statement);
+            println!(
+                "line {}{times}: {message}\n    {}",
+                finding.line, finding.statement
+            );
         }
         match found.iter().map(|(_, finding)| finding.count).sum() {
             0 => {
@@ -124,14 +138,5 @@ impl Findings {
                 Err(Error::Incompatible(count))
             }
         }
-    }
-}
-
-/// A line at a time, for the splitter.
-fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    match input.read_until(b'\n', &mut line)? {
-        0 => Ok(None),
-        _ => Ok(Some(line)),
     }
 }

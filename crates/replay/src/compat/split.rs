@@ -3,8 +3,6 @@
 
 use std::io::BufRead;
 
-use super::read_line;
-
 pub(super) struct Statement {
     /// The line on which it begins, from 1.
     pub(super) line: u64,
@@ -77,7 +75,9 @@ impl<R: BufRead> Splitter<R> {
     /// `DELIMITER ;;` on a line of its own.
     fn takes_delimiter(&mut self) -> bool {
         let line = self.rest.trim_ascii();
-        let is_command = line.get(..9).is_some_and(|word| word.eq_ignore_ascii_case(b"delimiter"));
+        let is_command = line
+            .get(..9)
+            .is_some_and(|word| word.eq_ignore_ascii_case(b"delimiter"));
         let Some(new) = line.get(9..).filter(|rest| is_command && rest.starts_with(b" ")) else {
             return false;
         };
@@ -111,7 +111,9 @@ impl<R: BufRead> Splitter<R> {
                         *within = Within::Comment;
                     }
                     b'#' => *within = Within::LineComment,
-                    b'-' if rest.starts_with(b"-- ") || rest.trim_ascii_end() == b"--" => *within = Within::LineComment,
+                    b'-' if rest.starts_with(b"-- ") || rest.trim_ascii_end() == b"--" => {
+                        *within = Within::LineComment
+                    }
                     _ => {}
                 },
                 Within::Quotes(quote) if byte == b'\\' && quote != b'`' => length = 2,
@@ -137,6 +139,14 @@ impl<R: BufRead> Splitter<R> {
     }
 }
 
+fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    match input.read_until(b'\n', &mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(line)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,7 +155,10 @@ mod tests {
         let mut splitter = Splitter::new(text.as_bytes());
         let mut found = Vec::new();
         while let Some(statement) = splitter.next_statement().unwrap() {
-            found.push((statement.line, String::from_utf8(statement.text).unwrap().trim().to_owned()));
+            found.push((
+                statement.line,
+                String::from_utf8(statement.text).unwrap().trim().to_owned(),
+            ));
         }
         found
     }

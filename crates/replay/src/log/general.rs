@@ -3,17 +3,50 @@
 
 use std::collections::VecDeque;
 
+use super::entry::{Action, Entry, Skipped, is_banner, statement};
 use super::time;
-use super::{Action, Entry, Skipped, is_banner, statement};
 
 /// All commands that either server names.
 const COMMANDS: &[&[u8]] = &[
-    b"Sleep", b"Quit", b"Init DB", b"Query", b"Field List", b"Create DB", b"Drop DB", b"Refresh", b"Shutdown",
-    b"Statistics", b"Processlist", b"Connect", b"Kill", b"Debug", b"Ping", b"Time", b"Delayed insert",
-    b"Change user", b"Binlog Dump GTID", b"Binlog Dump", b"Table Dump", b"Connect Out", b"Register Slave",
-    b"Register Replica", b"Prepare", b"Execute", b"Long Data", b"Close stmt", b"Reset stmt", b"Set option",
-    b"Fetch", b"Daemon", b"Reset Connection", b"Reset connection", b"Bulk Execute", b"Error", b"Clone",
-    b"Group Replication Data Stream subscription", b"Subscribe Group Replication Stream",
+    b"Sleep",
+    b"Quit",
+    b"Init DB",
+    b"Query",
+    b"Field List",
+    b"Create DB",
+    b"Drop DB",
+    b"Refresh",
+    b"Shutdown",
+    b"Statistics",
+    b"Processlist",
+    b"Connect",
+    b"Kill",
+    b"Debug",
+    b"Ping",
+    b"Time",
+    b"Delayed insert",
+    b"Change user",
+    b"Binlog Dump GTID",
+    b"Binlog Dump",
+    b"Table Dump",
+    b"Connect Out",
+    b"Register Slave",
+    b"Register Replica",
+    b"Prepare",
+    b"Execute",
+    b"Long Data",
+    b"Close stmt",
+    b"Reset stmt",
+    b"Set option",
+    b"Fetch",
+    b"Daemon",
+    b"Reset Connection",
+    b"Reset connection",
+    b"Bulk Execute",
+    b"Error",
+    b"Clone",
+    b"Group Replication Data Stream subscription",
+    b"Subscribe Group Replication Stream",
 ];
 
 #[derive(Debug, Default)]
@@ -118,7 +151,9 @@ fn head(line: &[u8]) -> Option<Head<'_>> {
     let connection = time::number(digits)?;
     let rest = rest.strip_prefix(b" ")?;
     for command in COMMANDS {
-        let Some(argument) = rest.strip_prefix(*command) else { continue };
+        let Some(argument) = rest.strip_prefix(*command) else {
+            continue;
+        };
         let argument = argument.trim_ascii_start_of(b' ');
         if argument.is_empty() || argument.starts_with(b"\t") {
             return Some(Head {

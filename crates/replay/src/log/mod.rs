@@ -3,6 +3,7 @@
 //! [`general`] and [`slow`] know the two formats. A log is read line by line, and only one statement is in
 //! memory.
 
+mod entry;
 mod general;
 mod slow;
 #[cfg(test)]
@@ -11,36 +12,8 @@ mod time;
 
 use std::io::BufRead;
 
-/// What a connection did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// It was opened, with this database.
-    Connect(Option<String>),
-    /// It changed its database.
-    UseDatabase(String),
-    Statement(String),
-    Quit,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Microseconds since 1970, as the log says it; what it leaves out is the time of the entry before.
-    pub(crate) at_us: u64,
-    pub(crate) connection: u64,
-    /// The line on which it begins, from 1.
-    pub(crate) line: u64,
-    pub(crate) action: Action,
-}
-
-/// What of a log was not read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Skipped {
-    /// Lines that belong to no entry.
-    pub(crate) lines: u64,
-    /// Statements with bytes that are not UTF-8, or with zero bytes: damage, or a text in another character
-    /// set.
-    pub(crate) unreadable: u64,
-}
+use entry::is_banner;
+pub(crate) use entry::{Action, Entry, Skipped};
 
 /// Reads a log. Fails when reading fails, and then ends.
 pub(crate) struct Log<R> {
@@ -149,18 +122,4 @@ impl<R: BufRead> Lines<R> {
         self.number += 1;
         Ok(Some(line))
     }
-}
-
-/// What a server writes when it opens a log: its version, its port, the names of the columns.
-fn is_banner(line: &[u8]) -> bool {
-    let has = |text: &[u8]| line.windows(text.len()).any(|part| part == text);
-    line.is_empty() || has(b", Version: ") || line.starts_with(b"Tcp port: ") || line.starts_with(b"Time  ")
-}
-
-/// A statement as text, without the semicolon of a slow log. `None` for what no client has sent so.
-fn statement(bytes: &[u8]) -> Option<String> {
-    if bytes.contains(&0) {
-        return None;
-    }
-    String::from_utf8(bytes.to_vec()).ok()
 }

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::entry::{Action, Entry, Skipped, is_banner, statement};
 use super::time;
-use super::{Action, Entry, Skipped, is_banner, statement};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -41,7 +41,10 @@ impl State {
             return;
         }
         if self.text.is_empty() {
-            if let Some(database) = line.strip_prefix(b"use ").and_then(|rest| rest.strip_suffix(b";")) {
+            if let Some(database) = line
+                .strip_prefix(b"use ")
+                .and_then(|rest| rest.strip_suffix(b";"))
+            {
                 if let Some(name) = statement(database) {
                     let name = name.trim().trim_matches('`').to_owned();
                     self.push(number, Action::UseDatabase(name), out);

@@ -50,7 +50,10 @@ fn mariadbs_general_log_leaves_times_out() {
     let at = found.first().unwrap().0;
     assert_eq!(
         found,
-        [(at, 4, 2, Action::Connect(None)), (at, 4, 3, said("SHOW DATABASES"))]
+        [
+            (at, 4, 2, Action::Connect(None)),
+            (at, 4, 3, said("SHOW DATABASES"))
+        ]
     );
 }
 
@@ -86,7 +89,13 @@ fn junk_is_counted_and_skipped() {
         1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT 2";
     let (found, skipped) = read(log);
     assert_eq!(found.len(), 2);
-    assert_eq!(skipped, Skipped { lines: 1, unreadable: 2 });
+    assert_eq!(
+        skipped,
+        Skipped {
+            lines: 1,
+            unreadable: 2
+        }
+    );
 }
 
 #[test]

@@ -11,7 +11,11 @@ fn iso(line: &[u8]) -> Option<(u64, &[u8])> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T'] = date else {
         return None;
     };
-    let (year, month, day) = (number(&[*y1, *y2, *y3, *y4])?, number(&[*m1, *m2])?, number(&[*d1, *d2])?);
+    let (year, month, day) = (
+        number(&[*y1, *y2, *y3, *y4])?,
+        number(&[*m1, *m2])?,
+        number(&[*d1, *d2])?,
+    );
     let (seconds, mut rest) = clock(rest)?;
     let mut micros = 0;
     if let Some(fraction) = rest.strip_prefix(b".") {
