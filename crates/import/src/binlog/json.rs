@@ -10,21 +10,24 @@ const DEEPEST: usize = 100;
 
 pub(super) fn text(document: &[u8]) -> Result<String> {
     let mut out = String::new();
+    // Broken offsets can make a small document say the same thing again and again. A true one has at most
+    // some 25 characters for a byte.
+    let longest = document.len().saturating_mul(64);
     match document.split_first() {
         // What an UPDATE IGNORE can leave: MySQL reads it as null.
         None => out.push_str("null"),
-        Some((kind, value)) => write_value(*kind, value, &mut out, 0)?,
+        Some((kind, value)) => write_value(*kind, value, &mut out, 0, longest)?,
     }
     Ok(out)
 }
 
-fn write_value(kind: u8, value: &[u8], out: &mut String, depth: usize) -> Result<()> {
-    if depth > DEEPEST {
-        return Err(Malformed::new("JSON that is nested too deeply"));
+fn write_value(kind: u8, value: &[u8], out: &mut String, depth: usize, longest: usize) -> Result<()> {
+    if depth > DEEPEST || out.len() > longest {
+        return Err(Malformed::new("JSON that is nested too deeply, or in a circle"));
     }
     let mut bytes = Bytes::new(value);
     match kind {
-        0..=3 => container(kind, value, out, depth)?,
+        0..=3 => container(kind, value, out, depth, longest)?,
         4 => out.push_str(literal(bytes.byte()?)?),
         5 => put(out, bytes.int(2)?),
         6 => put(out, bytes.uint(2)?),
@@ -61,7 +64,7 @@ fn literal(number: u8) -> Result<&'static str> {
 
 /// An object (0, 1) or an array (2, 3); odd ones have offsets of four bytes instead of two. Offsets count
 /// from the container's first byte.
-fn container(kind: u8, value: &[u8], out: &mut String, depth: usize) -> Result<()> {
+fn container(kind: u8, value: &[u8], out: &mut String, depth: usize, longest: usize) -> Result<()> {
     let offset = if kind % 2 == 0 { 2 } else { 4 };
     let is_object = kind < 2;
     let mut head = Bytes::new(value);
@@ -89,10 +92,10 @@ fn container(kind: u8, value: &[u8], out: &mut String, depth: usize) -> Result<(
         // Small values lie in the entry itself.
         let is_inlined = matches!(kind, 4..=6) || offset == 4 && matches!(kind, 7 | 8);
         match is_inlined {
-            true => write_value(kind, entry, out, depth + 1)?,
+            true => write_value(kind, entry, out, depth + 1, longest)?,
             false => {
                 let start = Bytes::new(entry).uint(offset)? as usize;
-                write_value(kind, from(value, start)?, out, depth + 1)?;
+                write_value(kind, from(value, start)?, out, depth + 1, longest)?;
             }
         }
     }

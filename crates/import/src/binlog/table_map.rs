@@ -93,9 +93,9 @@ impl ColumnType {
             11 => Self::OldTime,
             12 => Self::OldDateTime,
             7 => Self::OldTimestamp,
-            19 => Self::Time(usize::from(metadata.byte()?)),
-            18 => Self::DateTime(usize::from(metadata.byte()?)),
-            17 => Self::Timestamp(usize::from(metadata.byte()?)),
+            19 => Self::Time(fraction_digits(metadata)?),
+            18 => Self::DateTime(fraction_digits(metadata)?),
+            17 => Self::Timestamp(fraction_digits(metadata)?),
             16 => {
                 let (bits, bytes) = (usize::from(metadata.byte()?), usize::from(metadata.byte()?));
                 Self::Bit(bytes + usize::from(bits > 0))
@@ -128,6 +128,13 @@ impl ColumnType {
             254 => Ok(Self::Bytes(prefix(length))),
             other => Err(Malformed::new(format!("a text of type {other}"))),
         }
+    }
+}
+
+fn fraction_digits(metadata: &mut Bytes<'_>) -> Result<usize> {
+    match metadata.byte()? {
+        digits @ 0..=6 => Ok(usize::from(digits)),
+        other => Err(Malformed::new(format!("a time with {other} digits of fractions"))),
     }
 }
 
