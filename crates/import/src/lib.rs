@@ -4,7 +4,9 @@
 //! speaks MySQL's protocol can be either.
 //!
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
+//! - [`binlog`]: reads binary logs.
 
+mod binlog;
 mod error;
 pub mod live;
 

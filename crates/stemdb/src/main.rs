@@ -36,6 +36,10 @@ enum Command {
     Bench(loadgen::BenchCommand),
     /// Moves an application's data here: copies it, checks the copy, follows the source until the switch.
     Import(import::ImportArguments),
+    /// Sends the statements of a server's log again, and reports times, errors and differences.
+    Replay(replay::ReplayArguments),
+    /// Lists what of a dump or a log will not work, without running it.
+    CheckCompat(replay::CheckCompatArguments),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +55,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
         Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
         Command::Import(arguments) => import::import(&arguments).map_err(|e| e.to_string()),
+        Command::Replay(arguments) => replay::replay(&arguments).map_err(|e| e.to_string()),
+        Command::CheckCompat(arguments) => replay::check_compat(&arguments).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

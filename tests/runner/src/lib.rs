@@ -8,6 +8,7 @@
 //! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`memory`]: one
 //!   budget for all that runs at once.
 //! - [`tikv`]: all of that which makes sense on a cluster, and faults of a cluster.
+//! - [`moving`]: `stemdb import --from`, `replay` and `check-compat`.
 //! - [`workloads`]: workloads of `stemdb bench` whose answers are known.
 //! - [`server`]: starts, kills and finds servers; [`report`]: counts what passed.
 //!
@@ -23,6 +24,7 @@ pub mod limits;
 pub mod literal;
 mod local_files;
 pub mod memory;
+pub mod moving;
 mod older;
 pub mod protocol;
 pub mod raw;

@@ -14,7 +14,8 @@ use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
 use stemdb_tests::{
-    agree, clients, concurrency, crash, lifecycle, limits, memory, protocol, rust_client, tikv, workloads,
+    agree, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client, tikv,
+    workloads,
 };
 
 #[derive(Parser)]
@@ -71,6 +72,8 @@ enum Command {
     Workloads,
     /// Starting, stopping, configuration, status. Only for StemDB.
     Lifecycle,
+    /// import --from, replay and check-compat. Only for StemDB.
+    Moving,
     /// More data than memory. Only for StemDB.
     Limits,
     /// Many large sorts at once, within a limit of memory. Only for StemDB.
@@ -185,6 +188,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         }
         Command::Workloads => on_a_server(target, report, workloads::check)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
+        Command::Moving => moving::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
         Command::Memory(args) => {
             let scale = match args.full {
@@ -206,6 +210,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             workloads::check(&server.address, report);
             server.end(report);
             lifecycle::check(&target.program()?, report);
+            moving::check(&target.program()?, report);
             limits::check(&target.program()?, report);
             memory::check(&target.program()?, &memory::Scale::small(), report);
             tikv(&TikvArgs::default(), target, report)?;

@@ -70,6 +70,11 @@ impl Endpoint {
         }
     }
 
+    /// An error of the driver, outside of [`Client`].
+    pub(super) fn failed(&self, doing: &str, error: mysql::Error) -> Error {
+        failed(self.side, doing, error)
+    }
+
     /// A connection without a database.
     pub(super) fn connect(&self) -> Result<Client> {
         let mut client = self.connect_raw(None)?;

@@ -6,29 +6,36 @@
 //! - [`chunk`]: ranges of a primary key. [`state`]: how far the copy is, in tables of the target.
 //! - [`definitions`]: databases, tables and views on the target. [`copy`]: the rows. [`check`]: whether both
 //!   sides are equal; [`foreign_keys`]: whether references have what they refer to.
+//! - [`transfer`]: the move, step by step.
+//! - [`follow`]: reads the source's binary log until both sides are equal; [`apply`] writes what it says,
+//!   [`statement`] tells definitions from the rest. [`cut_over`]: the end.
 
+mod apply;
+mod arguments;
+mod check;
+mod chunk;
+mod copy;
+mod cut_over;
+mod definitions;
 mod endpoint;
+mod follow;
+mod foreign_keys;
+mod inventory;
+mod snapshot;
+mod state;
+mod statement;
+mod transfer;
 
 use crate::Result;
 use crate::error::Error;
-
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// The server to copy from, and the databases: mysql://USER[:PASSWORD]@HOST[:PORT]/DB[,DB]
-    #[arg(long, value_name = "DSN")]
-    from: Option<String>,
-    /// The server to copy to.
-    #[arg(long, value_name = "DSN", default_value = "mysql://root@127.0.0.1:4000")]
-    to: String,
-}
+pub use arguments::Arguments;
+use endpoint::Endpoint;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let Some(from) = &arguments.from else {
         return Err(Error::Arguments("nothing to import: give --from DSN".to_owned()));
     };
-    let _ = (
-        endpoint::Endpoint::source(from)?,
-        endpoint::Endpoint::target(&arguments.to)?,
-    );
-    Ok(())
+    let source = Endpoint::source(from)?;
+    let target = Endpoint::target(&arguments.to)?;
+    transfer::Transfer::new(arguments, source, target)?.run()
 }

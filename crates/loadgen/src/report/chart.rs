@@ -16,39 +16,39 @@ const COLOURS: usize = 6;
 const MARKED_POINTS: usize = 16;
 
 /// The horizontal axis.
-pub(super) enum Across {
+pub enum Across {
     /// Names at even distances; points have their positions.
     Names(Vec<String>),
     /// Numbers from 0 to this one.
     Numbers(f64),
 }
 
-pub(super) struct Line {
-    pub(super) name: String,
-    pub(super) colour: usize,
-    pub(super) dashed: bool,
-    pub(super) points: Vec<(f64, f64)>,
+pub struct Line {
+    pub name: String,
+    pub colour: usize,
+    pub dashed: bool,
+    pub points: Vec<(f64, f64)>,
 }
 
-pub(super) struct LineChart {
-    pub(super) title: String,
-    pub(super) across: Across,
-    pub(super) across_label: &'static str,
-    pub(super) unit: &'static str,
-    pub(super) logarithmic: bool,
-    pub(super) lines: Vec<Line>,
+pub struct LineChart {
+    pub title: String,
+    pub across: Across,
+    pub across_label: &'static str,
+    pub unit: &'static str,
+    pub logarithmic: bool,
+    pub lines: Vec<Line>,
 }
 
-pub(super) struct BarChart {
-    pub(super) title: String,
-    pub(super) unit: &'static str,
-    pub(super) groups: Vec<String>,
+pub struct BarChart {
+    pub title: String,
+    pub unit: &'static str,
+    pub groups: Vec<String>,
     /// Name, and one value for each group.
-    pub(super) series: Vec<(String, Vec<Option<f64>>)>,
+    pub series: Vec<(String, Vec<Option<f64>>)>,
 }
 
 /// Text for HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -122,7 +122,7 @@ fn label_below(label: &str, out: &mut String) {
 }
 
 impl LineChart {
-    pub(super) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         let values = || {
             self.lines
                 .iter()
@@ -201,7 +201,7 @@ impl LineChart {
 }
 
 impl BarChart {
-    pub(super) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         let values = self
             .series
             .iter()

@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::result::BenchResult;
 
+/// What other pages are made of: `stemdb replay` writes one.
+pub use chart::{Across, BarChart, Line, LineChart, escape};
+
+/// The style sheet of a page.
+pub const STYLE: &str = include_str!("style.css");
+
 /// Reads results and writes the page. Returns medians and ratios as text.
 pub fn report(files: &[PathBuf], out: &Path, baseline: Option<&str>) -> Result<String> {
     let results = files

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::axis::short;
+use super::STYLE;
 use super::chart::{Across, BarChart, Line, LineChart, escape};
 use super::compare::{Comparison, MedianRung, Peer};
 use super::text::Ratios;
 use crate::result::BenchResult;
 
-const STYLE: &str = include_str!("style.css");
 const MIB: f64 = 1024.0 * 1024.0;
 
 macro_rules! put {

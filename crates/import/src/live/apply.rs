@@ -1,0 +1,463 @@
+//! Applies events of the binary log to the target, in order. The position is stored in the transaction of
+//! the rows before it, so that whatever ends the program, nothing is lost and nothing applied twice.
+
+use std::collections::HashMap;
+
+use mysql::Value;
+
+use super::definitions::reason;
+use super::endpoint::{Client, literal, quoted};
+use super::inventory::{Column, columns_and_key};
+use super::snapshot::Position;
+use super::state::Move;
+use super::statement::{self, Kind};
+use crate::Result;
+use crate::binlog::event::{Event, Query, RawEvent};
+use crate::binlog::rows::{Change, ChangedRow, Image, Rows};
+use crate::binlog::table_map::TableMap;
+use crate::error::Error;
+
+/// Transactions of the source that are committed together while the target is behind.
+const TOGETHER: usize = 200;
+
+/// Errors of a definition that ran before: it was begun by a run that was killed before it stored its end.
+/// Database, table, column, key or constraint exists; or does not, to be dropped.
+const DONE_BEFORE: &[u16] = &[1007, 1008, 1050, 1051, 1060, 1061, 1091, 1146, 1826, 3822];
+
+/// A table of the target, as rows of the log are written to it.
+struct TargetTable {
+    columns: Vec<Column>,
+    key: Vec<usize>,
+    is_unsigned: Vec<bool>,
+}
+
+pub(super) struct Applier<'a> {
+    target: Client,
+    state: &'a mut Move,
+    databases: &'a [String],
+    /// Definitions that the target refuses are skipped at these places of the log.
+    skipped: &'a [String],
+    /// What has been read, and applied or being applied.
+    position: Position,
+    maps: HashMap<u64, TableMap>,
+    tables: HashMap<(String, String), TargetTable>,
+    /// Within a transaction of the source.
+    in_source_transaction: bool,
+    in_transaction: bool,
+    /// Transactions of the source since the last commit.
+    waiting: usize,
+    pub(super) transactions: u64,
+    /// When the last applied transaction was written on the source, in seconds since 1970.
+    pub(super) written_at: u32,
+}
+
+impl<'a> Applier<'a> {
+    pub(super) fn new(
+        target: Client,
+        state: &'a mut Move,
+        databases: &'a [String],
+        skipped: &'a [String],
+        position: Position,
+    ) -> Self {
+        Self {
+            target,
+            state,
+            databases,
+            skipped,
+            position,
+            maps: HashMap::new(),
+            tables: HashMap::new(),
+            in_source_transaction: false,
+            in_transaction: false,
+            waiting: 0,
+            transactions: 0,
+            written_at: 0,
+        }
+    }
+
+    pub(super) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Whether the source is between two transactions, so that the position is one to stop at.
+    pub(super) fn is_between(&self) -> bool {
+        !self.in_source_transaction
+    }
+
+    pub(super) fn apply(&mut self, raw: &RawEvent) -> Result<()> {
+        let event = raw.read().map_err(|error| self.wrong(error.to_string()))?;
+        self.event(event, raw.end)?;
+        if raw.timestamp != 0 && raw.end != 0 {
+            self.written_at = raw.timestamp;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event, end: u64) -> Result<()> {
+        match event {
+            // The first event says again where the log is read. MariaDB's has a checksum, of which nothing
+            // has been said yet, behind the name.
+            Event::Rotate { file, .. } if end == 0 && file.starts_with(&self.position.file) => Ok(()),
+            Event::Rotate { file, offset } => {
+                if self.position.file != file {
+                    self.maps.clear();
+                }
+                if self.position.file != file || self.position.offset < offset {
+                    self.position.file = file;
+                    self.position.offset = offset;
+                }
+                Ok(())
+            }
+            Event::Begin => {
+                self.in_source_transaction = true;
+                Ok(())
+            }
+            Event::Query(query) => self.query(&query, end),
+            Event::TableMap(map) => {
+                self.maps.insert(map.id, map);
+                Ok(())
+            }
+            Event::Rows(rows) => self.rows(&rows),
+            Event::Commit => self.source_commit(end),
+            Event::Payload(events) => {
+                for raw in events {
+                    let event = raw.read().map_err(|error| self.wrong(error.to_string()))?;
+                    self.event(event, end)?;
+                }
+                Ok(())
+            }
+            Event::Incident(message) => Err(self.wrong(format!(
+                "the source reports that its log is incomplete ({message}): copy anew with --restart"
+            ))),
+            Event::Unsupported(what) => Err(self.wrong(what)),
+            Event::Heartbeat => Ok(()),
+            Event::Ignored => {
+                if !self.in_source_transaction && end > self.position.offset {
+                    self.position.offset = end;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn wrong(&self, what: impl std::fmt::Display) -> Error {
+        Error::Log(format!("behind {}: {what}", self.position))
+    }
+
+    fn query(&mut self, query: &Query, end: u64) -> Result<()> {
+        match statement::kind(&query.sql) {
+            Kind::Begin => self.in_source_transaction = true,
+            Kind::Commit => return self.source_commit(end),
+            Kind::Rollback => {
+                // MySQL logs one only for tables without transactions, after rows that stay: it ends the
+                // transaction, and undoes what can be undone.
+                if self.in_transaction {
+                    self.target.run("ROLLBACK")?;
+                    self.in_transaction = false;
+                    self.waiting = 0;
+                }
+                self.in_source_transaction = false;
+                self.position.offset = end;
+            }
+            Kind::Savepoint if self.in_transaction => self.target.run(&query.sql)?,
+            Kind::Definition if self.concerns(query) => return self.definition(query, end),
+            Kind::LeftOut if self.concerns(query) => {
+                eprintln!("Note: not applied, at {}: {}", self.position, shown(&query.sql));
+                self.position.offset = end;
+            }
+            Kind::Rows if self.concerns(query) => {
+                return Err(self.wrong(format!(
+                    "a statement instead of rows: set binlog_format = ROW on the source, and copy anew with \
+                     --restart. It is: {}",
+                    shown(&query.sql)
+                )));
+            }
+            Kind::Xa => {
+                return Err(
+                    self.wrong("an XA transaction: end all XA transactions before you follow the log")
+                );
+            }
+            _ if !self.in_source_transaction => self.position.offset = end,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a statement is about a database that was copied: its own, or one that it names.
+    fn concerns(&self, query: &Query) -> bool {
+        self.databases.iter().any(|name| {
+            *name == query.database
+                || query.sql.contains(&format!("`{name}`"))
+                || query.sql.contains(&format!("{name}."))
+        })
+    }
+
+    fn source_commit(&mut self, end: u64) -> Result<()> {
+        self.in_source_transaction = false;
+        self.position.offset = end;
+        self.transactions += 1;
+        self.waiting += 1;
+        match self.waiting >= TOGETHER {
+            true => self.commit(),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes everything so far durable, with its position. Called when there is nothing else to read, too.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        if self.in_source_transaction {
+            return Ok(());
+        }
+        self.waiting = 0;
+        if self.in_transaction || self.state.position.as_ref() != Some(&self.position) {
+            self.target.run(&self.state.position_statement(&self.position))?;
+            if self.in_transaction {
+                self.target.run("COMMIT")?;
+                self.in_transaction = false;
+            }
+            self.state.position = Some(self.position.clone());
+        }
+        Ok(())
+    }
+
+    /// A definition commits by itself. So its place is stored before it; if it ran and the program was killed
+    /// before the place behind it was stored, the next run knows that it may have run.
+    fn definition(&mut self, query: &Query, end: u64) -> Result<()> {
+        self.in_source_transaction = false;
+        self.commit()?;
+        let place = self.position.to_string();
+        let sql = statement::begins_transaction(&query.sql).unwrap_or(&query.sql);
+        if self.skipped.contains(&place) {
+            eprintln!("Note: skipped, at {place}: {}", shown(sql));
+        } else {
+            let may_have_run = self.state.definition.as_deref() == Some(place.as_str());
+            self.target.run(&self.state.definition_statement(&place))?;
+            self.state.definition = Some(place.clone());
+            if self.databases.contains(&query.database) {
+                self.target.run(&format!("USE {}", quoted(&query.database)))?;
+            }
+            let mode = literal(&statement::sql_mode(query.sql_mode));
+            self.target.run(&format!("SET SESSION sql_mode = {mode}"))?;
+            let done = self.target.run(sql);
+            self.target
+                .run(&format!("SET SESSION sql_mode = '{}'", statement::sql_mode(0)))?;
+            match done {
+                Err(error) if error.is_lost() => return Err(error),
+                Err(error) if may_have_run && DONE_BEFORE.contains(&error.code()) => {}
+                Err(error) => {
+                    return Err(Error::Log(format!(
+                        "the target refuses the statement at {place}: {}. It is: {}\n\
+                         Do on the target what it should do, and go on with --skip {place}",
+                        reason(&error),
+                        shown(sql)
+                    )));
+                }
+                Ok(()) => eprintln!("Applied at {place}: {}", shown(sql)),
+            }
+            for database in self.databases {
+                self.target.run(&self.state.new_tables_statement(database))?;
+            }
+        }
+        self.tables.clear();
+        self.position.offset = end;
+        self.in_source_transaction = sql.len() < query.sql.len();
+        self.target.run(&self.state.position_statement(&self.position))?;
+        self.state.position = Some(self.position.clone());
+        self.state.definition = None;
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &Rows) -> Result<()> {
+        let Some(map) = self.maps.get(&rows.table) else {
+            return Err(self.wrong("rows of a table that was not described"));
+        };
+        if !self.databases.contains(&map.database) {
+            return Ok(());
+        }
+        let name = (map.database.clone(), map.table.clone());
+        let map = map.clone();
+        if !self.tables.contains_key(&name) {
+            let table = self.describe(&map)?;
+            self.tables.insert(name.clone(), table);
+        }
+        let Some(table) = self.tables.get(&name) else {
+            return Ok(());
+        };
+        // The source may hide columns at the end, those of functional indexes.
+        if map.width() < table.columns.len() {
+            return Err(self.wrong(format!(
+                "rows of {}.{} with {} columns, but the target's table has {}",
+                map.database,
+                map.table,
+                map.width(),
+                table.columns.len()
+            )));
+        }
+        let changes = rows
+            .rows(&map, &table.is_unsigned)
+            .map_err(|error| Error::Log(format!("behind {}: {error}", self.position)))?;
+        if !self.in_transaction {
+            self.state.begin_applying(&mut self.target)?;
+            self.in_transaction = true;
+        }
+        for change in changes {
+            write(&mut self.target, &map, table, rows.change, change, &self.position)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&mut self, map: &TableMap) -> Result<TargetTable> {
+        let (columns, key) = columns_and_key(&mut self.target, &map.database, &map.table)?;
+        if columns.is_empty() {
+            return Err(self.wrong(format!(
+                "rows of {}.{}, which the target has not; it was left out, or dropped",
+                map.database, map.table
+            )));
+        }
+        Ok(TargetTable {
+            is_unsigned: columns
+                .iter()
+                .map(|column| column.column_type.contains("unsigned"))
+                .collect(),
+            columns,
+            key,
+        })
+    }
+}
+
+/// Writes one row. It must be there, once, if it is changed or deleted.
+fn write(
+    target: &mut Client,
+    map: &TableMap,
+    table: &TargetTable,
+    change: Change,
+    row: ChangedRow,
+    position: &Position,
+) -> Result<()> {
+    let full = format!("{}.{}", quoted(&map.database), quoted(&map.table));
+    let (before, after) = (row.before.unwrap_or_default(), row.after.unwrap_or_default());
+    let mut values = Vec::new();
+    let sql = match change {
+        Change::Insert => {
+            let (names, places) = assigned(table, after, &mut values);
+            format!(
+                "INSERT INTO {full} ({}) VALUES ({})",
+                names.join(", "),
+                places.join(", ")
+            )
+        }
+        Change::Update => {
+            let (names, places) = assigned(table, after, &mut values);
+            let pairs = names
+                .iter()
+                .zip(places)
+                .map(|(name, place)| format!("{name} = {place}"));
+            let pairs = pairs.collect::<Vec<_>>().join(", ");
+            format!(
+                "UPDATE {full} SET {pairs} WHERE {} LIMIT 1",
+                found_by(table, before, &mut values)
+            )
+        }
+        Change::Delete => format!(
+            "DELETE FROM {full} WHERE {} LIMIT 1",
+            found_by(table, before, &mut values)
+        ),
+    };
+    let shown = match change {
+        Change::Insert => None,
+        _ => Some(format!("{values:?}")),
+    };
+    let failed = |what: String| {
+        Error::Log(format!(
+            "behind {position}: {what}. Somebody else writes to the target's {}.{}, or it was not equal \
+             when the copy ended: copy anew with --restart",
+            map.database, map.table
+        ))
+    };
+    let statement = target.prepare(&sql)?;
+    match target.execute(&statement, &sql, values) {
+        Err(error) if !error.is_lost() => Err(failed(reason(&error))),
+        Err(error) => Err(error),
+        Ok(1) => Ok(()),
+        Ok(_) => Err(failed(format!(
+            "a row that the source changed is not on the target: {}",
+            shown.unwrap_or_default()
+        ))),
+    }
+}
+
+/// The columns that an image has and that can be written, and their parameters.
+fn assigned(table: &TargetTable, image: Image, values: &mut Vec<Value>) -> (Vec<String>, Vec<String>) {
+    let columns = table.columns.iter().zip(image);
+    let written = columns.filter_map(|(column, value)| Some((column, value?)));
+    written
+        .filter(|(column, _)| !column.is_generated)
+        .map(|(column, value)| {
+            values.push(value);
+            (quoted(&column.name), parameter(column))
+        })
+        .unzip()
+}
+
+/// The condition that finds a row: its key or, if there is none, all its columns.
+fn found_by(table: &TargetTable, image: Image, values: &mut Vec<Value>) -> String {
+    let has = |position: &usize| image.get(*position).is_some_and(Option::is_some);
+    let by_key = !table.key.is_empty() && table.key.iter().all(has);
+    let mut conditions = Vec::new();
+    for (position, (column, value)) in table.columns.iter().zip(image).enumerate() {
+        let Some(value) = value else { continue };
+        let compares = match by_key {
+            true => table.key.contains(&position),
+            // JSON and FLOAT are equal to no parameter of another type; what is generated follows.
+            false => !matches!(column.data_type.as_str(), "json" | "float") && !column.is_generated,
+        };
+        if compares {
+            let place = match column.data_type.as_str() {
+                "enum" | "set" | "bit" => {
+                    conditions.push(format!("CAST({} AS UNSIGNED) <=> ?", quoted(&column.name)));
+                    values.push(value);
+                    continue;
+                }
+                _ => parameter(column),
+            };
+            let operator = if by_key { "=" } else { "<=>" };
+            conditions.push(format!("{} {operator} {place}", quoted(&column.name)));
+            values.push(padded(column, value));
+        }
+    }
+    conditions.join(" AND ")
+}
+
+/// The log has texts in the column's character set, and the session's parameters are in utf8mb4.
+fn parameter(column: &Column) -> String {
+    match column.charset.as_deref() {
+        None | Some("utf8mb4" | "utf8mb3" | "utf8" | "ascii" | "binary") => "?".to_owned(),
+        Some(_) if matches!(column.data_type.as_str(), "enum" | "set") => "?".to_owned(),
+        Some(charset) => format!("CONVERT(CAST(? AS BINARY) USING {charset})"),
+    }
+}
+
+/// The log leaves out the zero bytes at the end of a BINARY column.
+fn padded(column: &Column, value: Value) -> Value {
+    let length = column
+        .column_type
+        .strip_prefix("binary(")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .and_then(|length| length.parse::<usize>().ok());
+    match (value, length) {
+        (Value::Bytes(mut bytes), Some(length)) if bytes.len() < length => {
+            bytes.resize(length, 0);
+            Value::Bytes(bytes)
+        }
+        (value, _) => value,
+    }
+}
+
+fn shown(sql: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut text: String = sql.chars().take(LONGEST).collect();
+    if text.len() < sql.len() {
+        text += " ...";
+    }
+    text.replace('\n', " ")
+}

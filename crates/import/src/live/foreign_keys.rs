@@ -1,0 +1,75 @@
+//! Foreign keys are off while rows are copied. Here the target is asked whether each reference has what it
+//! refers to.
+
+use std::collections::BTreeMap;
+
+use super::endpoint::{Client, literal, quoted};
+use super::inventory::Table;
+use crate::Result;
+
+const SHOWN_ROWS: u64 = 5;
+
+/// A foreign key's columns, and those that they refer to.
+struct ForeignKey {
+    parent: String,
+    columns: Vec<(String, String)>,
+}
+
+/// One line for each row without its parent, up to a limit for each key.
+pub(super) fn orphans(target: &mut Client, table: &Table) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for (name, key) in foreign_keys(target, table)? {
+        let pairs = |operator: &str, left: &str, right: &str| {
+            let pairs = key.columns.iter().map(|(column, parent)| {
+                format!("{left}.{} {operator} {right}.{}", quoted(column), quoted(parent))
+            });
+            pairs.collect::<Vec<_>>().join(" AND ")
+        };
+        let set = key
+            .columns
+            .iter()
+            .map(|(column, _)| format!("child.{} IS NOT NULL", quoted(column)));
+        let values = key
+            .columns
+            .iter()
+            .map(|(column, _)| format!("child.{}", quoted(column)));
+        let rows = target.rows(&format!(
+            "SELECT DISTINCT {} FROM {} child WHERE {} AND NOT EXISTS (SELECT 1 FROM {} parent WHERE {}) LIMIT {SHOWN_ROWS}",
+            values.collect::<Vec<_>>().join(", "),
+            table.quoted(),
+            set.collect::<Vec<_>>().join(" AND "),
+            key.parent,
+            pairs("=", "child", "parent"),
+        ))?;
+        for row in rows {
+            let parts = key.columns.iter().enumerate();
+            let parts = parts.map(|(at, (column, _))| format!("{column} = {}", row.text(at)));
+            lines.push(format!(
+                "{}, foreign key {name}: {} has no row in {}",
+                table.shown(),
+                parts.collect::<Vec<_>>().join(", "),
+                key.parent.replace('`', "")
+            ));
+        }
+    }
+    Ok(lines)
+}
+
+fn foreign_keys(target: &mut Client, table: &Table) -> Result<BTreeMap<String, ForeignKey>> {
+    let rows = target.rows(&format!(
+        "SELECT CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME \
+         FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} \
+         AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY CONSTRAINT_NAME, ORDINAL_POSITION",
+        literal(&table.database),
+        literal(&table.name)
+    ))?;
+    let mut keys: BTreeMap<String, ForeignKey> = BTreeMap::new();
+    for row in rows {
+        let key = keys.entry(row.text(0)).or_insert_with(|| ForeignKey {
+            parent: format!("{}.{}", quoted(&row.text(1)), quoted(&row.text(2))),
+            columns: Vec::new(),
+        });
+        key.columns.push((row.text(3), row.text(4)));
+    }
+    Ok(keys)
+}

@@ -1,0 +1,159 @@
+//! What a statement of the binary log is, by its first words.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Begin,
+    Commit,
+    Rollback,
+    /// SAVEPOINT, ROLLBACK TO: part of a transaction.
+    Savepoint,
+    /// CREATE, ALTER, DROP, RENAME or TRUNCATE of a database, table, index or view.
+    Definition,
+    /// A trigger, routine or event; an account or a privilege.
+    LeftOut,
+    /// Changes no data: ANALYZE, FLUSH, temporary tables.
+    Ignored,
+    /// Rows as a statement, which may have another effect here.
+    Rows,
+    Xa,
+}
+
+pub(super) fn kind(sql: &str) -> Kind {
+    let words = words(sql);
+    let word = |position: usize| words.get(position).map(String::as_str).unwrap_or_default();
+    match word(0) {
+        "BEGIN" | "START" => Kind::Begin,
+        "COMMIT" => Kind::Commit,
+        "ROLLBACK" if words.iter().any(|word| word == "TO") => Kind::Savepoint,
+        "ROLLBACK" => Kind::Rollback,
+        "SAVEPOINT" | "RELEASE" => Kind::Savepoint,
+        "XA" => Kind::Xa,
+        "TRUNCATE" | "RENAME" | "ALTER" | "DROP" | "CREATE" => definition(&words),
+        "GRANT" | "REVOKE" | "SET" => Kind::LeftOut,
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "WITH" | "CALL" => Kind::Rows,
+        _ => Kind::Ignored,
+    }
+}
+
+/// By the first word that names a kind of object.
+fn definition(words: &[String]) -> Kind {
+    for word in words.iter().skip(1) {
+        match word.as_str() {
+            "TEMPORARY" => return Kind::Ignored,
+            "TRIGGER" | "PROCEDURE" | "FUNCTION" | "EVENT" | "USER" | "ROLE" | "SERVER" | "INSTANCE"
+            | "TABLESPACE" | "PACKAGE" => return Kind::LeftOut,
+            "TABLE" | "INDEX" | "VIEW" | "DATABASE" | "SCHEMA" | "SEQUENCE" => return Kind::Definition,
+            _ => {}
+        }
+    }
+    Kind::Definition
+}
+
+/// The first words in upper case, without comments. What stands between quotes is no word.
+fn words(sql: &str) -> Vec<String> {
+    const ENOUGH: usize = 12;
+    let mut words = Vec::new();
+    let mut rest = sql;
+    while words.len() < ENOUGH {
+        rest = rest.trim_start_matches(|character: char| character.is_whitespace() || character == ';');
+        if let Some(comment) = rest.strip_prefix("/*") {
+            // The text of /*! ... */ runs; its version is no word.
+            let runs = comment.starts_with('!') || comment.starts_with("M!");
+            rest = match runs {
+                true => comment
+                    .trim_start_matches(['M', '!'])
+                    .trim_start_matches(|c: char| c.is_ascii_digit()),
+                false => comment.split_once("*/").map_or("", |(_, rest)| rest),
+            };
+            continue;
+        }
+        if rest.starts_with("--") || rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+            continue;
+        }
+        let Some(first) = rest.chars().next() else { break };
+        if matches!(first, '`' | '\'' | '"') {
+            let name = &rest[1..];
+            rest = name.split_once(first).map_or("", |(_, rest)| rest);
+            continue;
+        }
+        let end = rest.find(|character: char| !(character.is_alphanumeric() || character == '_'));
+        match end {
+            Some(0) => rest = &rest[first.len_utf8()..],
+            end => {
+                let end = end.unwrap_or(rest.len());
+                words.push(rest[..end].to_uppercase());
+                rest = &rest[end..];
+            }
+        }
+    }
+    words
+}
+
+/// `CREATE TABLE ... START TRANSACTION`, as CREATE TABLE ... SELECT is logged: its rows follow in the same
+/// transaction. The definition without the last words.
+pub(super) fn begins_transaction(sql: &str) -> Option<&str> {
+    let trimmed = sql.trim_end();
+    let cut = trimmed.len().checked_sub("START TRANSACTION".len())?;
+    let (definition, end) = trimmed.split_at_checked(cut)?;
+    end.eq_ignore_ascii_case("START TRANSACTION")
+        .then_some(definition)
+}
+
+/// The modes of a session that decide how a statement is read, as a value of `sql_mode`.
+pub(super) fn sql_mode(bits: u64) -> String {
+    const MODES: [(u64, &str); 5] = [
+        (1, "REAL_AS_FLOAT"),
+        (1 << 1, "PIPES_AS_CONCAT"),
+        (1 << 2, "ANSI_QUOTES"),
+        (1 << 3, "IGNORE_SPACE"),
+        (1 << 20, "NO_BACKSLASH_ESCAPES"),
+    ];
+    let mut modes = vec!["NO_AUTO_VALUE_ON_ZERO", "ALLOW_INVALID_DATES"];
+    modes.extend(
+        MODES
+            .iter()
+            .filter(|(bit, _)| bits & bit != 0)
+            .map(|(_, name)| *name),
+    );
+    modes.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        for (sql, expected) in [
+            ("BEGIN", Kind::Begin),
+            ("ROLLBACK", Kind::Rollback),
+            ("ROLLBACK TO `x`", Kind::Savepoint),
+            ("create table `trigger` (a int)", Kind::Definition),
+            (
+                "CREATE DEFINER=`root`@`%` TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+                Kind::LeftOut,
+            ),
+            ("/* hello */ ALTER TABLE t ADD b INT", Kind::Definition),
+            (
+                "CREATE ALGORITHM=UNDEFINED DEFINER=`event`@`%` VIEW v AS SELECT 1",
+                Kind::Definition,
+            ),
+            (
+                "DROP TEMPORARY TABLE IF EXISTS `t` /* generated by server */",
+                Kind::Ignored,
+            ),
+            ("DROP TABLE `t` /* generated by server */", Kind::Definition),
+            ("INSERT INTO t VALUES (1)", Kind::Rows),
+            ("CREATE USER 'a'@'%'", Kind::LeftOut),
+            ("XA START 'x'", Kind::Xa),
+            ("", Kind::Ignored),
+        ] {
+            assert_eq!(kind(sql), expected, "{sql}");
+        }
+        assert_eq!(
+            begins_transaction("CREATE TABLE `t` (\n  `a` int\n) START TRANSACTION"),
+            Some("CREATE TABLE `t` (\n  `a` int\n) ")
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! The copy, step by step.
+
+use std::time::Instant;
+
+use loadgen::progress::Progress;
+
+use super::arguments::Arguments;
+use super::copy::{Copied, Copying, Job};
+use super::cut_over::CutOver;
+use super::definitions::{self, Outcome};
+use super::endpoint::{Client, Endpoint};
+use super::follow::{Follower, Until};
+use super::foreign_keys::orphans;
+use super::inventory::{Inventory, Table};
+use super::snapshot::Snapshot;
+use super::state::{KnownTable, Move, Stage};
+use super::{chunk, state};
+use crate::Result;
+use crate::error::Error;
+
+/// The target's session while it takes rows as they come.
+const NO_CHECKS: &str = "SET SESSION foreign_key_checks = 0, unique_checks = 0";
+
+pub(super) struct Transfer<'a> {
+    arguments: &'a Arguments,
+    source: Endpoint,
+    target: Endpoint,
+    databases: Vec<String>,
+}
+
+impl<'a> Transfer<'a> {
+    pub(super) fn new(arguments: &'a Arguments, source: Endpoint, target: Endpoint) -> Result<Self> {
+        let databases = source.databases();
+        if databases.is_empty() {
+            return Err(Error::Arguments(
+                "--from names no database: mysql://USER@HOST/DB[,DB]".to_owned(),
+            ));
+        }
+        if let Some(name) = databases.iter().find(|name| {
+            matches!(
+                name.as_str(),
+                "mysql" | "sys" | "information_schema" | "performance_schema" | state::DATABASE
+            )
+        }) {
+            return Err(Error::Arguments(format!(
+                "{name} is the server's own and cannot be copied; docs/moving.md says how accounts are moved"
+            )));
+        }
+        Ok(Self {
+            arguments,
+            source,
+            target,
+            databases,
+        })
+    }
+
+    pub(super) fn run(&self) -> Result<()> {
+        let mut target = self.connect_target()?;
+        let mut state = self.state(&mut target)?;
+        if self.arguments.restart {
+            for table in state.tables(&mut target)? {
+                definitions::drop_table(&mut target, &table.database, &table.name)?;
+            }
+            state.forget(&mut target)?;
+            state = self.state(&mut target)?;
+        }
+        let follows = self.arguments.follow || self.arguments.cut_over;
+        if follows {
+            Follower::check_source(&mut self.source.connect()?)?;
+        }
+        match state.stage {
+            Stage::CutOver => {
+                println!("This move has ended: both sides were equal. --restart copies anew.");
+                return Ok(());
+            }
+            Stage::Following | Stage::Copied if follows => {}
+            Stage::Following => {
+                return Err(Error::Arguments(
+                    "this source is being followed already: --follow goes on, --restart copies anew"
+                        .to_owned(),
+                ));
+            }
+            Stage::New | Stage::Copying | Stage::Copied => self.copy(&mut target, &mut state)?,
+        }
+        drop(target);
+        let follower = Follower {
+            source: &self.source,
+            target: &self.target,
+            databases: &self.databases,
+            skipped: &self.arguments.skip,
+        };
+        if self.arguments.cut_over {
+            CutOver {
+                follower,
+                threads: usize::from(self.arguments.threads),
+            }
+            .run(&mut state)
+        } else if self.arguments.follow {
+            follower.run(&mut state, &Until::Killed).map(drop)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn state(&self, target: &mut Client) -> Result<Move> {
+        Move::open(
+            target,
+            &format!("{}/{}", self.source.address(), self.databases.join(",")),
+        )
+    }
+
+    fn connect_target(&self) -> Result<Client> {
+        let mut client = self.target.connect()?;
+        client.run(NO_CHECKS)?;
+        Ok(client)
+    }
+
+    /// Copies everything at one point, and checks it.
+    fn copy(&self, target: &mut Client, state: &mut Move) -> Result<()> {
+        let start = Instant::now();
+        let readers = usize::from(self.arguments.threads);
+        let mut snapshot = Snapshot::open(&self.source, &self.databases, readers)?;
+        let known = state.tables(target)?;
+        let resumed = state.stage != Stage::New;
+        let tables = self.define(target, state, &snapshot.inventory, &known)?;
+        state.set_stage(target, Stage::Copying)?;
+        let jobs = self.plan(target, state, &mut snapshot.readers, &tables, &known)?;
+        let chunks = jobs.len() as u64;
+        let mut writers = (0..readers)
+            .map(|_| self.connect_target())
+            .collect::<Result<Vec<_>>>()?;
+        let progress = Progress::new("copying", chunks);
+        let copied =
+            Copying::new(state, &progress, jobs, resumed).run(&mut snapshot.readers, &mut writers)?;
+        progress.finish();
+        let differences = self.finish(target, &snapshot.inventory, &tables, copied.differences.clone())?;
+        report(&tables, &copied, chunks, start);
+        if !differences.is_empty() {
+            return Err(Error::Different(format!(
+                "the copy is not what the source has:\n  {}",
+                differences.join("\n  ")
+            )));
+        }
+        state.set_position(target, snapshot.position.clone())?;
+        state.set_stage(target, Stage::Copied)?;
+        match &snapshot.position {
+            Some(position) => println!("The copy is equal to the source at {position} of its binary log."),
+            None => println!("The copy is equal to the source at the point when the copy began."),
+        }
+        Ok(())
+    }
+
+    /// Creates what is not there yet. Returns the tables to copy.
+    fn define<'i>(
+        &self,
+        target: &mut Client,
+        state: &Move,
+        inventory: &'i Inventory,
+        known: &[KnownTable],
+    ) -> Result<Vec<&'i Table>> {
+        definitions::databases(target, inventory)?;
+        let mut refused: Vec<String> = inventory.left_out.clone();
+        let mut tables = Vec::new();
+        let mut created = Vec::new();
+        for table in &inventory.tables {
+            let earlier = known
+                .iter()
+                .find(|known| known.database == table.database && known.name == table.name);
+            let is_there = definitions::exists(target, &table.database, &table.name)?;
+            match earlier {
+                Some(earlier) if is_there && definitions::same(&earlier.definition, &table.create) => {
+                    tables.push(table);
+                    continue;
+                }
+                Some(_) => definitions::drop_table(target, &table.database, &table.name)?,
+                None if is_there => {
+                    undo(target, &created)?;
+                    return Err(Error::Arguments(format!(
+                        "the target has a table {} that no earlier run has created: drop it, or name another target",
+                        table.shown()
+                    )));
+                }
+                None => {}
+            }
+            match definitions::table(target, table, self.arguments.skip_unsupported)? {
+                Outcome::Refused(reason) => {
+                    refused.push(format!("table {}: {reason}", table.shown()));
+                    continue;
+                }
+                Outcome::Partly(lines) => {
+                    refused.extend(
+                        lines
+                            .iter()
+                            .map(|line| format!("table {}: {line}", table.shown())),
+                    );
+                }
+                Outcome::Created => {}
+            }
+            state.add_table(target, table)?;
+            created.push(table);
+            tables.push(table);
+        }
+        if refused.is_empty() {
+            return Ok(tables);
+        }
+        let list = refused.join("\n  ");
+        if !self.arguments.skip_unsupported {
+            undo(target, &created)?;
+            return Err(Error::Unsupported(format!(
+                "the target does not take these, so nothing was copied; --skip-unsupported copies the rest:\n  {list}"
+            )));
+        }
+        eprintln!("Left out:\n  {list}");
+        Ok(tables)
+    }
+
+    /// Where chunks begin, from an earlier run or from the source.
+    fn plan<'i>(
+        &self,
+        target: &mut Client,
+        state: &Move,
+        readers: &mut [Client],
+        tables: &[&'i Table],
+        known: &[KnownTable],
+    ) -> Result<Vec<Job<'i>>> {
+        let mut jobs = Vec::new();
+        let Some(reader) = readers.first_mut() else {
+            return Ok(jobs);
+        };
+        for table in tables {
+            let planned = known.iter().any(|known| {
+                known.planned
+                    && known.database == table.database
+                    && known.name == table.name
+                    && definitions::same(&known.definition, &table.create)
+            });
+            let chunks = if planned {
+                state.plan(target, table)?
+            } else {
+                let bounds = chunk::plan(reader, table)?;
+                let chunks = state.set_plan(target, table, &bounds)?;
+                chunks.into_iter().map(|chunk| (chunk, false)).collect()
+            };
+            jobs.extend(chunks.into_iter().map(|(chunk, was_copied)| Job {
+                table,
+                chunk,
+                was_copied,
+            }));
+        }
+        Ok(jobs)
+    }
+
+    /// Views and references, when all rows are there. Returns what is not equal.
+    fn finish(
+        &self,
+        target: &mut Client,
+        inventory: &Inventory,
+        tables: &[&Table],
+        mut differences: Vec<String>,
+    ) -> Result<Vec<String>> {
+        for note in definitions::views(target, &inventory.views)? {
+            eprintln!("Note: {note}");
+        }
+        for table in tables {
+            let lines = orphans(target, table)?;
+            differences.extend(lines);
+        }
+        Ok(differences)
+    }
+}
+
+fn undo(target: &mut Client, created: &[&Table]) -> Result<()> {
+    for table in created {
+        definitions::drop_table(target, &table.database, &table.name)?;
+    }
+    Ok(())
+}
+
+fn report(tables: &[&Table], copied: &Copied, chunks: u64, start: Instant) {
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{} tables, {} rows in {seconds:.1} s ({:.0} rows/s); compared by count and checksum in {chunks} chunks, \
+         {} of them copied by an earlier run.",
+        tables.len(),
+        copied.rows,
+        copied.rows as f64 / seconds.max(1e-3),
+        copied.unchanged
+    );
+}

@@ -1,0 +1,271 @@
+//! `stemdb import --from`, `replay` and `check-compat`, from one server to another. Only for StemDB, which is
+//! source and target: no other server is on a fresh machine. Logs of MySQL and MariaDB are recorded in
+//! `crates/import/src/binlog/fixtures`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::text;
+
+const SCHEMA: &[&str] = &[
+    "CREATE DATABASE shop",
+    "USE shop",
+    "CREATE TABLE child (id INT PRIMARY KEY, parent CHAR(2) CHARACTER SET latin1, \
+     FOREIGN KEY (parent) REFERENCES parent (code))",
+    "CREATE TABLE parent (code CHAR(2) CHARACTER SET latin1 PRIMARY KEY, name VARCHAR(30) CHARACTER SET latin1)",
+    "CREATE TABLE kinds (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, e ENUM('a','b',''), s SET('x','y','z'), \
+     bits BIT(64), f FLOAT, d DOUBLE, de DECIMAL(65,30), j JSON, y YEAR, bin BINARY(4), bl LONGBLOB, \
+     dt DATETIME(6), ts TIMESTAMP(3) NULL, da DATE, ti TIME(2), \
+     g INT AS (y + 1) VIRTUAL, st INT AS (y * 2) STORED, hidden INT DEFAULT 5 INVISIBLE) AUTO_INCREMENT = 100",
+    "CREATE TABLE pairs (a INT, b VARCHAR(20), v INT, PRIMARY KEY (a, b))",
+    "CREATE TABLE keyless (a INT, b VARCHAR(10))",
+    "CREATE VIEW named AS SELECT id, name FROM child JOIN parent ON code = parent",
+    "CREATE VIEW counted AS SELECT COUNT(*) AS n FROM named",
+    "INSERT INTO parent VALUES ('ch', 'Schweiz'), ('fr', 'République française')",
+    "INSERT INTO child VALUES (1, 'ch'), (2, 'fr'), (3, NULL)",
+    "INSERT INTO kinds (e, s, bits, f, d, de, j, y, bin, bl, dt, ts, da, ti, hidden) VALUES \
+     (0, 5, 18446744073709551615, 1.1, 0.1, -1.5, '{\"b\": 1.5, \"a\": [1, null]}', 0, x'01000000', x'ff00', \
+      '0000-00-00', '2020-02-02 02:02:02.123', '2020-02-31', '-838:59:59', 7), \
+     (3, 0, 0, -0.333333343, 1e300, 0, NULL, 2026, x'00', '', '2026-01-01', NULL, '0000-00-00', '00:00:00.01', NULL)",
+    "INSERT INTO keyless VALUES (1, 'x'), (1, 'x'), (NULL, NULL)",
+];
+
+pub fn check(program: &Program, report: &mut Report) {
+    let Program::StemDb { binary, .. } = program else {
+        report.skip("moving", "only for StemDB");
+        return;
+    };
+    match Move::prepare(program, binary.clone()) {
+        Err(error) => report.fail("moving: start", &error),
+        Ok(mut moving) => {
+            report.check("moving: a copy is equal", moving.copies());
+            report.check(
+                "moving: a second run copies what has changed",
+                moving.catches_up(),
+            );
+            report.check("moving: what is in the way is named", moving.refuses());
+            report.check("moving: a source without a binary log", moving.no_log());
+            report.check("moving: a log is replayed and compared", moving.replays());
+            report.check(
+                "moving: what will not work is listed",
+                moving.checks_compatibility(),
+            );
+        }
+    }
+}
+
+struct Move {
+    binary: PathBuf,
+    source: Server,
+    target: Server,
+}
+
+impl Move {
+    fn prepare(program: &Program, binary: PathBuf) -> Result<Self, String> {
+        let source = Server::start(program.clone(), &[])?;
+        let target = Server::start(program.clone(), &[])?;
+        let mut conn = source.address.connect().map_err(text)?;
+        conn.query_drop("SET foreign_key_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
+            .map_err(text)?;
+        for statement in SCHEMA {
+            conn.query_drop(statement)
+                .map_err(|error| format!("{statement}: {error}"))?;
+        }
+        for a in 0..40 {
+            let rows: Vec<String> = (0..50).map(|b| format!("({a}, 'it''s {b}', {b})")).collect();
+            conn.query_drop(format!("INSERT INTO pairs VALUES {}", rows.join(", ")))
+                .map_err(text)?;
+        }
+        Ok(Self {
+            binary,
+            source,
+            target,
+        })
+    }
+
+    /// Runs `stemdb` and returns whether it succeeded, and all that it printed.
+    fn stemdb(&self, arguments: &[&str]) -> Result<(bool, String), String> {
+        let output = Command::new(&self.binary)
+            .args(arguments)
+            .output()
+            .map_err(text)?;
+        let printed = [output.stdout, output.stderr].concat();
+        Ok((
+            output.status.success(),
+            String::from_utf8_lossy(&printed).into_owned(),
+        ))
+    }
+
+    fn import(&self, more: &[&str]) -> Result<(bool, String), String> {
+        let from = format!("mysql://root@127.0.0.1:{}/shop", self.source.address.port);
+        let to = format!("mysql://root@127.0.0.1:{}", self.target.address.port);
+        let arguments = ["import", "--from", &from, "--to", &to, "--threads", "2"];
+        self.stemdb(&[&arguments[..], more].concat())
+    }
+
+    fn connect(&self) -> Result<(Conn, Conn), String> {
+        let source = self.source.address.connect_to("shop").map_err(text)?;
+        Ok((source, self.target.address.connect_to("shop").map_err(text)?))
+    }
+
+    fn copies(&mut self) -> Result<(), String> {
+        let (succeeded, printed) = self.import(&[])?;
+        if !succeeded || !printed.contains("5 tables, 2010 rows") {
+            return Err(printed);
+        }
+        let (mut source, mut target) = self.connect()?;
+        for query in [
+            "SELECT * FROM kinds",
+            "SELECT id, hidden, e + 0, g, st FROM kinds",
+            "SELECT * FROM counted",
+            "SELECT * FROM pairs ORDER BY a, b",
+            "SHOW CREATE TABLE kinds",
+            "SHOW CREATE TABLE child",
+            "SHOW CREATE VIEW named",
+        ] {
+            same(&mut source, &mut target, query)?;
+        }
+        Ok(())
+    }
+
+    /// Rows that differ on either side are copied again, and only their chunks.
+    fn catches_up(&mut self) -> Result<(), String> {
+        let (mut source, mut target) = self.connect()?;
+        for statement in [
+            "INSERT INTO child VALUES (4, 'ch')",
+            "DELETE FROM keyless LIMIT 1",
+            "UPDATE pairs SET v = -1 WHERE a = 7",
+        ] {
+            source.query_drop(statement).map_err(text)?;
+        }
+        target
+            .query_drop("DELETE FROM kinds WHERE id = 101")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import(&[])?;
+        if !succeeded || !printed.contains("1 of them copied by an earlier run") {
+            return Err(printed);
+        }
+        for query in [
+            "SELECT * FROM child",
+            "SELECT * FROM kinds",
+            "SELECT * FROM keyless",
+            "SELECT SUM(v) FROM pairs",
+        ] {
+            same(&mut source, &mut target, query)?;
+        }
+        Ok(())
+    }
+
+    fn refuses(&mut self) -> Result<(), String> {
+        let (mut source, mut target) = self.connect()?;
+        target.query_drop("CREATE TABLE later (id INT)").map_err(text)?;
+        source.query_drop("CREATE TABLE later (id INT)").map_err(text)?;
+        let (succeeded, printed) = self.import(&[])?;
+        source.query_drop("DROP TABLE later").map_err(text)?;
+        expect(
+            !succeeded && printed.contains("the target has a table shop.later"),
+            &printed,
+        )?;
+        let (succeeded, printed) = self.stemdb(&["import", "--from", "mysql://root@127.0.0.1:1/shop"])?;
+        expect(!succeeded && printed.contains("cannot connect to the"), &printed)
+    }
+
+    fn no_log(&mut self) -> Result<(), String> {
+        let (succeeded, printed) = self.import(&["--follow"])?;
+        expect(!succeeded && printed.contains("writes no binary log"), &printed)
+    }
+
+    fn replays(&mut self) -> Result<(), String> {
+        let log = self.source.path("general.log");
+        let lines = [
+            "1970-01-02T00:00:00.000000Z\t    8 Connect\troot@localhost on shop using Socket",
+            "1970-01-02T00:00:00.010000Z\t    8 Query\tSELECT name\n  FROM parent WHERE code = 'fr'",
+            "1970-01-02T00:00:00.020000Z\t    9 Connect\troot@localhost on shop using TCP/IP",
+            "1970-01-02T00:00:00.020000Z\t    9 Execute\tINSERT INTO child VALUES (50, 'ch')",
+            "1970-01-02T00:00:00.030000Z\t    8 Query\tSELECT * FROM nothing WHERE id = 5",
+            "1970-01-02T00:00:00.040000Z\t    8 Query\tSELECT v FROM pairs WHERE a = 1",
+            "1970-01-02T00:00:00.050000Z\t    8 Quit\t",
+        ];
+        fs::write(&log, lines.join("\n")).map_err(text)?;
+        let (_, mut target) = self.connect()?;
+        target
+            .query_drop("UPDATE pairs SET v = 1000 WHERE a = 1 AND b = 'it''s 3'")
+            .map_err(text)?;
+        let page = self.source.path("replay.html");
+        let (log, page) = (log.display().to_string(), page.display().to_string());
+        let source = format!("mysql://root@127.0.0.1:{}", self.source.address.port);
+        let target = format!("mysql://root@127.0.0.1:{}", self.target.address.port);
+        let arguments = [
+            "replay",
+            "--log",
+            &log,
+            "--to",
+            &target,
+            "--compare",
+            &source,
+            "--html",
+            &page,
+        ];
+        let (succeeded, printed) = self.stemdb(&arguments)?;
+        let expected = [
+            "4 statements on 2 connections",
+            "1 times, first on line 6: SELECT * FROM nothing WHERE id = ?",
+            "4 results were compared, 1 differ",
+            "1 times, first on line 7: SELECT v FROM pairs WHERE a = ?",
+        ];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )?;
+        let page = fs::read_to_string(page).map_err(text)?;
+        expect(
+            page.contains("</html>") && page.contains("<svg"),
+            "the page is not whole",
+        )
+    }
+
+    fn checks_compatibility(&mut self) -> Result<(), String> {
+        let dump = self.source.path("dump.sql");
+        let statements = "-- a dump\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\nDELIMITER ;;\n\
+                          CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END ;;\n\
+                          DELIMITER ;\nCREATE TABLE f (a TEXT, FULLTEXT KEY (a));\n";
+        fs::write(&dump, statements).map_err(text)?;
+        let (succeeded, printed) = self.stemdb(&["check-compat", &dump.display().to_string()])?;
+        let expected = [
+            "line 5: ",
+            "line 7: ",
+            "full-text indexes",
+            "4 statements, 2 that will not work",
+        ];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )
+    }
+}
+
+fn expect(holds: bool, printed: &str) -> Result<(), String> {
+    match holds {
+        true => Ok(()),
+        false => Err(printed.to_owned()),
+    }
+}
+
+fn same(source: &mut Conn, target: &mut Conn, query: &str) -> Result<(), String> {
+    let theirs: Vec<mysql::Row> = source.query(query).map_err(text)?;
+    let ours: Vec<mysql::Row> = target.query(query).map_err(text)?;
+    let values = |rows: Vec<mysql::Row>| -> Vec<Vec<mysql::Value>> {
+        rows.into_iter().map(mysql::Row::unwrap).collect()
+    };
+    let (theirs, ours) = (values(theirs), values(ours));
+    match theirs == ours {
+        true => Ok(()),
+        false => Err(format!("{query}: {ours:?} instead of {theirs:?}")),
+    }
+}
