@@ -175,6 +175,36 @@ impl Privileges {
         }
     }
 
+    /// Those that at least one column of a table has.
+    pub fn of_columns(&self, database: &str, table: &str) -> PrivilegeSet {
+        self.on_table(database, table)
+            .map_or(PrivilegeSet::NONE, TablePrivileges::of_columns)
+    }
+
+    /// On one column: those on its table included.
+    pub fn of_column(&self, database: &str, table: &str, column: &str) -> PrivilegeSet {
+        let of_table = self.of_table(database, table);
+        let Some(granted) = self.on_table(database, table) else {
+            return of_table;
+        };
+        let mut columns = granted.columns.iter();
+        let found = columns.find(|(name, _)| name.eq_ignore_ascii_case(column));
+        found.map_or(of_table, |(_, of_column)| of_table | *of_column)
+    }
+
+    /// Whether there is anything that the account may do with a column.
+    pub fn may_see_column(&self, database: &str, table: &str, column: &str) -> bool {
+        let privileges = self.of_column(database, table, column);
+        !(privileges & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty()
+    }
+
+    /// What SHOW FULL COLUMNS and `information_schema` list: `select,insert`.
+    pub fn listed_of_column(&self, database: &str, table: &str, column: &str) -> String {
+        let privileges = self.of_column(database, table, column) & PrivilegeSet::COLUMN;
+        let names: Vec<String> = privileges.iter().map(|one| one.name().to_lowercase()).collect();
+        names.join(",")
+    }
+
     /// What has been granted on a table and its columns.
     pub fn on_table(&self, database: &str, table: &str) -> Option<&TablePrivileges> {
         self.on_tables.get(database)?.get(table)

@@ -32,6 +32,7 @@ impl Error {
             types::Value::Decimal(_) => "decimal",
             types::Value::String(_) => "string",
             types::Value::Bytes(_) => "binary string",
+            types::Value::Json(_) => "JSON document",
         };
         Self::WrongType { value, kind: ty.kind }
     }

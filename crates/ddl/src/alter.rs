@@ -5,7 +5,7 @@ use types::Result;
 
 use crate::changer::{Jobs, SchemaChanger};
 use crate::context::Statement;
-use crate::execute::Executed;
+use crate::executed::Executed;
 
 pub(crate) fn alter_table(
     changer: &SchemaChanger,

@@ -13,24 +13,11 @@ use crate::context::{DdlContext, Statement};
 use crate::create_table::{create_table, create_table_like, create_table_like_temporary};
 use crate::database::{alter_database, create_database, drop_database};
 use crate::drop_table::{drop_tables, truncate_table};
+use crate::executed::Executed;
 use crate::partition::exchange::exchange_partition;
 use crate::partition::statement::alter_partitions;
 use crate::rename::rename_tables;
 use crate::view::{create_view, drop_views};
-
-/// What a definition statement reports.
-#[derive(Debug, Default)]
-pub struct Executed {
-    pub warnings: Vec<Warning>,
-    /// How many rows ALTER TABLE has copied, where MySQL reports that.
-    pub rows: u64,
-}
-
-impl From<Vec<Warning>> for Executed {
-    fn from(warnings: Vec<Warning>) -> Self {
-        Self { warnings, rows: 0 }
-    }
-}
 
 impl SchemaChanger {
     /// Carries out a definition statement. The session has committed its transaction and released its

@@ -58,6 +58,7 @@ mod database;
 mod drop_table;
 mod end;
 mod execute;
+mod executed;
 mod fill_indexes;
 mod foreign_key;
 mod foreign_key_rows;
@@ -82,7 +83,7 @@ mod way;
 
 pub use changer::SchemaChanger;
 pub use context::DdlContext;
-pub use execute::Executed;
+pub use executed::Executed;
 pub use history::DdlJob;
 pub use temporary::{AlteredTemporary, alter_temporary, check_temporary_name, new_temporary, temporary_like};
 

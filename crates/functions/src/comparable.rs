@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, LargeBinaryArray};
 use arrow::datatypes::{DataType, Float64Type};
+use types::json::JsonRef;
 use types::{Collation, SqlType, TypeKind};
 
 use crate::datum::Datum;
@@ -30,7 +31,7 @@ pub fn differs(ty: &SqlType) -> bool {
 
 /// Whether the form is a key: bytes.
 fn has_key(ty: &SqlType) -> bool {
-    ty.arrow_type() == DataType::Utf8 && ty.collation != Collation::Binary
+    ty.kind == TypeKind::Json || ty.arrow_type() == DataType::Utf8 && ty.collation != Collation::Binary
 }
 
 /// The Arrow type of the form of a type's values.
@@ -44,6 +45,9 @@ pub fn data_type(ty: &SqlType) -> DataType {
 
 /// The comparable form of each value of an array, which has the type.
 pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
+    if let Some(documents) = values.as_binary_opt::<i64>() {
+        return documents_keys(documents, purpose);
+    }
     if has_key(ty) {
         return match values.as_string_opt::<i32>() {
             Some(texts) => {
@@ -54,7 +58,7 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
                         None => keys.append_null(),
                         Some(text) => {
                             key.clear();
-                            write_text(text.as_bytes(), ty, purpose, &mut key);
+                            ty.collation.sort_key(text.as_bytes(), &mut key);
                             keys.append_value(&key);
                         }
                     }
@@ -70,6 +74,26 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
     }
 }
 
+/// The keys of JSON documents.
+fn documents_keys(documents: &LargeBinaryArray, purpose: Purpose) -> ArrayRef {
+    let mut keys = BinaryBuilder::with_capacity(documents.len(), documents.values().len() * 2);
+    let mut key = Vec::new();
+    for document in documents {
+        match document.map(JsonRef::of_document) {
+            None => keys.append_null(),
+            Some(document) => {
+                key.clear();
+                match purpose {
+                    Purpose::Order => json::write_order(document, &mut key),
+                    Purpose::Value => json::write_value(document, &mut key),
+                }
+                keys.append_value(&key);
+            }
+        }
+    }
+    Arc::new(keys.finish())
+}
+
 /// Appends bytes that are equal for equal values of the type. No value's bytes are a prefix of another's.
 /// NULL has none.
 pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
@@ -83,24 +107,17 @@ pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
             out.push(normal.scale);
             out.extend_from_slice(&normal.unscaled.to_le_bytes());
         }
-        Datum::Json(json) => write(&Datum::String(&json.to_text()), ty, out),
+        // Its key says where it ends.
+        Datum::Json(document) => json::write_value(*document, out),
         Datum::String(_) | Datum::Bytes(_) => {
             let start = out.len();
             out.extend_from_slice(&[0; 8]);
-            write_text(datum.bytes(), ty, Purpose::Value, out);
+            ty.collation.sort_key(datum.bytes(), out);
             let len = (out.len() - start - 8) as u64;
             if let Some(slot) = out.get_mut(start..start + 8) {
                 slot.copy_from_slice(&len.to_le_bytes());
             }
         }
-    }
-}
-
-fn write_text(text: &[u8], ty: &SqlType, purpose: Purpose, out: &mut Vec<u8>) {
-    match (ty.kind, purpose) {
-        (TypeKind::Json, Purpose::Order) => json::write_order(text, out),
-        (TypeKind::Json, Purpose::Value) => json::write_value(text, out),
-        _ => ty.collation.sort_key(text, out),
     }
 }
 

@@ -5,9 +5,8 @@ use std::cmp::Ordering;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
+use types::json::JsonRef;
 use types::{Collation, Decimal, Error, Result, Value};
-
-use crate::json::value::Json;
 
 /// A [`Value`] that borrows its text or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,8 +18,8 @@ pub enum Datum<'a> {
     Decimal(Decimal),
     String(&'a str),
     Bytes(&'a [u8]),
-    /// A JSON value that one JSON function passes to another. All other functions receive its text.
-    Json(&'a Json),
+    /// A JSON value. Functions that do not know of JSON receive its text.
+    Json(JsonRef<'a>),
 }
 
 impl<'a> Datum<'a> {
@@ -33,6 +32,7 @@ impl<'a> Datum<'a> {
             Value::Decimal(v) => Self::Decimal(*v),
             Value::String(v) => Self::String(v),
             Value::Bytes(v) => Self::Bytes(v),
+            Value::Json(v) => Self::Json(v.root()),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Datum<'a> {
             DataType::Utf8View => Self::String(array.as_string_view().value(row)),
             DataType::LargeUtf8 => Self::String(array.as_string::<i64>().value(row)),
             DataType::BinaryView => Self::Bytes(array.as_binary_view().value(row)),
-            DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(row)),
+            DataType::LargeBinary => Self::Json(JsonRef::of_document(array.as_binary::<i64>().value(row))),
             other => return Err(Error::internal(format!("no SQL value in an array of {other}"))),
         })
     }
@@ -79,7 +79,7 @@ impl<'a> Datum<'a> {
             Self::Decimal(v) => Value::Decimal(v),
             Self::String(v) => Value::String(v.to_owned()),
             Self::Bytes(v) => Value::Bytes(v.to_vec()),
-            Self::Json(v) => Value::String(v.to_text()),
+            Self::Json(v) => Value::Json(v.to_binary()),
         }
     }
 
@@ -117,9 +117,6 @@ impl<'a> Datum<'a> {
 pub enum Cell<'a> {
     Ref(Datum<'a>),
     Own(Value),
-    /// The result of a JSON function, as a tree: its text does not show which numbers are DECIMAL or
-    /// unsigned.
-    Json(Box<Json>),
 }
 
 impl<'a> Cell<'a> {
@@ -129,7 +126,6 @@ impl<'a> Cell<'a> {
         match self {
             Self::Ref(datum) => *datum,
             Self::Own(value) => Datum::of(value),
-            Self::Json(json) => Datum::Json(json),
         }
     }
 
@@ -137,15 +133,15 @@ impl<'a> Cell<'a> {
         match self {
             Self::Ref(datum) => datum.to_value(),
             Self::Own(value) => value,
-            Self::Json(json) => Value::String(json.to_text()),
         }
     }
 
     /// Converts a JSON value to text, which all but JSON functions take.
-    pub fn without_tree(self) -> Self {
-        match self {
-            Self::Json(json) => Self::Own(Value::String(json.to_text())),
-            other => other,
+    pub fn without_json(self) -> Self {
+        match &self {
+            Self::Ref(Datum::Json(json)) => Self::Own(Value::String(json.to_text())),
+            Self::Own(Value::Json(json)) => Self::Own(Value::String(json.root().to_text())),
+            _ => self,
         }
     }
 

@@ -217,10 +217,10 @@ fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
     })
 }
 
-/// `@name := value`: dates and times become text, as a variable holds them.
+/// `@name := value`: dates, times and JSON become text, as a variable holds them.
 fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(0)?.to_lowercase();
-    if binding.ty(1).is_temporal() {
+    if binding.ty(1).is_temporal() || binding.ty(1).kind == TypeKind::Json {
         binding.text(1);
     }
     let ty = binding.ty(1);

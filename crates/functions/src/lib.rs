@@ -57,7 +57,6 @@ pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
-pub use string::base64::encode as base64;
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::ill_formed::ill_formed_text;

@@ -12,7 +12,6 @@ use crate::Expr;
 use crate::call::Binding;
 use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::{Cell, Datum};
-use crate::json::value::Json;
 
 /// A built-in function or operator, by its entry in the registry.
 #[derive(Clone, Copy)]
@@ -31,9 +30,6 @@ pub type ScalarFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Value>;
 /// Computes one value from the argument expressions themselves, evaluating only those it needs.
 pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
 
-/// Computes a JSON value from the values of the arguments; `None` is NULL.
-pub(crate) type JsonFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Option<Json>>;
-
 /// Computes a whole column; `None` for arguments that it does not support.
 pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
 
@@ -44,10 +40,6 @@ pub(crate) type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
 pub(crate) enum Eval {
     Scalar(ScalarFn),
     Lazy(LazyFn),
-    /// Its arguments may be JSON values as trees: [`Datum::Json`].
-    OfJson(ScalarFn),
-    /// So is its result.
-    Json(JsonFn),
 }
 
 /// When a call's result may be NULL, according to result metadata.
@@ -88,6 +80,8 @@ pub struct FunctionDef {
     pub(crate) eval: Eval,
     pub(crate) vector: Option<VectorFn>,
     pub(crate) nullability: Nullability,
+    /// A scalar function that takes JSON values as they are. All others take their text.
+    pub(crate) takes_json: bool,
     /// A NULL argument makes the result NULL, without a call of `eval`.
     pub(crate) null_in_null_out: bool,
     /// Its result depends on the session or the time: `NOW()`, `DATABASE()`. Constant within a statement, but
@@ -119,6 +113,7 @@ pub(crate) const fn function(
         eval: Eval::Scalar(eval),
         vector: None,
         nullability: Nullability::Usual,
+        takes_json: false,
         null_in_null_out: true,
         reads_session: false,
         volatile: false,
@@ -134,24 +129,7 @@ pub(crate) const fn of_json(
     resolve: ResolveFn,
     eval: ScalarFn,
 ) -> FunctionDef {
-    FunctionDef {
-        eval: Eval::OfJson(eval),
-        ..function(name, min_args, max_args, resolve, eval)
-    }
-}
-
-/// A function that makes a JSON document.
-pub(crate) const fn makes_json(
-    name: &'static str,
-    min_args: usize,
-    max_args: usize,
-    resolve: ResolveFn,
-    eval: JsonFn,
-) -> FunctionDef {
-    FunctionDef {
-        eval: Eval::Json(eval),
-        ..of_json(name, min_args, max_args, resolve, |_, _| Ok(Value::Null))
-    }
+    function(name, min_args, max_args, resolve, eval).takes_json()
 }
 
 /// A function that decides which of its arguments are evaluated.
@@ -170,6 +148,7 @@ pub(crate) const fn lazy(
         eval: Eval::Lazy(eval),
         vector: None,
         nullability: Nullability::Usual,
+        takes_json: false,
         null_in_null_out: false,
         reads_session: false,
         volatile: false,
@@ -186,6 +165,14 @@ impl FunctionDef {
     pub(crate) const fn vector(self, vector: VectorFn) -> Self {
         Self {
             vector: Some(vector),
+            ..self
+        }
+    }
+
+    /// See [`FunctionDef::takes_json`].
+    pub(crate) const fn takes_json(self) -> Self {
+        Self {
+            takes_json: true,
             ..self
         }
     }

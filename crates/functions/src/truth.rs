@@ -14,7 +14,8 @@ pub(crate) fn truth(datum: &Datum<'_>) -> Option<bool> {
         Datum::Double(v) => Some(*v != 0.0),
         Datum::Decimal(d) => Some(!d.is_zero()),
         // Text was made a number when it was bound.
-        Datum::String(_) | Datum::Bytes(_) | Datum::Json(_) => Some(parse_double(datum.bytes()).value != 0.0),
+        Datum::String(_) | Datum::Bytes(_) => Some(parse_double(datum.bytes()).value != 0.0),
+        Datum::Json(json) => Some(parse_double(json.to_text().as_bytes()).value != 0.0),
     }
 }
 

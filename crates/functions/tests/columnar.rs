@@ -51,7 +51,10 @@ impl Random {
             Date => Value::UInt(self.pick(&[0, date(2024, 2, 3), date(2024, 0, 0), date(1999, 12, 31)])),
             DateTime | Timestamp => Value::UInt(self.pick(&[date(2024, 1, 2), date(2024, 1, 2) + 5, 0])),
             Time => Value::Int(self.pick(&[0, -3_600_000_000, 40_333_450_000])),
-            Json => Value::from(self.pick(&["1", "\"a\"", "[1, 2]", "{\"a\": 1}", "null"])),
+            Json => {
+                let text = self.pick(&["1", "\"a\"", "[1, 2]", "{\"a\": 1}", "null"]);
+                Value::Json(types::json::JsonBinary::parse(text.as_bytes()).unwrap())
+            }
             _ if ty.is_binary() => Value::Bytes(self.pick(&[&b""[..], b"xyz", b"\xff", b"1"]).to_vec()),
             _ => Value::from(self.pick(&["", "abc", "ABC", "def ", "é", "1", "2024-02-03", "7.5x"])),
         }

@@ -43,12 +43,16 @@ mod deadlock;
 mod defect;
 #[path = "../../kv/src/embedded.rs"]
 mod embedded;
+#[path = "../../kv/src/embedded_state.rs"]
+mod embedded_state;
 #[path = "../../kv/src/embedded_transaction.rs"]
 mod embedded_transaction;
 #[path = "../../kv/src/garbage.rs"]
 mod garbage;
 #[path = "../../kv/src/group_commit.rs"]
 mod group_commit;
+#[path = "../../kv/src/group_member.rs"]
+mod group_member;
 #[path = "../../kv/src/health.rs"]
 mod health;
 #[path = "../../kv/src/merge.rs"]
@@ -76,6 +80,10 @@ pub mod limits;
 pub mod lock;
 #[path = "../../kv/src/lock_table.rs"]
 pub mod lock_table;
+#[path = "../../kv/src/lock_wait.rs"]
+pub mod lock_wait;
+#[path = "../../kv/src/locked_versions.rs"]
+pub mod locked_versions;
 #[path = "../../kv/src/memory.rs"]
 pub mod memory;
 #[path = "../../kv/src/pending_commit.rs"]
@@ -100,9 +108,12 @@ pub mod store;
 pub mod timestamp;
 #[path = "../../kv/src/transaction.rs"]
 pub mod transaction;
+#[path = "../../kv/src/txn_options.rs"]
+pub mod txn_options;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
-pub use embedded::{EmbeddedEngine, EmbeddedOptions};
+pub use embedded::EmbeddedEngine;
+pub use embedded_state::EmbeddedOptions;
 pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
@@ -110,15 +121,15 @@ pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
+pub use locked_versions::{LockedInOrder, LockedVersions};
 pub use pins::Pins;
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
-pub use storage::{
-    ApplyError, ApplyHow, KeyGuard, LockedInOrder, LockedVersions, Pressure, Seen, Storage, VisitVersions,
-};
+pub use storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{
     Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,
 };
-pub use transaction::{Current, Transaction, TxnOptions, View};
+pub use transaction::{Current, Transaction, View};
+pub use txn_options::TxnOptions;

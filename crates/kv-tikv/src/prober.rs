@@ -14,7 +14,7 @@ use crate::node::{LockHolder, Node};
 use crate::periodic::Periodic;
 use crate::proto::kvrpcpb::{Mutation, PessimisticLockRequest, op};
 use bytes::Bytes;
-use kv::lock_table::Owner;
+use kv::lock::Owner;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;

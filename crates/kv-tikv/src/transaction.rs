@@ -12,7 +12,9 @@ use crate::prober::PROBE_AFTER;
 use crate::read;
 use crate::sharing::SharedLocks;
 use bytes::Bytes;
-use kv::lock_table::{Acquired, HeldKey, LockRequest, Owner};
+use kv::lock::Owner;
+use kv::lock_table::{Acquired, LockRequest};
+use kv::lock_wait::HeldKey;
 use kv::promise::not_fresh;
 use kv::{
     CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,

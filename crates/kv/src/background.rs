@@ -2,7 +2,7 @@
 //! commits that did not wait for a sync, and one collects garbage.
 
 use crate::defect;
-use crate::embedded::Shared;
+use crate::embedded_state::Shared;
 use crate::storage::{Pressure, Storage};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Condvar, Mutex};

@@ -8,7 +8,8 @@
 //!
 //! The victim is the member that holds the fewest locks; among equals, the one that closed the circle.
 
-use crate::lock_table::{HeldKey, Owner, Waiter};
+use crate::lock::Owner;
+use crate::lock_wait::{HeldKey, Waiter};
 use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

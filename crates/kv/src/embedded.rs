@@ -6,166 +6,28 @@
 //! The engine's own threads: [`crate::background`].
 
 use crate::background::Background;
-use crate::commit::{GroupMember, commit_group};
-use crate::defect;
+use crate::embedded_state::{Counters, EmbeddedOptions, Shared};
 use crate::embedded_transaction::EmbeddedTransaction;
 use crate::engine::{Damage, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
-use crate::garbage::{Collecting, Garbage};
-use crate::group_commit::{GroupCommit, QueuedCommit};
+use crate::garbage::Garbage;
+use crate::group_commit::GroupCommit;
 use crate::health::LogHealth;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::LockStats;
 use crate::lock_table::LockTable;
 use crate::oracle::Oracle;
-use crate::pending_commit::INTERRUPT_CHECK;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
-use crate::storage::{Pressure, Storage};
+use crate::storage::Storage;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::available_parallelism;
-use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp};
-use crate::transaction::TxnOptions;
-use std::fmt;
+use crate::timestamp::{LATEST, Timestamp};
+use crate::txn_options::TxnOptions;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How an embedded engine behaves.
-#[derive(Clone)]
-pub struct EmbeddedOptions {
-    pub limits: Limits,
-    /// How long superseded versions are kept, if the storage has room for them. What a live snapshot needs is
-    /// kept in any case.
-    pub gc_age: Duration,
-    /// How often garbage is collected in the background, unless memory pressure asks for it sooner.
-    pub gc_interval: Duration,
-    /// Whether to run background threads: for group commit, for garbage collection, and for the sync each
-    /// second of commits that did not wait for one.
-    pub background: bool,
-    /// Whether each commit checks the promises about its writes ([`crate::promise`]). For tests.
-    pub check_promises: bool,
-    pub clock: Arc<dyn Clock>,
-}
-
-impl Default for EmbeddedOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            gc_age: Duration::from_secs(600),
-            gc_interval: Duration::from_secs(30),
-            background: true,
-            check_promises: false,
-            clock: Arc::new(SystemClock),
-        }
-    }
-}
-
-impl fmt::Debug for EmbeddedOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmbeddedOptions")
-            .field("limits", &self.limits)
-            .field("gc_age", &self.gc_age)
-            .field("gc_interval", &self.gc_interval)
-            .field("background", &self.background)
-            .field("check_promises", &self.check_promises)
-            .finish_non_exhaustive()
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub commits: AtomicU64,
-    pub groups: AtomicU64,
-    pub syncs: AtomicU64,
-    pub conflicts: AtomicU64,
-}
-
-/// What the engine and its transactions share.
-pub(crate) struct Shared<S: Storage> {
-    pub storage: S,
-    pub oracle: Oracle,
-    pub locks: LockTable,
-    pub counters: Counters,
-    pub health: LogHealth,
-    /// Transactions that have begun and not ended.
-    pub open: AtomicUsize,
-    processors: usize,
-    pub commits: GroupCommit<GroupMember<S::Prepared>>,
-    pub options: EmbeddedOptions,
-    garbage: Garbage,
-    /// Something has been applied and not synced since the last sync.
-    pub unsynced: AtomicBool,
-}
-
-impl<S: Storage> Shared<S> {
-    /// Commits what a transaction has prepared, as part of a group.
-    pub fn commit(&self, commit: QueuedCommit<GroupMember<S::Prepared>>) {
-        self.commits.submit(commit, self.is_crowded(), &|group, sync| {
-            commit_group(self, group, sync)
-        });
-    }
-
-    /// Whether more transactions are open than there are processors.
-    fn is_crowded(&self) -> bool {
-        self.open.load(Ordering::Relaxed) > self.processors
-    }
-
-    /// The work of the thread that commits groups.
-    pub fn serve_commits(&self) {
-        self.commits.serve(&|group, sync| commit_group(self, group, sync));
-    }
-
-    /// Syncs what was committed without waiting for a sync. After a failure, further writes are refused.
-    pub fn sync_log(&self) -> Result<()> {
-        if !self.unsynced.swap(false, Ordering::SeqCst) {
-            return Ok(());
-        }
-        self.health.check_writable()?;
-        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        let synced = defect::catch("syncing the log", || self.storage.sync_log())
-            .unwrap_or_else(|message| Err(Error::Internal(message)));
-        synced.inspect_err(|error| {
-            self.health
-                .refuse_writes(&format!("a write to the log failed ({error})"));
-        })
-    }
-
-    /// Collects garbage if superseded versions take too much memory, before a commit adds to them. On the
-    /// committing transaction's own thread, never on the one that commits groups. If another thread is
-    /// collecting, waits for that. So memory exceeds the limit by no more than the commits add that are past
-    /// this point at the same time.
-    ///
-    /// # Errors
-    /// Those of the collection, if what snapshots need cannot be moved to disk. [`Error::Interrupted`].
-    pub fn make_room(&self, interrupt: &Interrupt) -> Result<()> {
-        while self.storage.pressure() == Pressure::TooHigh {
-            let Some(running) = self.garbage.try_begin(INTERRUPT_CHECK) else {
-                interrupt.check()?;
-                continue;
-            };
-            if self.storage.pressure() < Pressure::TooHigh {
-                break;
-            }
-            match self.collect(&running, false) {
-                Err(error) if self.storage.pressure() == Pressure::TooHigh => return Err(error),
-                _ => break,
-            }
-        }
-        Ok(())
-    }
-
-    pub fn collect_garbage(&self, thorough: bool) -> Result<GcReport> {
-        self.collect(&self.garbage.begin(), thorough)
-    }
-
-    fn collect(&self, running: &Collecting<'_>, thorough: bool) -> Result<GcReport> {
-        let safe_point = running.advance_safe_point(&self.oracle, &self.storage);
-        self.health.check_writable()?;
-        running.collect(&self.storage, &self.locks, safe_point, thorough)
-    }
-}
 
 /// [`Engine`] for any [`Storage`].
 pub struct EmbeddedEngine<S: Storage> {

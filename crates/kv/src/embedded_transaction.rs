@@ -1,18 +1,20 @@
 //! One transaction of an embedded engine: the locks it holds, and its commit up to the queue.
 
 use crate::buffer::WriteBuffer;
-use crate::commit::{GroupMember, Work};
-use crate::embedded::Shared;
+use crate::embedded_state::Shared;
 use crate::engine::{CommitDone, Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::group_commit::{Completion, QueuedCommit};
+use crate::group_member::{GroupMember, Work};
 use crate::interrupt::Interrupt;
-use crate::lock::{LockMode, LockOptions, Locked};
-use crate::lock_table::{Acquired, HeldKey, LockRequest, Owner};
+use crate::lock::{LockMode, LockOptions, Locked, Owner};
+use crate::lock_table::{Acquired, LockRequest};
+use crate::lock_wait::HeldKey;
+use crate::locked_versions::LockedVersions;
 use crate::pending_commit::{Dependencies, PendingCommit};
 use crate::promise::not_fresh;
-use crate::storage::{LockedVersions, Storage};
+use crate::storage::Storage;
 use crate::sync::Mutex;
 use crate::sync::atomic::Ordering;
 use crate::timestamp::{LATEST, Timestamp};

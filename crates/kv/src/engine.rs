@@ -12,7 +12,7 @@ use crate::lock::{LockOptions, LockStats, Locked};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::timestamp::Timestamp;
-use crate::transaction::TxnOptions;
+use crate::txn_options::TxnOptions;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

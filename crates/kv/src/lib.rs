@@ -23,9 +23,11 @@ mod background;
 mod commit;
 mod deadlock;
 mod embedded;
+mod embedded_state;
 mod embedded_transaction;
 mod garbage;
 mod group_commit;
+mod group_member;
 mod health;
 mod merge;
 mod oracle;
@@ -42,6 +44,8 @@ pub mod interrupt;
 pub mod limits;
 pub mod lock;
 pub mod lock_table;
+pub mod lock_wait;
+pub mod locked_versions;
 pub mod memory;
 pub mod pending_commit;
 pub mod pins;
@@ -54,9 +58,11 @@ pub mod storage;
 pub mod store;
 pub mod timestamp;
 pub mod transaction;
+pub mod txn_options;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
-pub use embedded::{EmbeddedEngine, EmbeddedOptions};
+pub use embedded::EmbeddedEngine;
+pub use embedded_state::EmbeddedOptions;
 pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
@@ -64,17 +70,17 @@ pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
+pub use locked_versions::{LockedInOrder, LockedVersions};
 pub use pins::Pins;
 pub use private::PrivateKeys;
 pub use promise::{Fresh, Guard};
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
-pub use storage::{
-    ApplyError, ApplyHow, KeyGuard, LockedInOrder, LockedVersions, Pressure, Seen, Storage, VisitVersions,
-};
+pub use storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{
     Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,
 };
-pub use transaction::{Current, Transaction, TxnOptions, View};
+pub use transaction::{Current, Transaction, View};
+pub use txn_options::TxnOptions;

@@ -5,6 +5,9 @@ use crate::interrupt::Interrupt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Identifies a transaction within one lock table.
+pub type Owner = u64;
+
 /// `FOR SHARE` or `FOR UPDATE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockMode {

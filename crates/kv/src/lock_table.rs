@@ -11,11 +11,12 @@
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::lock::{LockMode, LockOptions, LockStats, LockWait};
+use crate::lock::{LockMode, LockOptions, LockStats, LockWait, Owner};
+use crate::lock_wait::{GONE, GRANTED, HeldKey, VICTIM, WAITING, Waiter};
 use crate::pending_commit::PendingCommit;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use crate::sync::thread::{self, Thread};
+use crate::sync::thread;
 use hashbrown::DefaultHashBuilder;
 use hashbrown::hash_table::{Entry, HashTable};
 use std::cell::Cell;
@@ -23,9 +24,6 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Identifies a transaction within one lock table.
-pub type Owner = u64;
 
 /// Garbage collection, which locks a deleted key for a moment. NOWAIT and SKIP LOCKED wait for it.
 pub const COLLECTOR: Owner = 0;
@@ -41,19 +39,6 @@ const COMMIT_SHARDS: usize = 16;
 /// The capacity that an empty shard may retain.
 const SHARD_CAPACITY_MIN: usize = 1 << 10;
 
-/// States of a [`Waiter`]. The thread that changes it from `WAITING` decides how the wait ends.
-const WAITING: u8 = 0;
-const GRANTED: u8 = 1;
-const VICTIM: u8 = 2;
-const GONE: u8 = 3;
-
-/// A lock that a transaction holds, and needs for the release.
-#[derive(Debug, Clone)]
-pub struct HeldKey {
-    pub key: Arc<[u8]>,
-    hash: u64,
-}
-
 /// How a request ended without an error.
 pub enum Acquired {
     /// To be released by the caller.
@@ -65,41 +50,6 @@ pub enum Acquired {
     AlreadyHeld,
     /// SKIP LOCKED, and another transaction has it.
     Skipped,
-}
-
-/// One request that waits.
-pub(crate) struct Waiter {
-    pub owner: Owner,
-    /// How many keys the transaction holds. The one with the fewest is the victim of a deadlock.
-    pub locks_held: usize,
-    mode: LockMode,
-    state: AtomicU8,
-    /// Set with the grant: the pending commit whose lock the waiter takes over.
-    pending: Mutex<Option<Arc<PendingCommit>>>,
-    thread: Thread,
-}
-
-impl Waiter {
-    /// Ends the wait and wakes the thread; false if it has ended before.
-    fn end(&self, state: u8) -> bool {
-        let decided = self
-            .state
-            .compare_exchange(WAITING, state, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok();
-        if decided {
-            self.thread.unpark();
-        }
-        decided
-    }
-
-    /// Ends the wait with [`Error::Deadlock`].
-    pub fn make_victim(&self) -> bool {
-        self.end(VICTIM)
-    }
-
-    pub fn is_waiting(&self) -> bool {
-        self.state.load(Ordering::SeqCst) == WAITING
-    }
 }
 
 /// The lock of one key, and its queue.

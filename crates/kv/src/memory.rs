@@ -4,11 +4,13 @@
 //! the lock and may read from the same store.
 
 use crate::buffer::WriteBuffer;
-use crate::embedded::{EmbeddedEngine, EmbeddedOptions};
+use crate::embedded::EmbeddedEngine;
+use crate::embedded_state::EmbeddedOptions;
 use crate::engine::ScanRequest;
 use crate::error::Result;
+use crate::locked_versions::LockedVersions;
 use crate::reader::{KeyRange, Visit};
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, LockedVersions, Seen, Storage, VisitVersions};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, Seen, Storage, VisitVersions};
 use crate::sync::RwLock;
 use crate::timestamp::Timestamp;
 use std::collections::BTreeMap;

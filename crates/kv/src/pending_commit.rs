@@ -14,9 +14,8 @@
 use crate::buffer::WriteBuffer;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::lock_table::Owner;
+use crate::lock::Owner;
 use crate::small_map::SmallMap;
-use crate::storage::LockedVersions;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
@@ -180,25 +179,6 @@ impl Dependencies {
         }
     }
 
-    /// Removes all, and returns the commits that have not been applied. `locked` gets what they write.
-    ///
-    /// # Errors
-    /// [`Error::Deadlock`]: one of them has failed.
-    pub fn take_unapplied(&mut self, locked: &mut LockedVersions) -> Result<Vec<Arc<PendingCommit>>> {
-        let mut unapplied = Vec::new();
-        for (key, commit) in self.0.iter() {
-            if commit.has_failed() {
-                return Err(Error::Deadlock);
-            }
-            if !commit.is_applied() {
-                locked.insert_pending(key, commit);
-                unapplied.push(Arc::clone(commit));
-            }
-        }
-        self.clear();
-        Ok(unapplied)
-    }
-
     /// Waits until all have ended, and removes them.
     ///
     /// # Errors
@@ -209,6 +189,10 @@ impl Dependencies {
         }
         self.clear();
         Ok(())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<[u8]>, &Arc<PendingCommit>)> {
+        self.0.iter()
     }
 
     pub fn clear(&mut self) {

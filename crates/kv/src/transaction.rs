@@ -8,7 +8,6 @@ use crate::buffer::{Savepoint, Write, WriteBuffer};
 use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
-use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
@@ -18,54 +17,10 @@ use crate::promise::{Fresh, Guard, Promises};
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::{Reading, Snapshot};
 use crate::timestamp::Timestamp;
+use crate::txn_options::TxnOptions;
 use memory::{Account, Broker, Holder, Share};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How a transaction behaves.
-#[derive(Debug, Clone)]
-pub struct TxnOptions {
-    /// Locks nothing until the commit, which fails with [`Error::WriteConflict`] if a written key has
-    /// changed.
-    pub optimistic: bool,
-    /// Every write fails with [`Error::ReadOnly`].
-    pub read_only: bool,
-    /// The transaction is one statement of its client, which cannot tell a commit at its end from one just
-    /// after its start. Saves an engine over a cluster one request for a timestamp.
-    pub single_statement: bool,
-    /// [`Transaction::expect_absent`] may return true: the caller can run its work again without it if the
-    /// commit fails with [`Error::KeyExists`].
-    pub defer_duplicate_checks: bool,
-    /// On a shared store: how long its locks block other servers if this process ends. While the process
-    /// runs, it renews them. A short time is for short work on keys that others wait for. `None`: as the
-    /// engine is configured.
-    pub lock_ttl: Option<Duration>,
-    /// How long `commit` waits for each key that was written and not locked before.
-    pub commit_lock_wait: Duration,
-    /// Once raised, ends reads and the lock waits of `commit`.
-    pub interrupt: Option<Arc<Interrupt>>,
-    /// A lower limit than the engine's for this transaction's writes, in bytes.
-    pub max_bytes: Option<usize>,
-    /// The session's own keys, which it reads and writes there.
-    pub private: Option<Arc<PrivateKeys>>,
-}
-
-impl Default for TxnOptions {
-    fn default() -> Self {
-        Self {
-            optimistic: false,
-            read_only: false,
-            single_statement: false,
-            defer_duplicate_checks: false,
-            lock_ttl: None,
-            commit_lock_wait: Duration::from_secs(50),
-            interrupt: None,
-            max_bytes: None,
-            private: None,
-        }
-    }
-}
 
 /// Memory that a commit takes, as a multiple of the writes' size: the buffer, the prepared records, and the
 /// engine's copy.

@@ -29,8 +29,6 @@ const FURTHER_PART: f64 = 3.0;
 const OPEN_RANGE: f64 = 0.3;
 /// How many rows a document of JSON_TABLE is taken to have.
 pub const TABLE_FUNCTION_ROWS: f64 = 10.0;
-/// The share of rows that satisfies a condition of which nothing is known.
-pub const UNKNOWN_CONDITION: f64 = 0.3;
 
 /// Reading `rows` rows of a table.
 pub fn of_access(access: &Access, rows: f64) -> f64 {

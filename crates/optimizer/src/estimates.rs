@@ -12,8 +12,11 @@ use schema::model::{Handle, IndexPart, Table};
 use schema::statistics::{Bound, ColumnStatistics, TableStatistics, sort_key};
 use types::Value;
 
-use crate::access::sarg::{self, Interval};
-use crate::cost::UNKNOWN_CONDITION;
+use crate::access::interval::Interval;
+use crate::access::sarg;
+
+/// The share of rows that satisfies a condition of which nothing is known.
+pub const UNKNOWN_CONDITION: f64 = 0.3;
 
 /// What the server knows of tables.
 pub trait Estimates {

@@ -13,6 +13,7 @@
 mod access;
 mod constant;
 mod cost;
+mod distinct_values;
 pub mod dump;
 mod estimates;
 pub mod explain;
@@ -21,7 +22,6 @@ mod join_order;
 mod limit;
 mod physical;
 mod print;
-mod route;
 mod rules;
 mod statement;
 

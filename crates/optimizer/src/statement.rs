@@ -12,8 +12,8 @@ use planner::plan::{
 use types::{Error, Result};
 
 use crate::expr::ColumnList;
-use crate::physical::{Builder, Want};
-use crate::{route, rules};
+use crate::physical::{Builder, ONLY, Want};
+use crate::rules;
 
 impl Builder<'_> {
     pub fn statement(&self, statement: LogicalStatement) -> Result<Plan> {
@@ -91,7 +91,7 @@ impl Builder<'_> {
         };
         rules::apply_all(&mut query, self.env)?;
         self.learn(&query.root);
-        self.route.set(Some(route::ONLY));
+        self.route.set(Some(ONLY));
         let layout = query.output.clone();
         let built = self.build_exact(query.root, Want::of(query.output))?;
         let position = |id: ColumnId| {

@@ -192,6 +192,8 @@ impl Runner {
             },
             user_variables: &user_variables,
             check_table: &|_, _, _| Ok(()),
+            denied_column: &|_, _, _| None,
+            check_accesses: &|_| Ok(()),
             denied: &|database| {
                 Error::new(
                     errno::ER_DBACCESS_DENIED_ERROR,

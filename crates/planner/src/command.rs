@@ -1,14 +1,39 @@
-//! Statements that are neither plans nor definitions (`schema::definition::Ddl`): session statements, SHOW.
-//! Names are resolved and expressions bound, as far as this needs no execution. `session` runs them, one kind
+//! What binding makes of a statement; and statements that are neither plans nor definitions
+//! (`schema::definition::Ddl`): session statements, SHOW. Names are resolved and expressions bound, as far as this needs no execution. `session` runs them, one kind
 //! per file.
 
 use functions::Expr;
+use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
 };
+
+use crate::logical::LogicalStatement;
+use crate::object_access::ObjectAccess;
+
+/// A statement with every name and type resolved.
+// A value is made once per statement and matched at once: a box would cost more than it saves.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug, Clone)]
+pub enum Bound {
+    Statement {
+        statement: LogicalStatement,
+        /// What expressions that the optimizer makes are typed by.
+        types: TypeEnv,
+        /// The statement assigns to user variables, row by row.
+        assigns: bool,
+        /// The privileges and locks it needs, an entry for each table.
+        accesses: Vec<ObjectAccess>,
+        /// Whether the plan holds for other sessions and later executions too, with parameters of the same
+        /// types, until the schema changes.
+        cacheable: bool,
+    },
+    Ddl(Ddl),
+    Command(Command),
+}
 
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]
@@ -110,8 +135,8 @@ pub struct CreateTableSelect {
     pub ddl: Ddl,
     /// CREATE TEMPORARY TABLE.
     pub temporary: bool,
-    /// Always [`crate::Bound::Statement`], and an INSERT of a query into the table, which has no id yet.
-    pub insert: crate::Bound,
+    /// Always [`Bound::Statement`], and an INSERT of a query into the table, which has no id yet.
+    pub insert: Bound,
     /// Of the schema that the query was bound to.
     pub schema_version: u64,
 }
@@ -119,8 +144,8 @@ pub struct CreateTableSelect {
 /// A command that takes values from the row of a query.
 #[derive(Debug, Clone)]
 pub struct OfRow {
-    /// Always [`crate::Bound::Statement`], and a query.
-    pub query: crate::Bound,
+    /// Always [`Bound::Statement`], and a query.
+    pub query: Bound,
     /// Of the schema that the query was bound to.
     pub schema_version: u64,
     pub row_use: RowUse,
@@ -218,6 +243,6 @@ pub struct Explained {
     /// `None`: that of `explain_format`.
     pub format: Option<ExplainFormat>,
     pub analyze: bool,
-    /// Always [`crate::Bound::Statement`].
-    pub bound: crate::Bound,
+    /// Always [`Bound::Statement`].
+    pub bound: Bound,
 }

@@ -6,16 +6,12 @@ use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
-use schema::definition::Ddl;
 use schema::model::{Schema, Table};
-use schema::privilege::PrivilegeSet;
 use schema::temporary::TemporaryTables;
 use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
-use crate::command::Command;
-use crate::logical::LogicalStatement;
-use crate::object_access::ObjectAccess;
+use crate::object_access::{ObjectAccess, TableNeeds};
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {
@@ -49,36 +45,20 @@ pub struct BindEnv<'a> {
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
     pub user_variables: &'a HashMap<String, Value>,
-    /// Fails with 1142 where the account has no privilege on a table, whether it exists or not: database, table,
-    /// and the privileges that the message names.
-    pub check_table: &'a dyn Fn(&str, &str, PrivilegeSet) -> Result<()>,
+    /// Fails with 1142 where the account lacks what a statement needs on a table, whether it exists or not:
+    /// database, table.
+    pub check_table: &'a dyn Fn(&str, &str, TableNeeds) -> Result<()>,
+    /// Fails with 1142 or 1143 where the account lacks what the query of a new view needs.
+    pub check_accesses: &'a dyn Fn(&[ObjectAccess]) -> Result<()>,
+    /// Error 1143 in place of 1054 where the account may not read all columns of a table: database, table, and
+    /// the column that does not exist.
+    pub denied_column: &'a dyn Fn(&str, &str, &str) -> Option<Error>,
     /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,
     /// Receives the warnings of planning.
     pub warnings: &'a Warnings,
     /// `@@foreign_key_checks`.
     pub foreign_key_checks: bool,
-}
-
-/// A statement with every name and type resolved.
-// A value is made once per statement and matched at once: a box would cost more than it saves.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone)]
-pub enum Bound {
-    Statement {
-        statement: LogicalStatement,
-        /// What expressions that the optimizer makes are typed by.
-        types: TypeEnv,
-        /// The statement assigns to user variables, row by row.
-        assigns: bool,
-        /// The privileges and locks it needs, an entry for each table.
-        accesses: Vec<ObjectAccess>,
-        /// Whether the plan holds for other sessions and later executions too, with parameters of the same
-        /// types, until the schema changes.
-        cacheable: bool,
-    },
-    Ddl(Ddl),
-    Command(Command),
 }
 
 impl BindEnv<'_> {

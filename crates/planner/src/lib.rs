@@ -28,7 +28,8 @@ pub use bind::{
     deprecated_collation, expressions, view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
+pub use command::Bound;
 pub use conjuncts::conjuncts;
-pub use env::{BindEnv, Bound};
+pub use env::BindEnv;
 pub use row_check::RowCheck;
 pub use schema::temporary::NO_TEMPORARY_TABLES;

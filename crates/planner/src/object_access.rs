@@ -5,12 +5,13 @@
 //! for, and `runner` takes the locks.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use schema::definition::TableName;
 use schema::model::Table;
-use schema::privilege::PrivilegeSet;
+use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::Definer;
 
 use crate::logical::{ColumnId, LogicalStatement};
@@ -21,16 +22,75 @@ pub struct ObjectAccess {
     pub table: Arc<Table>,
     /// What the statement calls the table: LOCK TABLES locks aliases (manual 13.3.6).
     pub alias: String,
-    /// Those on the table. SELECT, INSERT and UPDATE may be missing on the table where each of `columns` has them.
-    pub privileges: PrivilegeSet,
-    /// What the statement does with columns of the table: offset and privileges.
+    pub needs: TableNeeds,
+    /// What the statement does with columns of the table: offset and privileges. Each is needed on the table or
+    /// on the column.
     pub columns: Vec<(usize, PrivilegeSet)>,
+    /// All that is needed of the table and its columns, together. Set when the statement is bound.
+    pub everything: PrivilegeSet,
+    /// Those that it needs on all columns because it lists none: `SELECT *`, INSERT without a list.
+    pub on_all_columns: PrivilegeSet,
     /// `None`: the server makes the table's rows, or it is a temporary table, and nothing is locked.
     pub lock: Option<LockMode>,
     /// The view whose query names the object; `None`: the statement does.
     pub through: Option<Arc<ThroughView>>,
     /// The statement does not name the table: foreign keys lead to it, and it needs no privileges.
     pub is_implied: bool,
+}
+
+/// What a statement needs on a table, or on one of its columns at least, before anything else is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableNeeds {
+    pub all: PrivilegeSet,
+    /// Besides, one of several.
+    pub one_of: Option<OneOf>,
+}
+
+/// Privileges of which one is enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OneOf {
+    /// SELECT ... FOR UPDATE.
+    Locks,
+    /// A table of an UPDATE of several.
+    ReadsOrUpdates,
+    /// A table that the query of a new view names.
+    OfViews,
+}
+
+impl OneOf {
+    pub fn privileges(self) -> PrivilegeSet {
+        match self {
+            Self::Locks => PrivilegeSet::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]),
+            Self::ReadsOrUpdates => PrivilegeSet::SELECT | PrivilegeSet::UPDATE,
+            Self::OfViews => {
+                PrivilegeSet::SELECT | PrivilegeSet::INSERT | PrivilegeSet::UPDATE | PrivilegeSet::DELETE
+            }
+        }
+    }
+
+    /// What error 1142 calls it.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Locks => "SELECT with locking clause",
+            Self::ReadsOrUpdates => "SELECT",
+            Self::OfViews => "ANY",
+        }
+    }
+}
+
+impl From<PrivilegeSet> for TableNeeds {
+    fn from(all: PrivilegeSet) -> Self {
+        Self { all, one_of: None }
+    }
+}
+
+impl From<OneOf> for TableNeeds {
+    fn from(one: OneOf) -> Self {
+        Self {
+            all: PrivilegeSet::NONE,
+            one_of: Some(one),
+        }
+    }
 }
 
 /// How a statement comes to use an object that it does not name.
@@ -46,7 +106,8 @@ impl ObjectAccess {
     fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.table, &other.table)
             && self.alias == other.alias
-            && self.privileges == other.privileges
+            && self.needs == other.needs
+            && self.on_all_columns == other.on_all_columns
             && self.lock == other.lock
             && self.through == other.through
             && self.is_implied == other.is_implied
@@ -66,6 +127,16 @@ pub enum LockMode {
 pub(crate) struct NotedAccess {
     access: ObjectAccess,
     columns: Vec<ColumnIds>,
+    /// What is named in the statement, or in the view's query, that names the object; `None` while it is bound.
+    named: Option<Rc<NamedColumns>>,
+}
+
+/// Columns that a statement names, or the query of a view.
+#[derive(Debug, Default)]
+struct NamedColumns {
+    all: BTreeSet<ColumnId>,
+    /// Those among them that `*` stands for.
+    by_star: BTreeSet<ColumnId>,
 }
 
 /// The ids of a table's columns.
@@ -87,18 +158,29 @@ impl ColumnIds {
 }
 
 impl NotedAccess {
-    /// The columns that the statement reads need SELECT.
+    /// The columns that the statement reads need SELECT. A view's columns have the ids of those of its tables, and
+    /// its query may use them where the statement does not: of a view, those count that the statement names.
     fn finish(mut self, used: &BTreeSet<ColumnId>) -> ObjectAccess {
-        let is_read = |offset: &usize| {
-            let ids = self.columns.iter().filter_map(|ids| ids.of(*offset));
-            ids.into_iter().any(|id| used.contains(&id))
-        };
-        let read: Vec<usize> = (0..self.access.table.columns.len()).filter(is_read).collect();
-        if !read.is_empty() {
-            self.access.privileges |= PrivilegeSet::SELECT;
+        let named = self.named.unwrap_or_default();
+        let is_view = self.access.table.view.is_some();
+        for offset in 0..self.access.table.columns.len() {
+            let ids = self.columns.iter().filter_map(|ids| ids.of(offset));
+            let is_read = |id: &ColumnId| used.contains(id) && (!is_view || named.all.contains(id));
+            let read: Vec<ColumnId> = ids.filter(is_read).collect();
+            if read.iter().any(|id| named.by_star.contains(id)) {
+                self.access.on_all_columns |= PrivilegeSet::SELECT;
+            }
+            if !read.is_empty() {
+                self.access.columns.push((offset, PrivilegeSet::SELECT));
+            }
         }
-        let read = read.into_iter().map(|offset| (offset, PrivilegeSet::SELECT));
-        self.access.columns.extend(read);
+        let one_of = self
+            .access
+            .needs
+            .one_of
+            .map_or(PrivilegeSet::NONE, OneOf::privileges);
+        let of_columns = self.access.columns.iter().map(|(_, needed)| *needed);
+        self.access.everything = of_columns.fold(self.access.needs.all | one_of, |all, needed| all | needed);
         self.access
     }
 }
@@ -112,6 +194,7 @@ fn is_shared(table: &Table) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
     all: RefCell<Vec<NotedAccess>>,
+    named: RefCell<NamedColumns>,
     /// The view whose query is being bound.
     through: Option<Arc<ThroughView>>,
 }
@@ -120,8 +203,8 @@ impl Accesses {
     /// Those of a view's query.
     pub fn within(through: Arc<ThroughView>) -> Self {
         Self {
-            all: RefCell::default(),
             through: Some(through),
+            ..Self::default()
         }
     }
 
@@ -129,37 +212,39 @@ impl Accesses {
         self.through.as_ref()
     }
 
-    /// A table that the statement names. `columns`: `None` where its columns have no ids yet
-    /// ([`Self::columns_of`]).
+    /// A table that the statement names. `columns`: none where they have no ids yet ([`Self::columns_of`]).
     pub fn add(
         &self,
         table: &Arc<Table>,
         alias: &str,
-        (privileges, lock): (PrivilegeSet, LockMode),
-        columns: Option<ColumnIds>,
+        (needs, lock): (TableNeeds, LockMode),
+        columns: Vec<ColumnIds>,
     ) {
-        self.add_through(table, alias, (privileges, lock), self.through.clone(), columns);
+        self.add_through(table, alias, (needs, lock), self.through.clone(), columns);
     }
 
     pub fn add_through(
         &self,
         table: &Arc<Table>,
         alias: &str,
-        (privileges, lock): (PrivilegeSet, LockMode),
+        (needs, lock): (TableNeeds, LockMode),
         through: Option<Arc<ThroughView>>,
-        columns: Option<ColumnIds>,
+        columns: Vec<ColumnIds>,
     ) {
         self.push(NotedAccess {
             access: ObjectAccess {
                 table: Arc::clone(table),
                 alias: alias.to_owned(),
-                privileges,
+                needs,
                 columns: Vec::new(),
+                everything: PrivilegeSet::NONE,
+                on_all_columns: PrivilegeSet::NONE,
                 lock: is_shared(table).then_some(lock),
                 through,
                 is_implied: false,
             },
-            columns: columns.into_iter().collect(),
+            columns,
+            named: None,
         });
     }
 
@@ -169,31 +254,70 @@ impl Accesses {
             access: ObjectAccess {
                 table: Arc::clone(table),
                 alias: table.name.clone(),
-                privileges: PrivilegeSet::NONE,
+                needs: TableNeeds::default(),
                 columns: Vec::new(),
+                everything: PrivilegeSet::NONE,
+                on_all_columns: PrivilegeSet::NONE,
                 lock: is_shared(table).then_some(lock),
                 through: None,
                 is_implied: true,
             },
             columns: Vec::new(),
+            named: None,
         });
     }
 
-    /// Columns of a table that the statement writes, by offset.
+    /// Columns of a table or view that the statement writes, by offset.
     pub fn writes(&self, table: &Table, alias: &str, privilege: PrivilegeSet, columns: &[usize]) {
+        self.edit(table, alias, |access| {
+            for column in columns {
+                let need = (*column, privilege);
+                if !access.columns.contains(&need) {
+                    access.columns.push(need);
+                }
+            }
+        });
+    }
+
+    /// The statement lists no columns, and writes all of them.
+    pub fn writes_all(&self, table: &Table, alias: &str, privilege: PrivilegeSet) {
+        self.edit(table, alias, |access| access.on_all_columns |= privilege);
+    }
+
+    /// Rows are deleted through a view.
+    pub fn deletes(&self, view: &Table, alias: &str) {
+        self.edit(view, alias, |access| access.needs.all |= PrivilegeSet::DELETE);
+    }
+
+    fn edit(&self, table: &Table, alias: &str, change: impl Fn(&mut ObjectAccess)) {
         let mut all = self.all.borrow_mut();
         let written = |noted: &&mut NotedAccess| {
             let access = &noted.access;
-            access.table.id == table.id && access.alias == alias && access.lock == Some(LockMode::Write)
+            access.table.id == table.id
+                && access.alias == alias
+                && (access.lock == Some(LockMode::Write) || table.view.is_some())
         };
         for noted in all.iter_mut().filter(written) {
-            for column in columns {
-                let need = (*column, privilege);
-                if !noted.access.columns.contains(&need) {
-                    noted.access.columns.push(need);
-                }
-            }
+            change(&mut noted.access);
         }
+    }
+
+    /// The statement names a column.
+    pub fn names(&self, id: ColumnId) {
+        self.named.borrow_mut().all.insert(id);
+    }
+
+    /// `*` in it stands for a column.
+    pub fn names_by_star(&self, id: ColumnId) {
+        let mut named = self.named.borrow_mut();
+        named.all.insert(id);
+        named.by_star.insert(id);
+    }
+
+    /// The table or view that it names first.
+    pub fn first(&self) -> Option<Arc<Table>> {
+        let all = self.all.borrow();
+        all.first().map(|noted| Arc::clone(&noted.access.table))
     }
 
     /// The ids of the columns of a view that was added without.
@@ -228,15 +352,38 @@ impl Accesses {
     }
 
     pub fn take(&self) -> Vec<NotedAccess> {
-        self.all.take()
+        let named = Rc::new(self.named.take());
+        let mut all = self.all.take();
+        for noted in &mut all {
+            noted.named.get_or_insert_with(|| Rc::clone(&named));
+        }
+        all
     }
 
     /// The entries of a statement that is bound.
     pub fn of_statement(&self, statement: &LogicalStatement) -> Vec<ObjectAccess> {
-        let mut used = BTreeSet::new();
-        statement.walk_columns(&mut |id| {
-            used.insert(id);
-        });
+        let used = used_columns(statement);
         self.take().into_iter().map(|noted| noted.finish(&used)).collect()
     }
+}
+
+/// The columns that a statement uses. What a derived table or a view gives and nothing uses does not count.
+fn used_columns(statement: &LogicalStatement) -> BTreeSet<ColumnId> {
+    let mut used = BTreeSet::new();
+    let mut within: BTreeMap<ColumnId, Vec<ColumnId>> = BTreeMap::new();
+    statement.walk_columns(&mut |of, id| match of {
+        None => {
+            used.insert(id);
+        }
+        Some(of) => within.entry(of).or_default().push(id),
+    });
+    let mut pending: Vec<ColumnId> = used.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        for inner in within.get(&id).into_iter().flatten() {
+            if used.insert(*inner) {
+                pending.push(*inner);
+            }
+        }
+    }
+    used
 }

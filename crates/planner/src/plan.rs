@@ -21,7 +21,6 @@ use schema::model::Table;
 use types::{Collation, SqlType};
 
 use crate::foreign_key::ForeignKeyPlan;
-use crate::logical::{CommonTableId, SetOperator};
 use crate::row_check::RowCheck;
 
 pub use crate::execution_cache::ExecutionCache;
@@ -30,6 +29,17 @@ pub use join::{Apply, ApplyKind, Join, JoinKey, JoinKind, LookupJoin, OuterColum
 pub use measure::{Measure, Measured, measured};
 pub use partitions::ScanPartitions;
 pub use range::evaluate;
+
+/// A common table expression within one statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CommonTableId(pub usize);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    Union,
+    Intersect,
+    Except,
+}
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
+use planner::object_access::TableNeeds;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
-use schema::privilege::PrivilegeSet;
 use schema::statistics::TableStatistics;
 use schema::temporary;
 use syntax::ast::{Statement, VariableScope};
@@ -235,14 +235,17 @@ impl Session {
         let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
             self.view().system_variable(scope, name)
         };
-        let check_table = |database: &str, table: &str, wanted: PrivilegeSet| {
-            self.client.check_sees(database, table, &wanted.to_string())
-        };
+        let check_table =
+            |database: &str, table: &str, needs: TableNeeds| self.client.check_needs(database, table, needs);
+        let denied_column =
+            |database: &str, table: &str, column: &str| self.client.denied_column(database, table, column);
         let denied = |name: &str| errors::database_access(&self.client.account.name(), name);
         planner::bind(
             parsed,
             &BindEnv {
                 check_table: &check_table,
+                denied_column: &denied_column,
+                check_accesses: &|accesses| self.client.check_privileges(accesses),
                 denied: &denied,
                 ..self.bind_env(schema, params, &system_variable)
             },
@@ -286,6 +289,8 @@ impl Session {
             system_variable,
             user_variables: self.user_variables.shared(),
             check_table: &|_, _, _| Ok(()),
+            denied_column: &|_, _, _| None,
+            check_accesses: &|_| Ok(()),
             denied: &|name| errors::unknown_database(name),
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,

@@ -88,7 +88,7 @@ impl Session {
         match &*compiled {
             Compiled::Plan(_) => Err(io::Error::other("a plan that was not run")),
             Compiled::Ddl(ddl) => {
-                let done = statement::definition::run(self, ddl);
+                let done = statement::run_definition(self, ddl);
                 Ok((Kind::Definition, done.map(Outcome::Ok)))
             }
             Compiled::Command(command) => {

@@ -1,7 +1,7 @@
 //! Whether the client's account may do what a statement does, and MySQL's errors where it may not.
 
 use accounts::Privileges;
-use planner::object_access::{ObjectAccess, ThroughView};
+use planner::object_access::{ObjectAccess, OneOf, TableNeeds};
 use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, errno};
@@ -9,59 +9,124 @@ use types::{Error, Result, errno};
 use crate::client::Client;
 use crate::errors;
 
-const ER_COLUMNACCESS_DENIED_ERROR: u16 = 1143;
+
+const ER_VIEW_NO_EXPLAIN: u16 = 1345;
 
 /// What is missing for one use of a table.
 enum Missing {
-    Table(PrivilegeSet),
+    /// What error 1142 names.
+    Table(String),
     /// By its offset.
     Column(Privilege, usize),
 }
 
 impl Client {
-    /// Fails with 1142 or 1143 unless the account has the privileges that a plan needs.
+    /// Fails with 1142 or 1143 unless the account has the privileges that a plan needs: first those on all of its
+    /// tables, then those on their columns.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
-        accesses.iter().try_for_each(|access| match &access.through {
-            _ if access.is_implied => Ok(()),
-            None => match missing(&self.privileges, access) {
-                None => Ok(()),
-                Some(missing) => Err(self.denied(access, &missing)),
-            },
-            Some(through) => self.check_through(through, access),
-        })
+        let global = self.privileges.global;
+        let is_covered = |access: &ObjectAccess| access.through.is_none() && global.contains(access.everything);
+        if accesses.iter().all(is_covered) {
+            return Ok(());
+        }
+        self.check_each(accesses, missing_on_table)?;
+        self.check_each(accesses, missing_on_columns)
     }
 
-    /// What a view's query names is checked for the view's definer, or for the account that uses the view.
-    fn check_through(&self, through: &ThroughView, access: &ObjectAccess) -> Result<()> {
-        let missing = match &through.definer {
-            None => missing(&self.privileges, access),
-            Some(definer) => {
-                let privileges = self
-                    .privileges_of(definer)
-                    .ok_or_else(|| errors::no_such_definer(&definer.user, &definer.host))?;
-                missing(&privileges, access)
+    fn check_each(
+        &self,
+        accesses: &[ObjectAccess],
+        missing: impl Fn(&Privileges, &ObjectAccess) -> Option<Missing>,
+    ) -> Result<()> {
+        for access in accesses {
+            // A session may do everything with its own temporary tables.
+            if access.is_implied || access.table.is_temporary() {
+                continue;
             }
+            let Some(through) = &access.through else {
+                match missing(&self.privileges, access) {
+                    None => continue,
+                    Some(missing) => return Err(self.denied(access, &missing)),
+                }
+            };
+            // What a view's query names is checked for the view's definer, or for the account that uses the view.
+            let found = match &through.definer {
+                None => missing(&self.privileges, access),
+                Some(definer) => {
+                    let privileges = self
+                        .privileges_of(definer)
+                        .ok_or_else(|| errors::no_such_definer(&definer.user, &definer.host))?;
+                    missing(&privileges, access)
+                }
+            };
+            if found.is_some() {
+                return Err(errors::invalid_view(&through.view));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails with 1345 for a plan that shows what is below a view to an account that may not see that.
+    pub fn check_explains(&self, accesses: &[ObjectAccess]) -> Result<()> {
+        let is_hidden = |access: &ObjectAccess| {
+            let table = &access.table;
+            let shows_view = table.view.is_none()
+                || self
+                    .privileges
+                    .of_table(&table.database, &table.name)
+                    .has(Privilege::ShowView);
+            !shows_view || (access.through.is_some() && missing_on_table(&self.privileges, access).is_some())
         };
-        match missing {
-            None => Ok(()),
-            Some(_) => Err(errors::invalid_view(&through.view)),
+        match accesses.iter().any(is_hidden) {
+            false => Ok(()),
+            true => Err(Error::new(
+                ER_VIEW_NO_EXPLAIN,
+                "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table",
+            )),
         }
     }
 
     fn denied(&self, access: &ObjectAccess, missing: &Missing) -> Error {
+        let table = &access.table;
         match missing {
-            Missing::Table(privileges) => self.table_denied(&privileges.to_string(), &access.table.name),
-            Missing::Column(privilege, column) => Error::new(
-                ER_COLUMNACCESS_DENIED_ERROR,
-                format!(
-                    "{} command denied to user '{}'@'{}' for column '{}' in table '{}'",
-                    privilege.name(),
-                    self.account.user,
-                    self.info.host,
-                    access.table.columns[*column].name,
-                    access.table.name
-                ),
+            Missing::Table(command) => self.table_denied(command, &table.name),
+            Missing::Column(privilege, column) => {
+                self.column_denied(*privilege, &table.name, &table.columns[*column].name)
+            }
+        }
+    }
+
+    /// Error 1143.
+    fn column_denied(&self, privilege: Privilege, table: &str, column: &str) -> Error {
+        Error::new(
+            errno::ER_COLUMNACCESS_DENIED_ERROR,
+            format!(
+                "{} command denied to user '{}'@'{}' for column '{column}' in table '{table}'",
+                privilege.name(),
+                self.account.user,
+                self.info.host,
             ),
+        )
+    }
+
+    /// Error 1143 for a column that does not exist, of a table that the account may not read as a whole.
+    pub fn denied_column(&self, database: &str, table: &str, column: &str) -> Option<Error> {
+        let reads_all = self.privileges.of_table(database, table).has(Privilege::Select);
+        (!reads_all).then(|| self.column_denied(Privilege::Select, table, column))
+    }
+
+    /// Fails with 1142 unless the account has what a statement needs on a table or on one of its columns.
+    pub fn check_needs(&self, database: &str, table: &str, needs: TableNeeds) -> Result<()> {
+        match missing_of_needs(&self.privileges, (database, table), needs) {
+            None => Ok(()),
+            Some(command) if needs.one_of == Some(OneOf::OfViews) => Err(Error::new(
+                errno::ER_TABLEACCESS_DENIED_ERROR,
+                format!(
+                    "{command} command denied to user {} for table '{table}'",
+                    self.account.name()
+                ),
+            )),
+            Some(command) => Err(self.table_denied(&command, table)),
         }
     }
 
@@ -74,6 +139,15 @@ impl Client {
                 self.account.user, self.info.host
             ),
         )
+    }
+
+    /// Fails with 1142 unless the account may make foreign keys that refer to the table.
+    pub fn check_parent(&self, parent: &TableName) -> Result<()> {
+        let privileges = self.privileges.of_table(&parent.database, &parent.name);
+        match privileges.has(Privilege::References) {
+            true => Ok(()),
+            false => Err(self.table_denied("REFERENCES", &format!("{}.{}", parent.database, parent.name))),
+        }
     }
 
     /// Fails with 1142 unless the account has all of these privileges on the whole table.
@@ -131,62 +205,63 @@ impl Client {
     }
 }
 
-/// Privileges that may be granted on columns instead of the table.
-fn missing(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
-    if privileges.global.contains(access.privileges) {
+/// What error 1142 names, where an account lacks what a statement needs on a table or on one of its columns.
+fn missing_of_needs(
+    privileges: &Privileges,
+    (database, table): (&str, &str),
+    needs: TableNeeds,
+) -> Option<String> {
+    let is_enough = |granted: PrivilegeSet| {
+        let one_of = needs.one_of.map(OneOf::privileges);
+        granted.contains(needs.all) && one_of.is_none_or(|one| !(granted & one).is_empty())
+    };
+    if is_enough(privileges.global) {
+        return None;
+    }
+    let granted = privileges.of_table(database, table) | privileges.of_columns(database, table);
+    if is_enough(granted) {
+        return None;
+    }
+    let missing = needs.all - granted;
+    match needs.one_of {
+        Some(one) if missing.is_empty() => Some(one.command().to_owned()),
+        _ => Some(missing.to_string()),
+    }
+}
+
+fn missing_on_table(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
+    let table = &access.table;
+    missing_of_needs(privileges, (&table.database, &table.name), access.needs).map(Missing::Table)
+}
+
+fn missing_on_columns(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
+    let is_granted = |on: PrivilegeSet| access.columns.iter().all(|(_, needed)| on.contains(*needed));
+    if is_granted(privileges.global) {
         return None;
     }
     let table = &access.table;
-    // A session may do everything with its own temporary tables.
-    if table.is_temporary() {
+    let on_table = privileges.of_table(&table.database, &table.name);
+    if is_granted(on_table) {
         return None;
     }
-    let missing = access.privileges - privileges.of_table(&table.database, &table.name);
-    if missing.is_empty() {
-        return None;
-    }
-    // A statement that writes needs SELECT for the columns that it reads.
-    let reads_only = access.privileges == PrivilegeSet::SELECT;
-    if !reads_only
-        && missing == PrivilegeSet::SELECT
-        && privileges
-            .on_table(&table.database, &table.name)
-            .is_none_or(|on| on.of_columns() & missing != missing)
-        && let Some((column, _)) = access
-            .columns
-            .iter()
-            .find(|(_, needed)| needed.has(Privilege::Select))
-    {
-        return Some(Missing::Column(Privilege::Select, *column));
-    }
-    let Some(granted) = privileges.on_table(&table.database, &table.name) else {
-        return Some(Missing::Table(missing));
+    let granted = privileges.on_table(&table.database, &table.name);
+    let has = |offset: usize, privilege: Privilege| {
+        let name = &table.columns[offset].name;
+        let mut columns = granted.into_iter().flat_map(|granted| &granted.columns);
+        on_table.has(privilege)
+            || columns.any(|(column, on)| column.eq_ignore_ascii_case(name) && on.has(privilege))
     };
-    let on_no_column = missing - granted.of_columns();
-    if !on_no_column.is_empty() {
-        return Some(Missing::Table(on_no_column));
-    }
-    for privilege in missing.iter() {
-        let mut needed = access
-            .columns
-            .iter()
-            .filter(|(_, needed)| needed.has(privilege))
-            .peekable();
-        // COUNT(*) reads no column: one that can be read is enough. What writes names its columns.
-        if needed.peek().is_none() && privilege != Privilege::Select {
-            return Some(Missing::Table(privilege.into()));
-        }
-        let lacks = |offset: usize| {
-            let name = &table.columns[offset].name;
-            let of_column = granted
-                .columns
-                .iter()
-                .find(|(column, _)| column.eq_ignore_ascii_case(name));
-            !of_column.is_some_and(|(_, granted)| granted.has(privilege))
+    for (at, (offset, needed)) in access.columns.iter().enumerate() {
+        let Some(privilege) = needed.iter().find(|privilege| !has(*offset, *privilege)) else {
+            continue;
         };
-        if let Some((offset, _)) = needed.find(|(offset, _)| lacks(*offset)) {
-            return Some(Missing::Column(privilege, *offset));
-        }
+        // Where a statement lists no columns, the error names one only if the account has none of them.
+        let mut before = access.columns[..at].iter();
+        let has_some = before.any(|(_, needed)| needed.has(privilege));
+        return Some(match access.on_all_columns.has(privilege) && has_some {
+            true => Missing::Table(privilege.name().to_owned()),
+            false => Missing::Column(privilege, *offset),
+        });
     }
     None
 }

@@ -34,6 +34,8 @@ enum Command {
     /// Measures any MySQL server with the workloads of the public record.
     #[command(subcommand)]
     Bench(loadgen::BenchCommand),
+    /// Moves an application's data here: copies it, checks the copy, follows the source until the switch.
+    Import(import::ImportArguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Repair(arguments) => return offline::repair(&arguments),
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
         Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
+        Command::Import(arguments) => import::import(&arguments).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,14 +6,17 @@
 //! - [`SqlType`]: the type of a column or an expression, and which Arrow array holds its values.
 //! - [`Value`]: one value. [`mod@array`]: many of them, as Arrow arrays.
 //! - [`Decimal`]: 65 digits of exact arithmetic. [`temporal`]: dates and times, MySQL's odd ones included.
+//! - [`mod@json`]: documents in the binary form, and as trees.
 //! - [`Collation`]: order and equality of strings, and sort keys that agree with them.
 //! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.
 
 pub mod array;
+pub mod base64;
 pub mod charset;
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod json;
 mod members;
 pub mod number_narrow;
 pub mod number_text;

@@ -53,7 +53,7 @@ pub enum TypeKind {
 /// | TIME | `Int64` | signed microseconds |
 /// | CHAR, VARCHAR, TEXT | `Utf8` | whatever the column's character set, valid UTF-8 in memory |
 /// | BINARY, VARBINARY, BLOB | `Binary` | |
-/// | JSON | `Utf8` | normalised JSON text, as MySQL prints it |
+/// | JSON | `LargeBinary`, which nothing else has | [`crate::json::JsonBinary`] |
 /// | ENUM, SET, BIT | `UInt64` | the number ([`Members`]); BIT: its bits |
 /// | NULL | `Null` | |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -280,7 +280,7 @@ impl SqlType {
             Decimal if self.length <= 38 => DataType::Decimal128(self.length as u8, self.decimals as i8),
             Decimal => DataType::Decimal256(self.length as u8, self.decimals as i8),
             Float | Double => DataType::Float64,
-            Json => DataType::Utf8,
+            Json => DataType::LargeBinary,
             Char | VarChar | TinyText | Text | MediumText | LongText if self.is_binary() => DataType::Binary,
             Char | VarChar | TinyText | Text | MediumText | LongText => DataType::Utf8,
         }

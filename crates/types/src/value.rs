@@ -1,5 +1,6 @@
 //! One value in memory, and its text.
 
+use crate::json::JsonBinary;
 use crate::temporal::{DateTime, Time};
 use crate::{Decimal, Members, SqlType, TypeKind, number_text};
 
@@ -16,9 +17,10 @@ pub enum Value {
     UInt(u64),
     Double(f64),
     Decimal(Decimal),
-    /// Text and JSON: valid UTF-8.
+    /// Text: valid UTF-8.
     String(String),
     Bytes(Vec<u8>),
+    Json(JsonBinary),
 }
 
 impl Value {
@@ -66,6 +68,7 @@ impl Value {
             + match self {
                 Self::String(v) => v.len(),
                 Self::Bytes(v) => v.len(),
+                Self::Json(v) => v.as_bytes().len(),
                 _ => 0,
             }
     }
@@ -84,6 +87,7 @@ impl Value {
             Self::Decimal(v) => write_decimal(v, ty, out),
             Self::String(v) => out.extend_from_slice(v.as_bytes()),
             Self::Bytes(v) => out.extend_from_slice(v),
+            Self::Json(v) => v.root().write_text(out),
         }
     }
 
@@ -216,6 +220,12 @@ impl From<String> for Value {
 impl From<Vec<u8>> for Value {
     fn from(value: Vec<u8>) -> Self {
         Self::Bytes(value)
+    }
+}
+
+impl From<JsonBinary> for Value {
+    fn from(value: JsonBinary) -> Self {
+        Self::Json(value)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod literal;
 pub mod memory;
+mod older;
 pub mod protocol;
 pub mod raw;
 pub mod report;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 
+use crate::older;
 use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::{code, text};
@@ -14,7 +15,7 @@ use crate::{code, text};
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 11] = [
+    let checks: [(&str, Check); 12] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
         ("SIGTERM lets transactions finish", drains),
@@ -28,6 +29,10 @@ pub fn check(program: &Program, report: &mut Report) {
         (
             "rows that were written just now are seen by the planner",
             fresh_rows,
+        ),
+        (
+            "JSON that an older version stored as text",
+            older::json_as_text,
         ),
     ];
     for (name, check) in checks {

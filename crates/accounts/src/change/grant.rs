@@ -10,7 +10,6 @@ use crate::privileges::Privileges;
 use crate::store::AccountStore;
 
 const ER_REVOKE_GRANTS: u16 = 1269;
-const ER_NONEXISTING_TABLE_GRANT: u16 = 1147;
 
 /// What a grant does to the privileges of one account.
 trait Applied {
@@ -106,7 +105,7 @@ impl Applied for PrivilegeGrant {
     fn nothing_to_revoke(&self, (user, host): &AccountName) -> Error {
         match &self.level {
             GrantLevel::Table(TableName { name: table, .. }) => Error::new(
-                ER_NONEXISTING_TABLE_GRANT,
+                errno::ER_NONEXISTING_TABLE_GRANT,
                 format!(
                     "There is no such grant defined for user '{user}' on host '{host}' on table '{table}'"
                 ),

@@ -10,8 +10,11 @@
 //! | DECIMAL | precision, scale, binary digits ([`crate::decimal`]) |
 //! | CHAR, VARCHAR, TEXT | UTF-8 |
 //! | BINARY, VARBINARY, BLOB | the bytes |
-//! | JSON | the normalised text (TiDB: a binary form) |
+//! | JSON | the binary form ([`types::json`]). Of older versions the text, which begins with a printable character |
 
+use std::borrow::Cow;
+
+use types::json::JsonBinary;
 use types::{Decimal, SqlType, TypeKind, Value};
 
 use crate::datum::NANOS_PER_MICRO;
@@ -60,8 +63,13 @@ pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
         | TypeKind::TinyText
         | TypeKind::Text
         | TypeKind::MediumText
-        | TypeKind::LongText
-        | TypeKind::Json => out.extend_from_slice(value.as_bytes().ok_or_else(wrong)?),
+        | TypeKind::LongText => out.extend_from_slice(value.as_bytes().ok_or_else(wrong)?),
+        TypeKind::Json => {
+            let Value::Json(document) = value else {
+                return Err(wrong());
+            };
+            out.extend_from_slice(document.as_bytes());
+        }
     }
     Ok(())
 }
@@ -155,6 +163,20 @@ pub(super) fn decode_text(bytes: &[u8]) -> Result<&str> {
     })
 }
 
+/// A document in the binary form, made of the text that older versions stored.
+#[inline]
+pub(super) fn decode_json(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
+    if !JsonBinary::is_stored_text(bytes) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    match JsonBinary::parse(bytes) {
+        Ok(document) => Ok(Cow::Owned(document.into_bytes())),
+        Err(_) => Err(Error::Malformed {
+            what: "a JSON document in a row",
+        }),
+    }
+}
+
 /// The value of a cell. A TIMESTAMP stays in UTC.
 pub fn decode(bytes: &[u8], ty: &SqlType) -> Result<Value> {
     Form::of(ty).give(bytes, |utc| utc, ToValue)
@@ -172,6 +194,7 @@ pub(super) enum Form {
     Decimal,
     Text,
     Bytes,
+    Json,
 }
 
 impl Form {
@@ -183,6 +206,7 @@ impl Form {
             TypeKind::Time => Self::Time,
             TypeKind::Float | TypeKind::Double => Self::Double,
             TypeKind::Decimal => Self::Decimal,
+            TypeKind::Json => Self::Json,
             _ if ty.is_integer() && ty.unsigned => Self::Unsigned,
             _ if ty.is_integer() => Self::Signed,
             _ if ty.is_binary() => Self::Bytes,
@@ -207,6 +231,7 @@ impl Form {
             Self::Time => taker.int(decode_time(bytes)?),
             Self::Double => taker.double(decode_double(bytes)?),
             Self::Decimal => taker.decimal(decode_decimal(bytes)?),
+            Self::Json => taker.json(decode_json(bytes)?),
         }
     }
 }
@@ -225,6 +250,8 @@ pub trait TakeCell<'a>: Sized {
     /// Bytes that have not been checked to be UTF-8. A taker that only passes them on need not check them.
     fn text(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
     fn bytes(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
+    /// A document in the binary form.
+    fn json(self, document: Cow<'a, [u8]>) -> Result<Self::Out, Self::Error>;
 
     /// Takes a value that does not come from a row.
     fn value(self, value: &'a Value) -> Result<Self::Out, Self::Error> {
@@ -236,6 +263,7 @@ pub trait TakeCell<'a>: Sized {
             Value::Decimal(v) => self.decimal(*v),
             Value::String(v) => self.text(v.as_bytes()),
             Value::Bytes(v) => self.bytes(v),
+            Value::Json(v) => self.json(Cow::Borrowed(v.as_bytes())),
         }
     }
 }
@@ -274,6 +302,10 @@ impl TakeCell<'_> for ToValue {
     fn bytes(self, bytes: &[u8]) -> Result<Value> {
         Ok(Value::Bytes(bytes.to_vec()))
     }
+
+    fn json(self, document: Cow<'_, [u8]>) -> Result<Value> {
+        Ok(Value::Json(JsonBinary::from_stored(document.into_owned())))
+    }
 }
 
 /// A value, borrowed from the row.
@@ -287,6 +319,7 @@ pub enum CellValue<'a> {
     /// Bytes that have not been checked to be UTF-8. A taker that only passes them on need not check them.
     Text(&'a [u8]),
     Bytes(&'a [u8]),
+    Json(&'a [u8]),
 }
 
 impl<'a> From<&'a Value> for CellValue<'a> {
@@ -299,6 +332,7 @@ impl<'a> From<&'a Value> for CellValue<'a> {
             Value::Decimal(v) => Self::Decimal(*v),
             Value::String(v) => Self::Text(v.as_bytes()),
             Value::Bytes(v) => Self::Bytes(v),
+            Value::Json(v) => Self::Json(v.as_bytes()),
         }
     }
 }
@@ -352,7 +386,10 @@ mod tests {
             (Value::Double(2.5), SqlType::DOUBLE),
             (Value::Decimal(Decimal::from_i128(-15, 1)), SqlType::decimal(5, 1)),
             (Value::from("é"), text),
-            (Value::from("{\"a\": 1}"), SqlType::JSON),
+            (
+                Value::Json(JsonBinary::parse(b"{\"a\": 1}").unwrap()),
+                SqlType::JSON,
+            ),
             (Value::UInt(2), SqlType::of_enum(ab(), Collation::DEFAULT)),
             (Value::UInt(3), SqlType::of_set(ab(), Collation::DEFAULT)),
             (Value::UInt(u64::MAX), SqlType::bit(64)),
@@ -365,6 +402,17 @@ mod tests {
             assert_eq!(decode(&bytes, &ty).as_ref(), Ok(&value));
         }
         assert!(decode(&[0xff], &text).is_err());
+    }
+
+    #[test]
+    fn documents_of_older_versions_are_read() {
+        for text in ["null", "-1.5", "[1, \"a\"]", "{\"a\": {}}", "\"\"", "true"] {
+            let document = JsonBinary::parse(text.as_bytes()).unwrap();
+            assert_eq!(decode(text.as_bytes(), &SqlType::JSON), Ok(Value::Json(document)));
+        }
+        for damaged in ["", "{", "x"] {
+            assert!(decode(damaged.as_bytes(), &SqlType::JSON).is_err());
+        }
     }
 
     proptest! {

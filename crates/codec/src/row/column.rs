@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int64Array, NullArray, StringArray, UInt64Array,
+    ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int64Array, LargeBinaryArray, NullArray,
+    StringArray, UInt64Array,
 };
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::DataType;
@@ -43,6 +44,7 @@ enum Values {
     Decimal(Box<ColumnBuilder>),
     Text(Strings),
     Bytes(Strings),
+    Json(Strings),
 }
 
 /// Unscaled numbers of the column's scale.
@@ -80,6 +82,7 @@ impl ColumnBuffer {
             Form::Decimal => Values::Decimal(Box::new(ColumnBuilder::new(ty, 0))),
             Form::Text => Values::Text(Strings::new()),
             Form::Bytes => Values::Bytes(Strings::new()),
+            Form::Json => Values::Json(Strings::new()),
         };
         Self {
             ty: *ty,
@@ -97,7 +100,9 @@ impl ColumnBuffer {
             Values::Double(values) => values.len(),
             Values::Decimal128(decimals) => decimals.values.len(),
             Values::Decimal(builder) => builder.len(),
-            Values::Text(strings) | Values::Bytes(strings) => strings.offsets.len() - 1,
+            Values::Text(strings) | Values::Bytes(strings) | Values::Json(strings) => {
+                strings.offsets.len() - 1
+            }
         }
     }
 
@@ -108,7 +113,7 @@ impl ColumnBuffer {
     /// Bytes of strings so far.
     pub fn data_bytes(&self) -> usize {
         match &self.values {
-            Values::Text(strings) | Values::Bytes(strings) => strings.bytes.len(),
+            Values::Text(strings) | Values::Bytes(strings) | Values::Json(strings) => strings.bytes.len(),
             _ => 0,
         }
     }
@@ -122,7 +127,7 @@ impl ColumnBuffer {
             Values::Unsigned(values) | Values::Timestamp(values) => values.reserve(rows),
             Values::Double(values) => values.reserve(rows),
             Values::Decimal128(decimals) => decimals.values.reserve(rows),
-            Values::Text(strings) | Values::Bytes(strings) => {
+            Values::Text(strings) | Values::Bytes(strings) | Values::Json(strings) => {
                 let mean = strings.bytes.len().div_ceil(strings.offsets.len());
                 strings
                     .bytes
@@ -151,6 +156,7 @@ impl ColumnBuffer {
             },
             Values::Decimal(builder) => builder.append_decimal(&cell::decode_decimal(bytes)?)?,
             Values::Text(strings) | Values::Bytes(strings) => strings.push(bytes)?,
+            Values::Json(strings) => strings.push(&cell::decode_json(bytes)?)?,
             Values::Null(_) => return Err(self.mismatch("a cell")),
         }
         Ok(())
@@ -169,7 +175,7 @@ impl ColumnBuffer {
             Values::Double(values) => values.push(0.0),
             Values::Decimal128(decimals) => decimals.values.push(0),
             Values::Decimal(builder) => builder.append_null(),
-            Values::Text(strings) | Values::Bytes(strings) => strings.push_empty(),
+            Values::Text(strings) | Values::Bytes(strings) | Values::Json(strings) => strings.push_empty(),
         }
     }
 
@@ -191,6 +197,7 @@ impl ColumnBuffer {
                 Values::Text(strings) | Values::Bytes(strings),
                 CellValue::Text(bytes) | CellValue::Bytes(bytes),
             ) => strings.push(bytes)?,
+            (Values::Json(strings), CellValue::Json(document)) => strings.push(document)?,
             (Values::Signed(values) | Values::Time(values), CellValue::UInt(value)) => {
                 match i64::try_from(value) {
                     Ok(value) => values.push(value),
@@ -239,6 +246,12 @@ impl ColumnBuffer {
             Values::Bytes(strings) => {
                 let (offsets, bytes) = strings.take();
                 Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(types::Error::internal)?)
+            }
+            Values::Json(strings) => {
+                let (offsets, bytes) = strings.take();
+                let offsets: Vec<i64> = offsets.iter().copied().map(i64::from).collect();
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+                Arc::new(LargeBinaryArray::try_new(offsets, bytes, nulls).map_err(types::Error::internal)?)
             }
         })
     }

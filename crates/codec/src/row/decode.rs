@@ -174,7 +174,7 @@ mod tests {
             (SqlType::decimal(60, 3), Value::Decimal(Decimal::from_i128(5, 3))),
             (SqlType::varchar(9, Collation::DEFAULT), Value::from("ü")),
             (SqlType::varchar(9, Collation::Binary), Value::Bytes(vec![0xff])),
-            (SqlType::JSON, Value::from("null")),
+            (SqlType::JSON, Value::Json(types::json::JsonBinary::null())),
         ]
     }
 

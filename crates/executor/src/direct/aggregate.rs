@@ -3,6 +3,8 @@
 //! It is an operator like any other, so that the operators above it compute with its results. All other
 //! aggregations run in [`crate::operator`]'s `aggregate`; the answers are the same.
 
+use std::borrow::Cow;
+
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use codec::row::TakeCell;
@@ -10,6 +12,7 @@ use functions::Expr;
 use functions::aggregate::{Accumulator, AggregateCall};
 use functions::datum::Datum;
 use planner::plan::{QueryPlan, Rel, TableScan};
+use types::json::JsonRef;
 use types::{Decimal, Error, Result, SqlType};
 
 use super::columns::RowColumns;
@@ -193,5 +196,9 @@ impl<'a> TakeCell<'a> for Add<'_, '_> {
 
     fn bytes(self, bytes: &'a [u8]) -> Result<()> {
         self.add(Datum::Bytes(bytes))
+    }
+
+    fn json(self, document: Cow<'a, [u8]>) -> Result<()> {
+        self.add(Datum::Json(JsonRef::of_document(&document)))
     }
 }

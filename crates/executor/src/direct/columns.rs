@@ -1,9 +1,12 @@
 //! Chosen columns of a row, read from the store's bytes without a copy.
 
+use std::borrow::Cow;
+
 use codec::row::{ColumnSource, TakeCell};
 use functions::TimeZone;
 use schema::layout::{KeyColumns, Place, column_source, place, to_local};
 use schema::model::Table;
+use types::json::JsonRef;
 use types::{Decimal, Error, Result, Value};
 use wire::row::{RawValue, RowEncoder, RowWriter};
 
@@ -161,6 +164,11 @@ impl<'a> TakeCell<'a> for Put<'_, '_> {
     #[inline(always)]
     fn bytes(self, bytes: &'a [u8]) -> Result<()> {
         self.put(RawValue::Bytes(bytes))
+    }
+
+    #[inline(never)]
+    fn json(self, document: Cow<'a, [u8]>) -> Result<()> {
+        self.put(RawValue::Json(JsonRef::of_document(&document)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Packets in memory, sorted by one column of their rows. What the order is, [`functions::order`] defines.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -235,5 +236,10 @@ impl TakeCell<'_> for SortValue<'_> {
 
     fn bytes(self, bytes: &[u8]) -> Result<()> {
         self.text(bytes)
+    }
+
+    /// Does not happen: see [`ColumnOrder::by`].
+    fn json(self, _: Cow<'_, [u8]>) -> Result<()> {
+        self.prefix(0)
     }
 }

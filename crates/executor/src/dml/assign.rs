@@ -5,12 +5,11 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use functions::{EvalContext, Strictness, assign, eval_assigned};
+use functions::{EvalContext, Expr, Strictness, assign, eval_assigned};
 use planner::plan::Assignment;
 use schema::model::{Column, Table};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::computed::default_of;
 use super::defaults::{self, ColumnDefault, implicit};
 use super::image::Row;
 use crate::dml::warn;
@@ -84,6 +83,21 @@ impl Target<'_> {
         self.not_null(value)
     }
 
+    /// The value of an expression over the row. `row_number` counts the statement's rows from 1.
+    pub fn expression(&self, expr: &Expr, row: &Row, row_number: u64) -> Result<Value> {
+        let (value, from) = eval_assigned(expr, functions::Row::Values(row), self.eval)?;
+        self.value(value, &from, row_number)
+    }
+
+    /// The value of DEFAULT for the column, whose default is an expression.
+    pub fn default_expression(&self, column: usize, row: &Row, row_number: u64) -> Result<Value> {
+        let expressions = self.table.expressions()?;
+        match expressions.and_then(|all| all.default_of(column)) {
+            Some(expr) => self.expression(expr, row, row_number),
+            None => Err(Error::internal("a default without its expression")),
+        }
+    }
+
     /// A NULL for a NOT NULL column fails, or becomes the type's implicit default.
     pub fn not_null(&self, value: Value) -> Result<Value> {
         let column = self.column;
@@ -123,8 +137,7 @@ pub(super) fn assign_row(
                     nulls,
                     eval,
                 };
-                let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;
-                target.value(value, &from, row_number)?
+                target.expression(expr, row, row_number)?
             }
             // The value of a generated column is computed behind all assignments.
             None if column.generated.is_some() => continue,
@@ -137,7 +150,7 @@ pub(super) fn assign_row(
                         nulls,
                         eval,
                     };
-                    default_of(target, assignment.column, row, row_number)?
+                    target.default_expression(assignment.column, row, row_number)?
                 }
                 ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
             },

@@ -1,6 +1,6 @@
 //! What a row's other columns decide: expressions of DEFAULT, generated columns, CHECK constraints.
 
-use functions::{EvalContext, Expr, Row as ExprRow, eval_assigned};
+use functions::{EvalContext, Expr};
 use schema::bound::{BoundCheck, ColumnExpression, add_columns};
 use schema::layout::reading_context;
 use schema::model::Table;
@@ -10,21 +10,6 @@ use super::assign::{NullRule, Target};
 use super::image::Row;
 use super::touched::Touched;
 use crate::dml::warn;
-
-/// The value of an expression for a column. `row_number` counts the statement's rows from 1.
-fn value(target: Target<'_>, expr: &Expr, row: &Row, row_number: u64) -> Result<Value> {
-    let (value, from) = eval_assigned(expr, ExprRow::Values(row), target.eval)?;
-    target.value(value, &from, row_number)
-}
-
-/// The value of DEFAULT for a column whose default is an expression.
-pub(super) fn default_of(target: Target<'_>, column: usize, row: &Row, row_number: u64) -> Result<Value> {
-    let expressions = target.table.expressions()?;
-    match expressions.and_then(|all| all.default_of(column)) {
-        Some(expr) => value(target, expr, row, row_number),
-        None => Err(Error::internal("a default without its expression")),
-    }
-}
 
 /// What is computed for each row that a statement writes.
 pub(super) struct Computed<'p> {
@@ -109,7 +94,7 @@ impl<'p> Computed<'p> {
                 nulls,
                 eval,
             };
-            let mut value = value(target, &generated.value, row, row_number)?;
+            let mut value = target.expression(&generated.value, row, row_number)?;
             if column.is_virtual() && (generated.reads_date || eval.sql_mode != SqlMode::default()) {
                 value = self.as_read(target, &generated.value, row)?;
             }
@@ -129,7 +114,7 @@ impl<'p> Computed<'p> {
             eval,
             ..target
         };
-        value(target, expr, row, 1)
+        target.expression(expr, row, 1)
     }
 
     /// Whether a row satisfies the CHECK constraints. With IGNORE, a row that does not leaves a warning.

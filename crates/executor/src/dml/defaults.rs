@@ -3,6 +3,7 @@
 use functions::{EvalContext, Strictness};
 use schema::layout::default_value;
 use schema::model::{Column, Default, SchemaState, Table};
+use types::json::JsonBinary;
 use types::temporal::DateTime;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
@@ -89,7 +90,7 @@ pub(super) fn implicit(ty: &SqlType) -> Value {
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Year => Value::UInt(0),
         TypeKind::Enum(_) => Value::UInt(1),
         TypeKind::Set(_) => Value::UInt(0),
-        TypeKind::Json => Value::from("null"),
+        TypeKind::Json => Value::Json(JsonBinary::null()),
         _ if ty.is_integer() && ty.unsigned => Value::UInt(0),
         _ if ty.is_integer() => Value::Int(0),
         // BINARY(n) is as long as it is declared.

@@ -17,6 +17,7 @@ mod found;
 mod image;
 mod insert;
 mod locked_values;
+mod mirror;
 mod row_check;
 mod shadow;
 mod table_codec;

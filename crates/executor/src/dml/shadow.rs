@@ -4,20 +4,16 @@
 //! A writer holds the lock of the table's row, so it alone writes the row's shadow row. It replaces what it
 //! finds there: the `ALTER TABLE` may have copied the row already, or not.
 
-use schema::layout::{IndexEntry, ShadowLayout, ShadowRow};
+use schema::layout::ShadowLayout;
 use schema::model::{SchemaState, Table};
-use types::{Error, Result, SqlMode, Value};
-
-use super::duplicate;
-use super::image::UniqueKey;
-use super::writer::Writer;
+use types::Result;
 
 /// What writers do for a shadow table.
 #[derive(Debug)]
 pub(super) struct Shadow {
-    layout: ShadowLayout,
+    pub layout: ShadowLayout,
     /// Otherwise its rows are only removed.
-    writes_rows: bool,
+    pub writes_rows: bool,
 }
 
 impl Shadow {
@@ -32,122 +28,4 @@ impl Shadow {
             writes_rows: shadow.state >= SchemaState::WriteOnly,
         })))
     }
-}
-
-impl Writer<'_, '_> {
-    /// Replaces the shadow row of the table's row with this key. `value`: what the row has from now on; `None`
-    /// if it is removed.
-    ///
-    /// # Errors
-    /// Those of the conversion, and 1062 where the new definition finds a duplicate.
-    pub(super) fn mirror(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        let Some(shadow) = self.maker.shadow() else {
-            return Ok(());
-        };
-        let layout = &shadow.layout;
-        let new = match value.filter(|_| shadow.writes_rows) {
-            Some(value) => Some(convert(layout, key, value)?),
-            None => None,
-        };
-        let old_key = self.shadow_key(layout, key)?;
-        let stored = match &old_key {
-            Some(old_key) => self.get(old_key)?.map(<[u8]>::to_vec),
-            None => None,
-        };
-        let old_entries = match (&old_key, stored) {
-            (Some(key), Some(stored)) => layout.stored_entries(key, &stored)?,
-            _ => Vec::new(),
-        };
-        if let Some((values, row)) = &new {
-            self.check_shadow(layout, values, row, old_key.as_deref(), &old_entries)?;
-        }
-        self.remove_shadow(layout, key, old_key, old_entries)?;
-        if let Some((_, row)) = new {
-            self.put_shadow(layout, key, row)?;
-        }
-        Ok(())
-    }
-
-    /// The key of the shadow row that a table's row has.
-    fn shadow_key(&mut self, layout: &ShadowLayout, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let Some(entry) = layout.handle_entry_key(key)? else {
-            return Ok(layout.handle(&[], key)?.map(|handle| layout.row_key(&handle)));
-        };
-        match self.get(&entry)? {
-            Some(value) => Ok(Some(layout.row_key(&layout.handle_of_entry(value)?))),
-            None => Ok(None),
-        }
-    }
-
-    /// Locks the keys that the new shadow row alone can have.
-    ///
-    /// # Errors
-    /// 1062 if another row has one.
-    fn check_shadow(
-        &mut self,
-        layout: &ShadowLayout,
-        values: &[Value],
-        row: &ShadowRow,
-        old_key: Option<&[u8]>,
-        old_entries: &[(usize, IndexEntry)],
-    ) -> Result<()> {
-        let taken = |key| duplicate::error(layout.table(), key, values, &SqlMode::default());
-        if old_key != Some(&row.key) && self.get(&row.key)?.is_some() {
-            return Err(taken(UniqueKey::Primary));
-        }
-        for (index, entry) in row.entries.iter().filter(|(_, entry)| entry.distinct) {
-            let is_own = old_entries.iter().any(|(_, old)| old.key == entry.key);
-            if !is_own && self.get(&entry.key)?.is_some() {
-                return Err(taken(UniqueKey::Index(*index)));
-            }
-        }
-        Ok(())
-    }
-
-    fn remove_shadow(
-        &mut self,
-        layout: &ShadowLayout,
-        key: &[u8],
-        row: Option<Vec<u8>>,
-        entries: Vec<(usize, IndexEntry)>,
-    ) -> Result<()> {
-        // Also where there is none, so that an optimistic transaction conflicts with the ALTER TABLE that has
-        // copied the row meanwhile.
-        if let Some(row) = row {
-            self.txn.delete(row)?;
-        }
-        for (_, entry) in entries {
-            self.txn.delete(entry.key)?;
-        }
-        match layout.handle_entry_key(key)? {
-            Some(entry) => Ok(self.txn.delete(entry)?),
-            None => Ok(()),
-        }
-    }
-
-    fn put_shadow(&mut self, layout: &ShadowLayout, key: &[u8], row: ShadowRow) -> Result<()> {
-        if let Some(entry) = layout.handle_entry_key(key)? {
-            let handle = layout.handle_of_row_key(&row.key)?;
-            self.txn.put(entry, layout.handle_entry_value(&handle)?)?;
-        }
-        let guard = self.txn.put_guard(row.key, row.value)?;
-        for (_, entry) in row.entries {
-            match entry.distinct {
-                true => self.txn.put(entry.key, entry.value)?,
-                false => self.txn.put_guarded(guard, entry.key, entry.value)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-fn convert(layout: &ShadowLayout, key: &[u8], value: &[u8]) -> Result<(Vec<Value>, ShadowRow)> {
-    let values = layout.convert(key, value, 1)?;
-    // The warnings of a conversion are those of the ALTER TABLE.
-    layout.take_warnings();
-    let handle = layout
-        .handle(&values, key)?
-        .ok_or_else(|| Error::internal("a writer cannot make the ids of shadow rows"))?;
-    let row = layout.row(&values, &handle)?;
-    Ok((values, row))
 }

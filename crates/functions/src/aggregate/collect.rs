@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::ArrayRef;
+use types::json::{Json, JsonBinary, JsonRef};
 use types::{Error, Result, SqlType, Value, errno};
 
 use super::{AggregateCall, AggregateFunction, RowGroups};
@@ -12,7 +13,6 @@ use crate::comparable;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::json::convert::{is_boolean, of_value};
-use crate::json::value::{key_order, write_quoted};
 use crate::order::RowKeys;
 use crate::string::value_of;
 
@@ -61,6 +61,7 @@ struct Row {
     order: Box<[u8]>,
     /// JSON_OBJECTAGG: the member's name. DISTINCT: the compared values.
     key: Box<[u8]>,
+    /// The text, or the document in the binary form.
     text: Box<[u8]>,
 }
 
@@ -120,20 +121,20 @@ impl Collected {
     /// A row's key and text; `None` for one that does not count.
     fn texts(&self, args: &[ArrayRef], values: &ArrayRef, row: usize) -> Result<Option<KeyAndText>> {
         let value = Datum::at(values.as_ref(), row)?;
-        let json = |datum: &Datum<'_>, index: usize| -> Box<[u8]> {
+        let json = |datum: &Datum<'_>, index: usize| -> Result<Box<[u8]>> {
             let ty = self.arg_types.get(index).copied().unwrap_or(SqlType::NULL);
-            let json = of_value(datum, &ty, self.boolean);
-            json.to_text().into_bytes().into()
+            let document = JsonBinary::new(&of_value(datum, &ty, self.boolean))?;
+            Ok(document.as_bytes().into())
         };
         match self.function {
-            AggregateFunction::JsonArray => Ok(Some((Box::default(), json(&value, 0)))),
+            AggregateFunction::JsonArray => Ok(Some((Box::default(), json(&value, 0)?))),
             AggregateFunction::JsonObject => {
                 if value.is_null() {
                     let message = "JSON documents may not contain NULL member names.";
                     return Err(Error::new(errno::ER_JSON_DOCUMENT_NULL_KEY, message));
                 }
                 let member = match args.get(1) {
-                    Some(array) => json(&Datum::at(array.as_ref(), row)?, 1),
+                    Some(array) => json(&Datum::at(array.as_ref(), row)?, 1)?,
                     None => Box::default(),
                 };
                 Ok(Some((value.bytes().into(), member)))
@@ -180,8 +181,7 @@ impl Collected {
         sorted.sort_by(|a, b| a.order.cmp(&b.order));
         let text = match (&self.concat, self.function) {
             (Some(concat), _) => self.concatenate(&sorted, &concat.separator, ctx)?,
-            (None, AggregateFunction::JsonObject) => object(sorted),
-            (None, _) => array(&sorted),
+            (None, function) => return JsonBinary::new(&document(function, &sorted)).map(Value::Json),
         };
         Ok(value_of(&self.ty, text))
     }
@@ -217,34 +217,12 @@ fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowKeys> {
     RowKeys::with_order(types.zip(concat.descending.iter().copied()).collect())
 }
 
-fn array(rows: &[&Row]) -> Vec<u8> {
-    let mut out = vec![b'['];
-    for (number, row) in rows.iter().enumerate() {
-        if number > 0 {
-            out.extend_from_slice(b", ");
-        }
-        out.extend_from_slice(&row.text);
+/// The values of JSON_ARRAYAGG; the members of JSON_OBJECTAGG, of which the last one with a name counts.
+fn document(function: AggregateFunction, rows: &[&Row]) -> Json {
+    let value = |row: &&Row| JsonRef::of_document(&row.text).to_tree();
+    if function == AggregateFunction::JsonArray {
+        return Json::Array(rows.iter().map(value).collect());
     }
-    out.push(b']');
-    out
-}
-
-/// Members in the order of JSON objects. Of equal names the last one counts.
-fn object(mut rows: Vec<&Row>) -> Vec<u8> {
-    let name = |row: &Row| String::from_utf8_lossy(&row.key).into_owned();
-    rows.sort_by(|a, b| key_order(&name(a), &name(b)));
-    let mut out = String::from("{");
-    for (number, row) in rows.iter().enumerate() {
-        if rows.get(number + 1).is_some_and(|next| next.key == row.key) {
-            continue;
-        }
-        if out.len() > 1 {
-            out.push_str(", ");
-        }
-        write_quoted(&name(row), &mut out);
-        out.push_str(": ");
-        out.push_str(&String::from_utf8_lossy(&row.text));
-    }
-    out.push('}');
-    out.into_bytes()
+    let name = |row: &&Row| String::from_utf8_lossy(&row.key).into_owned();
+    Json::object(rows.iter().map(|row| (name(row), value(row))).collect())
 }

@@ -122,6 +122,11 @@ impl Target<'_> {
             let from = self.from.computed();
             return Target { from: &from, ..*self }.convert(value);
         }
+        if let Datum::Json(json) = value
+            && (self.to.is_string() || self.to.has_members() || matches!(self.to.kind, Year | Bit))
+        {
+            return self.convert(Datum::String(&json.to_text()));
+        }
         match self.to.kind {
             Null => Ok(value.to_value()),
             TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_integer(self, value),

@@ -1,5 +1,6 @@
 //! Values for integer, DECIMAL, FLOAT, DOUBLE and YEAR columns.
 
+use types::json::JsonRef;
 use types::temporal::DateTime;
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
@@ -49,7 +50,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             }
             whole(&d)
         }
-        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::Json(json) => return from_json(target, json),
         // Of too many bytes: beyond every type.
         Datum::Bytes(bytes) if is_number_literal(target.from) => {
             literal_number(bytes).map_or(i128::MAX, i128::from)
@@ -107,13 +108,13 @@ fn whole(d: &Decimal) -> i128 {
 }
 
 /// The number in JSON, or 3156.
-fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
+fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
     let kind = match target.to.kind {
         TypeKind::Decimal => "DECIMAL",
         TypeKind::Float | TypeKind::Double => "DOUBLE",
         _ => "INTEGER",
     };
-    let (value, from) = match crate::json::convert::scalar(text) {
+    let (value, from) = match crate::json::convert::scalar(json) {
         Some(found) => found,
         None => {
             target.invalid_json(kind)?;
@@ -166,7 +167,7 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             Some(d) => d,
             None => return largest_decimal(target, v < 0.0),
         },
-        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::Json(json) => return from_json(target, json),
         Datum::Bytes(bytes) if is_number_literal(target.from) => match literal_number(bytes) {
             Some(number) => Decimal::from_u64(number),
             None => {
@@ -230,7 +231,7 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
         Datum::Int(v) if target.from.kind != TypeKind::Time => v as f64,
         Datum::UInt(v) if !target.from.is_datetime() => v as f64,
         Datum::Decimal(d) => d.to_f64(),
-        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::Json(json) => return from_json(target, json),
         Datum::Bytes(bytes) if is_number_literal(target.from) => match literal_number(bytes) {
             Some(number) => number as f64,
             None => {

@@ -89,12 +89,10 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
         }
-        Datum::String(text) if target.from.kind == TypeKind::Json => {
-            match json::convert::datetime(text, rules) {
-                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)),
-                None => return no_json(target),
-            }
-        }
+        Datum::Json(json) => match json::convert::datetime(json, rules) {
+            Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)),
+            None => return no_json(target),
+        },
         Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
         number => datetime_of_number(target, number, rules)?,
     };
@@ -128,7 +126,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
 /// Shows the text or number as it was written; of other types the value in whole seconds.
 fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime) -> Result<()> {
     let shown = match value {
-        Datum::String(text) if target.from.kind == TypeKind::Json => json::convert::string(text),
+        Datum::Json(json) => Some(json.to_unquoted()),
         Datum::UInt(_) if target.from.is_datetime() => Some(rounded.datetime_text(0)),
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             Some(Time(temporal::fit_time(us, 0, target.ctx)).to_text(0))
@@ -205,7 +203,7 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let us = match value {
         Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
         Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
-        Datum::String(text) if target.from.kind == TypeKind::Json => match json::convert::time(text) {
+        Datum::Json(json) => match json::convert::time(json) {
             Some(parsed) => Some(parsed.rounded(&target.ctx.sql_mode)),
             None => return no_json(target),
         },

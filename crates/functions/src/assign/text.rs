@@ -237,9 +237,9 @@ fn to_binary(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
 /// Text is parsed and normalised; errors 3140 and 3144, in every mode.
 pub(super) fn to_json(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     match value {
-        Datum::String(text) if target.from.kind == TypeKind::Json => Ok(Value::from(text)),
+        Datum::Json(json) => Ok(Value::Json(json.to_binary())),
         Datum::String(text) => {
-            crate::json::convert::normalise(text.as_bytes(), target.column).map(Value::String)
+            crate::json::convert::parse_for_column(text.as_bytes(), target.column).map(Value::Json)
         }
         Datum::Bytes(bytes) if !target.from.is_binary() => Err(Error::new(
             errno::ER_INVALID_JSON_TEXT,

@@ -191,5 +191,6 @@ pub fn type_of_value(value: &Value, collation: Collation) -> SqlType {
         }
         Value::String(s) => literal_type(s.chars().count(), collation),
         Value::Bytes(b) => literal_type(b.len(), Collation::Binary),
+        Value::Json(_) => SqlType::JSON,
     }
 }

@@ -42,7 +42,6 @@ pub(crate) fn cell<'a>(
     if keeps_value(from, to, implicit) {
         return Ok(cell);
     }
-    let cell = cell.without_tree();
     let conversion = Conversion {
         from: *from,
         to: *to,
@@ -50,10 +49,6 @@ pub(crate) fn cell<'a>(
         ctx,
         input,
     };
-    if to.kind == TypeKind::Json {
-        let json = crate::json::convert::cast(cell.datum(), &conversion)?;
-        return Ok(Cell::Json(Box::new(json)));
-    }
     datum(cell.datum(), &conversion).map(Cell::Own)
 }
 
@@ -88,6 +83,11 @@ fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
 pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     use TypeKind::*;
     let to = &conversion.to;
+    if let Datum::Json(json) = value
+        && (to.is_string() || to.has_members() || matches!(to.kind, Year | Bit))
+    {
+        return datum(Datum::String(&json.to_text()), conversion);
+    }
     if let Some(converted) = members::from_stored(value, conversion) {
         return converted;
     }
@@ -105,9 +105,7 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
         Date | DateTime | Timestamp => to_datetime(value, conversion),
         Time => to_time(value, conversion),
         Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(value, conversion),
-        Json => Ok(Value::String(
-            crate::json::convert::cast(value, conversion)?.to_text(),
-        )),
+        Json => crate::json::convert::cast(value, conversion).map(Value::Json),
     }
 }
 
@@ -120,15 +118,13 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
         DateRules::of_mode(&ctx.sql_mode)
     };
     let found = match value {
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            match crate::json::convert::datetime(text, rules) {
-                Some(parsed) => temporal::complete(&parsed, ctx),
-                None => {
-                    conversion.invalid_json(crate::json::convert::MOMENT)?;
-                    None
-                }
+        Datum::Json(json) => match crate::json::convert::datetime(json, rules) {
+            Some(parsed) => temporal::complete(&parsed, ctx),
+            None => {
+                conversion.invalid_json(crate::json::convert::MOMENT)?;
+                None
             }
-        }
+        },
         value => temporal::to_datetime(value, &conversion.from, ctx, rules)?,
     };
     let Some(found) = found else {
@@ -148,15 +144,13 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let found = match value {
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            match crate::json::convert::time(text) {
-                Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
-                None => {
-                    conversion.invalid_json(crate::json::convert::MOMENT)?;
-                    None
-                }
+        Datum::Json(json) => match crate::json::convert::time(json) {
+            Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
+            None => {
+                conversion.invalid_json(crate::json::convert::MOMENT)?;
+                None
             }
-        }
+        },
         value => temporal::to_time(value, &conversion.from, conversion.ctx)?,
     };
     Ok(found.map_or(Value::Null, |us| {

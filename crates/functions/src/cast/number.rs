@@ -1,5 +1,6 @@
 //! Conversions to numbers.
 
+use types::json::JsonRef;
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
@@ -14,8 +15,8 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v,
         Datum::UInt(v) if !conversion.from.is_datetime() => v as i64,
         Datum::Double(v) => of_double(v, conversion)?,
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "INTEGER", to_signed);
+        Datum::Json(json) => {
+            return json_number(json, conversion, "INTEGER", to_signed);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_integer(value.bytes());
@@ -74,8 +75,8 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v as u64,
         Datum::UInt(v) if !conversion.from.is_datetime() => v,
         Datum::Double(v) => of_double(v, conversion)? as u64,
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "INTEGER", to_unsigned);
+        Datum::Json(json) => {
+            return json_number(json, conversion, "INTEGER", to_unsigned);
         }
         // A hexadecimal literal of more bytes than a number has.
         Datum::Bytes(bytes) if conversion.from.unsigned => {
@@ -143,8 +144,8 @@ pub(super) fn to_double(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v as f64,
         Datum::UInt(v) if !conversion.from.is_datetime() => v as f64,
         Datum::Decimal(d) => d.to_f64(),
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "DOUBLE", to_double);
+        Datum::Json(json) => {
+            return json_number(json, conversion, "DOUBLE", to_double);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_double(value.bytes());
@@ -178,8 +179,8 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
             Some(d) => d,
             None => return clamp(v < 0.0, conversion),
         },
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "DECIMAL", to_decimal);
+        Datum::Json(json) => {
+            return json_number(json, conversion, "DECIMAL", to_decimal);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
@@ -286,14 +287,14 @@ pub(crate) fn full_year(number: i64) -> Option<u64> {
     }
 }
 
-/// The number in a JSON text, converted further by `then`; 0 and warning 3156 if there is none.
+/// The number that JSON is, converted further by `then`; 0 and warning 3156 if there is none.
 fn json_number(
-    text: &str,
+    json: JsonRef<'_>,
     conversion: &Conversion<'_>,
     kind: &str,
     then: fn(Datum<'_>, &Conversion<'_>) -> Result<Value>,
 ) -> Result<Value> {
-    let (value, from) = match crate::json::convert::scalar(text) {
+    let (value, from) = match crate::json::convert::scalar(json) {
         Some(found) => found,
         None => {
             conversion.invalid_json(kind)?;

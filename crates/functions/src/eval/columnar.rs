@@ -2,6 +2,7 @@
 //! in a loop.
 
 use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value};
@@ -60,7 +61,12 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     let rows = batch.num_rows();
     let mut args = Vec::with_capacity(call.args.len());
     for arg in call.args {
-        args.push(evaluate(arg, batch, call.ctx)?);
+        let value = evaluate(arg, batch, call.ctx)?;
+        args.push(if call.def.takes_json {
+            value
+        } else {
+            without_json(value)?
+        });
     }
     if let Some(vector) = call.def.vector
         && let Some(result) = vector(call, &args, rows)?
@@ -87,6 +93,24 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
         Some(mut out) => Ok(ColumnarValue::Array(out.finish())),
         None => decimals(&values).map(ColumnarValue::Array),
     }
+}
+
+/// The texts of JSON values.
+fn without_json(value: ColumnarValue) -> Result<ColumnarValue> {
+    Ok(match value {
+        ColumnarValue::Scalar(Value::Json(json)) => {
+            ColumnarValue::Scalar(Value::String(json.root().to_text()))
+        }
+        ColumnarValue::Array(array) if *array.data_type() == DataType::LargeBinary => {
+            let ty = SqlType::varchar(u32::MAX, types::Collation::Utf8mb4Bin);
+            let mut texts = ColumnBuilder::new(&ty, array.len());
+            for row in 0..array.len() {
+                append(&mut texts, Datum::at(array.as_ref(), row)?, &ty)?;
+            }
+            ColumnarValue::Array(texts.finish())
+        }
+        other => other,
+    })
 }
 
 /// One value for all rows. It is computed once, unless it warns: then it warns for each row, as in MySQL.

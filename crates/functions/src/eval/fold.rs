@@ -52,8 +52,6 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
         }
         _ => false,
     };
-    // The text of a JSON value does not say which of its numbers are DECIMAL or unsigned.
-    let foldable = foldable && expr.ty().kind != TypeKind::Json;
     // COLLATE and CONVERT remain because of their coercibility.
     let named = matches!(&expr, Expr::Call { function, .. }
         if matches!(function.0.name, "collate" | "convert using" | "binary"));

@@ -31,10 +31,6 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
         return;
     }
     if expr.is_constant() {
-        // The argument of a JSON function must keep the types of its numbers, which its text does not show.
-        if !once && expr.ty().kind == types::TypeKind::Json {
-            return;
-        }
         // With all digits that a quotient has, more than its type shows.
         if (once || !is_converted_literal(expr))
             && let Ok(cell) = row::evaluate(expr, &Row::None, ctx)

@@ -20,7 +20,7 @@ pub(crate) fn append(out: &mut ColumnBuilder, datum: Datum<'_>, ty: &SqlType) ->
         Datum::Decimal(v) => out.append_decimal(&fit_decimal(v, ty)),
         Datum::String(v) => out.append_str(v),
         Datum::Bytes(v) => out.append_bytes(v),
-        Datum::Json(v) => out.append_str(&v.to_text()),
+        Datum::Json(v) => out.append_json(v.to_binary().as_bytes()),
     }
 }
 

@@ -27,16 +27,12 @@ pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) 
             match def.eval {
                 Eval::Lazy(eval) => eval(&call, row),
                 Eval::Scalar(eval) => {
-                    let plain = |arg| evaluate(arg, row, ctx).map(Cell::without_tree);
-                    scalar(&call, eval, plain).map(|value| value.map_or(Cell::NULL, Cell::Own))
-                }
-                Eval::OfJson(eval) => {
-                    let value = scalar(&call, eval, |arg| evaluate(arg, row, ctx))?;
-                    Ok(value.map_or(Cell::NULL, Cell::Own))
-                }
-                Eval::Json(eval) => {
-                    let value = scalar(&call, eval, |arg| evaluate(arg, row, ctx))?.flatten();
-                    Ok(value.map_or(Cell::NULL, |json| Cell::Json(Box::new(json))))
+                    let takes_json = def.takes_json;
+                    let argument = |arg| match evaluate(arg, row, ctx) {
+                        Ok(cell) if !takes_json => Ok(cell.without_json()),
+                        cell => cell,
+                    };
+                    scalar(&call, eval, argument).map(|value| value.map_or(Cell::NULL, Cell::Own))
                 }
             }
         }

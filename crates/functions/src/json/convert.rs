@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
+use types::json::{Json, JsonBinary, JsonRef, JsonView, field_type};
 use types::temporal::{DateTime, Time};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::parse;
-use super::value::Json;
+use super::order;
 use crate::cast::conversion::Conversion;
 use crate::cast::number_text::parse_double;
 use crate::datum::Datum;
@@ -16,39 +16,39 @@ use crate::temporal::{self, DateRules};
 use crate::{EvalContext, Expr};
 
 /// Parses an argument of a function: error 3141 names the argument (from 1) and the function.
-pub(crate) fn parse_argument(text: &[u8], argument: usize, function: &str) -> Result<Json> {
-    parse::parse(text).map_err(|e| {
+pub(crate) fn parse_argument(text: &[u8], argument: usize, function: &str) -> Result<JsonBinary> {
+    let invalid = |message: &str, position: usize| {
         Error::new(
             errno::ER_INVALID_JSON_TEXT_IN_PARAM,
             format!(
-                "Invalid JSON text in argument {argument} to function {function}: \"{}\" at position {}.",
-                e.message, e.position
+                "Invalid JSON text in argument {argument} to function {function}: \"{message}\" at position {position}."
             ),
         )
-    })
+    };
+    JsonBinary::parse(text).map_err(|error| error.into_error(invalid))
 }
 
-/// Checks and normalises a text for a JSON column: error 3140.
-pub(crate) fn normalise(text: &[u8], column: &str) -> Result<String> {
-    match parse::parse(text) {
-        Ok(json) => Ok(json.to_text()),
-        Err(e) => Err(Error::new(
+/// Parses a text for a JSON column: error 3140.
+pub(crate) fn parse_for_column(text: &[u8], column: &str) -> Result<JsonBinary> {
+    let invalid = |message: &str, position: usize| {
+        Error::new(
             errno::ER_INVALID_JSON_TEXT,
-            format!(
-                "Invalid JSON text: \"{}\" at position {} in value for column '{column}'.",
-                e.message, e.position
-            ),
-        )),
-    }
+            format!("Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."),
+        )
+    };
+    JsonBinary::parse(text).map_err(|error| error.into_error(invalid))
 }
 
 /// `CAST(... AS JSON)`: text is parsed, other values become scalars.
-pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json> {
+pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<JsonBinary> {
     let from = &conversion.from;
-    if from.is_string() && !from.is_binary() && from.kind != TypeKind::Json {
-        return parse_argument(value.bytes(), 1, "cast_as_json");
+    match value {
+        Datum::Json(json) => Ok(json.to_binary()),
+        Datum::String(text) if from.is_string() || from.kind == TypeKind::Json => {
+            parse_argument(text.as_bytes(), 1, "cast_as_json")
+        }
+        value => JsonBinary::new(&of_result(&value, conversion.input, conversion.ctx)),
     }
-    Ok(of_result(&value, conversion.input, conversion.ctx))
 }
 
 /// Whether an expression is a truth value, which JSON distinguishes from 0 and 1.
@@ -72,30 +72,43 @@ pub(crate) fn of_result(value: &Datum<'_>, expr: &Expr, ctx: &EvalContext) -> Js
 pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
     match value {
         Datum::Null => Json::Null,
-        Datum::Int(us) if ty.kind == TypeKind::Time => Json::String(Time(*us).to_text(6)),
+        Datum::Int(us) if ty.kind == TypeKind::Time => Json::Time(Time(*us)),
         Datum::Int(v) if boolean => Json::Bool(*v != 0),
         Datum::Int(v) => Json::Int(*v),
-        Datum::UInt(packed) if ty.kind == TypeKind::Date => {
-            Json::String(DateTime::unpack(*packed).date_text())
+        Datum::UInt(packed) if ty.is_datetime() => {
+            let at = DateTime::unpack(*packed);
+            match ty.kind {
+                TypeKind::Date => Json::Date(at),
+                TypeKind::Timestamp => Json::Timestamp(at),
+                _ => Json::DateTime(at),
+            }
         }
-        Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
-        Datum::UInt(bits) if ty.kind == TypeKind::Bit => {
-            let bytes = Value::UInt(*bits).to_text(ty).unwrap_or_default();
-            Json::String(format!("base64:type16:{}", crate::string::base64::encode(&bytes)))
-        }
+        Datum::UInt(bits) if ty.kind == TypeKind::Bit => Json::Opaque(
+            field_type::BIT,
+            Value::UInt(*bits).to_text(ty).unwrap_or_default(),
+        ),
         Datum::UInt(number) if ty.has_members() => Json::String(Value::UInt(*number).display_text(ty)),
         Datum::UInt(v) => Json::UInt(*v),
         Datum::Double(v) => Json::Double(*v),
         Datum::Decimal(d) => Json::Decimal(*d),
-        // JSON text was checked when it was made.
         Datum::String(text) if ty.kind == TypeKind::Json => {
-            parse::parse(text.as_bytes()).unwrap_or(Json::Null)
+            types::json::parse(text.as_bytes()).unwrap_or(Json::Null)
         }
         Datum::String(text) => Json::String((*text).to_owned()),
-        Datum::Json(json) => (*json).clone(),
-        Datum::Bytes(bytes) => {
-            Json::String(format!("base64:type15:{}", crate::string::base64::encode(bytes)))
-        }
+        Datum::Json(json) => json.to_tree(),
+        Datum::Bytes(bytes) => Json::Opaque(field_type_of(ty), bytes.to_vec()),
+    }
+}
+
+/// The field type of a type of binary strings.
+fn field_type_of(ty: &SqlType) -> u8 {
+    match ty.kind {
+        TypeKind::Char => field_type::STRING,
+        TypeKind::TinyText => field_type::TINY_BLOB,
+        TypeKind::Text => field_type::BLOB,
+        TypeKind::MediumText => field_type::MEDIUM_BLOB,
+        TypeKind::LongText => field_type::LONG_BLOB,
+        _ => field_type::VARCHAR,
     }
 }
 
@@ -104,59 +117,67 @@ pub(crate) fn compare(a: &Datum<'_>, ta: &SqlType, b: &Datum<'_>, tb: &SqlType) 
     if a.is_null() || b.is_null() {
         return None;
     }
-    // JSON has dates and times of its own, above all else; as text they are only strings.
-    match (ta.is_temporal(), tb.is_temporal()) {
-        (true, false) => return Some(Ordering::Greater),
-        (false, true) => return Some(Ordering::Less),
-        _ => {}
-    }
-    let boolean = |t: &SqlType| *t == SqlType::BOOL;
-    let (a, b) = (of_value(a, ta, boolean(ta)), of_value(b, tb, boolean(tb)));
-    Some(a.compare(&b))
+    let (mut own_a, mut own_b) = (None, None);
+    Some(order::compare(
+        in_place(a, ta, &mut own_a),
+        in_place(b, tb, &mut own_b),
+    ))
 }
 
-/// The SQL value of a JSON text that is a number, a truth value or a string; `None` for anything else.
-pub(crate) fn scalar(text: &str) -> Option<(Value, SqlType)> {
-    Some(match parse::parse(text.as_bytes()).ok()? {
-        Json::Bool(b) => (Value::Int(i64::from(b)), SqlType::BIGINT),
-        Json::Int(v) => (Value::Int(v), SqlType::BIGINT),
-        Json::UInt(v) => (Value::UInt(v), SqlType::BIGINT_UNSIGNED),
-        Json::Double(v) => (Value::Double(v), SqlType::DOUBLE),
-        Json::Decimal(d) => (Value::Decimal(d), SqlType::decimal(65, d.scale)),
-        Json::String(s) => {
+/// A JSON value as it is; of another one that which it is made into, in `own`.
+fn in_place<'v>(value: &Datum<'v>, ty: &SqlType, own: &'v mut Option<JsonBinary>) -> JsonRef<'v> {
+    match value {
+        Datum::Json(json) => *json,
+        value => {
+            let json = of_value(value, ty, *ty == SqlType::BOOL);
+            own.insert(JsonBinary::new(&json).unwrap_or_else(|_| JsonBinary::null()))
+                .root()
+        }
+    }
+}
+
+/// The SQL value of JSON that is a number, a truth value or a string; `None` for anything else.
+pub(crate) fn scalar(json: JsonRef<'_>) -> Option<(Value, SqlType)> {
+    Some(match json.view() {
+        JsonView::Bool(b) => (Value::Int(i64::from(b)), SqlType::BIGINT),
+        JsonView::Int(v) => (Value::Int(v), SqlType::BIGINT),
+        JsonView::UInt(v) => (Value::UInt(v), SqlType::BIGINT_UNSIGNED),
+        JsonView::Double(v) => (Value::Double(v), SqlType::DOUBLE),
+        JsonView::Decimal(d) => (Value::Decimal(d), SqlType::decimal(65, d.scale)),
+        JsonView::String(s) => {
             // Only text that is a number counts as one.
             let complete = parse_double(s.as_bytes()).complete && !s.is_empty();
             if !complete {
                 return None;
             }
             let ty = SqlType::varchar(s.len() as u32, types::Collation::Utf8mb4Bin);
-            (Value::String(s), ty)
+            (Value::from(s), ty)
         }
-        Json::Null | Json::Array(_) | Json::Object(_) => return None,
+        _ => return None,
     })
 }
 
 /// The name in messages of the types that [`datetime`] and [`time`] read.
 pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
 
-/// The point in time that a JSON string is, whole.
-pub(crate) fn datetime(text: &str, rules: DateRules) -> Option<ParsedDateTime> {
-    let inner = string(text)?;
-    temporal::parse::datetime(inner.as_bytes(), rules).filter(|parsed| !parsed.truncated)
+/// The point in time that JSON is: a date or time, or a string that is one, whole.
+pub(crate) fn datetime(json: JsonRef<'_>, rules: DateRules) -> Option<ParsedDateTime> {
+    let text = match json.view() {
+        JsonView::String(_) | JsonView::Date(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) => {
+            json.to_unquoted()
+        }
+        _ => return None,
+    };
+    temporal::parse::datetime(text.as_bytes(), rules).filter(|parsed| !parsed.truncated)
 }
 
-/// The TIME that a JSON string is, whole.
-pub(crate) fn time(text: &str) -> Option<ParsedTime> {
-    temporal::time_of_text(string(text)?.as_bytes())
-}
-
-/// The text of a JSON string without quotes and escapes.
-pub(crate) fn string(text: &str) -> Option<String> {
-    if !text.starts_with('"') {
-        return None;
-    }
-    match parse::parse(text.as_bytes()) {
-        Ok(Json::String(inner)) => Some(inner),
+/// The TIME that JSON is: a time, or a string that is one, whole.
+pub(crate) fn time(json: JsonRef<'_>) -> Option<ParsedTime> {
+    match json.view() {
+        JsonView::String(text) => temporal::time_of_text(text.as_bytes()),
+        JsonView::Time(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) => {
+            temporal::time_of_text(json.to_unquoted().as_bytes())
+        }
         _ => None,
     }
 }
@@ -165,10 +186,14 @@ pub(crate) fn string(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> JsonBinary {
+        JsonBinary::parse(text.as_bytes()).unwrap()
+    }
+
     fn normal(text: &str) -> String {
-        match parse::parse(text.as_bytes()) {
-            Ok(json) => json.to_text(),
-            Err(e) => format!("{} {}", e.message, e.position),
+        match JsonBinary::parse(text.as_bytes()) {
+            Ok(json) => json.root().to_text(),
+            Err(e) => format!("{e:?}"),
         }
     }
 
@@ -190,7 +215,7 @@ mod tests {
 
     #[test]
     fn order_is_by_type_first() {
-        let parse = |t: &str| parse::parse(t.as_bytes()).unwrap();
+        let compare = |a: &str, b: &str| order::compare(of(a).root(), of(b).root());
         let ascending = [
             "null",
             "-1",
@@ -206,21 +231,17 @@ mod tests {
             "true",
         ];
         for pair in ascending.windows(2) {
-            assert_eq!(
-                parse(pair[0]).compare(&parse(pair[1])),
-                Ordering::Less,
-                "{pair:?}"
-            );
+            assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
         }
-        assert_eq!(parse("1").compare(&parse("1.0")), Ordering::Equal);
+        assert_eq!(compare("1", "1.0"), Ordering::Equal);
     }
 
     #[test]
     fn unquoting() {
-        assert_eq!(string(r#""a\nb""#).as_deref(), Some("a\nb"));
-        assert_eq!(string("[1]"), None);
-        assert_eq!(string("\"abc"), None);
-        let day = |text: &str| datetime(text, DateRules::CALENDAR).map(|parsed| parsed.value.date_text());
+        assert_eq!(of(r#""a\nb""#).root().to_unquoted(), "a\nb");
+        let day = |text: &str| {
+            datetime(of(text).root(), DateRules::CALENDAR).map(|parsed| parsed.value.date_text())
+        };
         assert_eq!(day(r#""2024-02-29""#).as_deref(), Some("2024-02-29"));
         for text in [
             r#""2024-02-30""#,
@@ -232,7 +253,7 @@ mod tests {
         ] {
             assert_eq!(day(text), None, "{text}");
         }
-        let seconds = |text: &str| time(text).map(|parsed| parsed.us / 1_000_000);
+        let seconds = |text: &str| time(of(text).root()).map(|parsed| parsed.us / 1_000_000);
         assert_eq!(seconds(r#""00:01:02""#), Some(62));
         assert_eq!(seconds(r#""00:01:02x""#), None);
         assert_eq!(seconds("62"), None);

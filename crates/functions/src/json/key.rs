@@ -1,92 +1,90 @@
-//! Bytes that compare as JSON values do: [`super::value::Json::compare`] in a form that can be hashed and
+//! Bytes that compare as JSON values do: [`super::order::compare`] in a form that can be hashed and
 //! sorted.
 //!
-//! A tag for the type, in MySQL's order. Then: numbers as the nearest double and the difference from it;
+//! A tag for the type, in MySQL's order. Then: numbers as two doubles ([`Number`]);
 //! strings escaped and terminated; objects as their length, keys and values; arrays as their values and an
 //! end mark.
 
-use super::parse;
-use super::value::Json;
+use types::json::{JsonRef, JsonView};
+
+use super::order::{Number, rank};
 
 /// Ends an array: below every tag, so that an array's beginning comes before it.
 const END: u8 = 0;
-const NULL: u8 = 1;
-const NUMBER: u8 = 2;
-const STRING: u8 = 3;
-const OBJECT: u8 = 4;
-const ARRAY: u8 = 5;
-const BOOL: u8 = 6;
 
-/// Appends the key of a JSON text. The text was checked when it was made; any other text counts as null.
-pub(crate) fn write_value(text: &[u8], out: &mut Vec<u8>) {
-    write(&parse::parse(text).unwrap_or(Json::Null), out);
+/// The place of all binary data in ORDER BY: above every rank.
+const BINARY: u8 = 0xff;
+
+/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and all binary data
+/// by their field types first.
+pub(crate) fn write_order(json: JsonRef<'_>, out: &mut Vec<u8>) {
+    let view = json.view();
+    let length = match view {
+        JsonView::Array(items) => items.len(),
+        JsonView::Object(members) => members.len(),
+        JsonView::Opaque(ty, bytes) => {
+            out.extend_from_slice(&[BINARY, ty]);
+            return write_bytes(bytes, out);
+        }
+        _ => return write_value(json, out),
+    };
+    out.push(rank(&view));
+    write_length(length, out);
 }
 
-/// The same for ORDER BY. MySQL sorts arrays and objects only by their lengths.
-pub(crate) fn write_order(text: &[u8], out: &mut Vec<u8>) {
-    match parse::parse(text).unwrap_or(Json::Null) {
-        Json::Array(items) => {
-            out.push(ARRAY);
-            write_length(items.len(), out);
-        }
-        Json::Object(members) => {
-            out.push(OBJECT);
-            write_length(members.len(), out);
-        }
-        scalar => write(&scalar, out),
-    }
-}
-
-fn write(json: &Json, out: &mut Vec<u8>) {
-    match json {
-        Json::Null => out.push(NULL),
-        Json::Bool(value) => out.extend_from_slice(&[BOOL, u8::from(*value)]),
-        Json::Int(v) => write_integer(i128::from(*v), out),
-        Json::UInt(v) => write_integer(i128::from(*v), out),
-        Json::Double(v) => write_number(*v, 0, out),
-        // No text has a DECIMAL: only SQL values that are being put into a document are DECIMALs.
-        Json::Decimal(d) => write_number(d.to_f64(), 0, out),
-        Json::String(text) => {
-            out.push(STRING);
-            for &byte in text.as_bytes() {
-                out.push(byte);
-                if byte == 0 {
-                    out.push(0xff);
-                }
+/// Appends the key of a value.
+pub(crate) fn write_value(json: JsonRef<'_>, out: &mut Vec<u8>) {
+    let view = json.view();
+    out.push(rank(&view));
+    match view {
+        JsonView::Null => {}
+        JsonView::Bool(value) => out.push(u8::from(value)),
+        JsonView::Int(_) | JsonView::UInt(_) | JsonView::Double(_) | JsonView::Decimal(_) => {
+            if let Some(number) = Number::of(&view) {
+                write_double(number.nearest, out);
+                write_double(number.rest, out);
             }
-            out.extend_from_slice(&[0, 0]);
         }
-        Json::Object(members) => {
-            out.push(OBJECT);
+        JsonView::String(text) => write_bytes(text.as_bytes(), out),
+        JsonView::Date(v) | JsonView::DateTime(v) | JsonView::Timestamp(v) => {
+            out.extend_from_slice(&v.pack().to_be_bytes());
+        }
+        JsonView::Time(v) => out.extend_from_slice(&(v.0 as u64 ^ 1 << 63).to_be_bytes()),
+        JsonView::Opaque(ty, bytes) => {
+            out.push(ty);
+            write_bytes(bytes, out);
+        }
+        JsonView::Object(members) => {
             write_length(members.len(), out);
-            for (key, _) in members {
+            for key in members.keys() {
                 write_length(key.len(), out);
                 out.extend_from_slice(key.as_bytes());
             }
-            members.iter().for_each(|(_, value)| write(value, out));
+            members.values().for_each(|value| write_value(value, out));
         }
-        Json::Array(items) => {
-            out.push(ARRAY);
-            items.iter().for_each(|item| write(item, out));
+        JsonView::Array(items) => {
+            items.iter().for_each(|item| write_value(item, out));
             out.push(END);
         }
     }
 }
 
-fn write_integer(value: i128, out: &mut Vec<u8>) {
-    let nearest = value as f64;
-    // Integers have 64 bits, doubles 53: the difference has at most 11.
-    write_number(nearest, (value - nearest as i128) as i16, out);
-}
-
-/// `nearest + rest`.
-fn write_number(nearest: f64, rest: i16, out: &mut Vec<u8>) {
-    let bits = (nearest + 0.0).to_bits();
+fn write_double(value: f64, out: &mut Vec<u8>) {
+    let bits = (value + 0.0).to_bits();
     let negative = bits >> 63 == 1;
     let ordered = if negative { !bits } else { bits | 1 << 63 };
-    out.push(NUMBER);
     out.extend_from_slice(&ordered.to_be_bytes());
-    out.extend_from_slice(&(rest as u16 ^ 0x8000).to_be_bytes());
+}
+
+/// Escaped and terminated, so that no value's bytes are the beginning of another's.
+fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    for &byte in bytes {
+        out.push(byte);
+        if byte == 0 {
+            out.push(0xff);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
 }
 
 fn write_length(length: usize, out: &mut Vec<u8>) {
@@ -95,7 +93,10 @@ fn write_length(length: usize, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use types::json::JsonBinary;
+
     use super::*;
+    use crate::json::order::compare;
 
     const ASCENDING: &[&str] = &[
         "null",
@@ -140,16 +141,20 @@ mod tests {
 
     fn key(text: &str) -> Vec<u8> {
         let mut key = Vec::new();
-        write_value(text.as_bytes(), &mut key);
+        write_value(JsonBinary::parse(text.as_bytes()).unwrap().root(), &mut key);
         key
     }
 
     #[test]
     fn keys_compare_as_values_do() {
-        let json = |text: &str| parse::parse(text.as_bytes()).unwrap();
+        let json = |text: &str| JsonBinary::parse(text.as_bytes()).unwrap();
         for a in ASCENDING {
             for b in ASCENDING {
-                assert_eq!(key(a).cmp(&key(b)), json(a).compare(&json(b)), "{a} and {b}");
+                assert_eq!(
+                    key(a).cmp(&key(b)),
+                    compare(json(a).root(), json(b).root()),
+                    "{a} and {b}"
+                );
             }
         }
         for pair in ASCENDING.windows(2) {
@@ -173,7 +178,7 @@ mod tests {
     fn orders_see_the_lengths_of_arrays() {
         let order = |text: &str| {
             let mut key = Vec::new();
-            write_order(text.as_bytes(), &mut key);
+            write_order(JsonBinary::parse(text.as_bytes()).unwrap().root(), &mut key);
             key
         };
         assert_eq!(order("[1]"), order("[2]"));

@@ -1,10 +1,8 @@
-//! JSON values: a tree, its normalised text, its order.
+//! JSON values: conversions, order, paths and functions.
 //!
-//! A JSON column or expression holds normalised text (keys by length, then bytes; `", "` and `": "` between),
-//! so values are parsed when a function looks into them.
+//! A JSON column or expression holds a document in the binary form ([`types::json`]), which functions read in
+//! place; those that change documents make a tree of it.
 //!
-//! - [`value`]: the tree.
-//! - [`parse`]: text in, with MySQL's error messages and positions.
 //! - [`order`], [`key`]: how values compare, and bytes that compare as they do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
 //! - [`convert`]: from SQL values to JSON and back.
@@ -16,12 +14,10 @@
 pub(crate) mod convert;
 pub(crate) mod key;
 mod order;
-pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod read;
 mod returning;
 mod schema;
 mod storage;
 pub mod table;
-pub(crate) mod value;
 pub(crate) mod write;

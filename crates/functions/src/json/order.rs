@@ -2,62 +2,113 @@
 
 use std::cmp::Ordering;
 
-use super::value::{Json, key_order};
-use crate::datum::{Datum, compare_same};
+use types::Decimal;
+use types::json::{JsonRef, JsonView, field_type};
 
-impl Json {
-    /// MySQL's order of JSON values: by type first, null < numbers < strings < objects < arrays < booleans.
-    pub fn compare(&self, other: &Self) -> Ordering {
-        let by_rank = self.rank().cmp(&other.rank());
-        if by_rank.is_ne() {
-            return by_rank;
-        }
-        match (self, other) {
-            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::String(a), Self::String(b)) => a.as_bytes().cmp(b.as_bytes()),
-            (Self::Array(a), Self::Array(b)) => compare_all(a.iter(), b.iter()).then(a.len().cmp(&b.len())),
-            (Self::Object(a), Self::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
-                let keys = a
-                    .iter()
-                    .zip(b)
-                    .map(|(x, y)| key_order(&x.0, &y.0))
-                    .find(|o| o.is_ne());
-                keys.unwrap_or_else(|| compare_all(a.iter().map(|(_, v)| v), b.iter().map(|(_, v)| v)))
-            }),
-            (a, b) => match (a.number(), b.number()) {
-                (Some(a), Some(b)) => {
-                    compare_same(&a, &b, types::Collation::Binary).unwrap_or(Ordering::Equal)
-                }
+/// Compares by type first: null < numbers < strings < objects < arrays < booleans < dates < times < points in time
+/// < binary data.
+pub(crate) fn compare(a: JsonRef<'_>, b: JsonRef<'_>) -> Ordering {
+    use JsonView::*;
+    let (a, b) = (a.view(), b.view());
+    let by_rank = rank(&a).cmp(&rank(&b));
+    if by_rank.is_ne() {
+        return by_rank;
+    }
+    match (a, b) {
+        (Bool(a), Bool(b)) => a.cmp(&b),
+        (String(a), String(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Array(a), Array(b)) => compare_all(a.iter(), b.iter()).then(a.len().cmp(&b.len())),
+        (Object(a), Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+            let mut keys = a.keys().zip(b.keys());
+            keys.find_map(|(x, y)| Some(types::json::key_order(x, y)).filter(|o| o.is_ne()))
+                .unwrap_or_else(|| compare_all(a.values(), b.values()))
+        }),
+        (Opaque(x, a), Opaque(y, b)) => x.cmp(&y).then_with(|| a.cmp(b)),
+        (Time(a), Time(b)) => a.0.cmp(&b.0),
+        (Date(a) | DateTime(a) | Timestamp(a), Date(b) | DateTime(b) | Timestamp(b)) => a.cmp(&b),
+        (a, b) => match (decimal(&a), decimal(&b)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => match (Number::of(&a), Number::of(&b)) {
+                (Some(a), Some(b)) => a.compare(b),
                 _ => Ordering::Equal,
             },
-        }
-    }
-
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Null => 0,
-            Self::Int(_) | Self::UInt(_) | Self::Double(_) | Self::Decimal(_) => 1,
-            Self::String(_) => 2,
-            Self::Object(_) => 3,
-            Self::Array(_) => 4,
-            Self::Bool(_) => 5,
-        }
-    }
-
-    fn number(&self) -> Option<Datum<'static>> {
-        match self {
-            Self::Int(v) => Some(Datum::Int(*v)),
-            Self::UInt(v) => Some(Datum::UInt(*v)),
-            Self::Double(v) => Some(Datum::Double(*v)),
-            Self::Decimal(d) => Some(Datum::Decimal(*d)),
-            _ => None,
-        }
+        },
     }
 }
 
-fn compare_all<'a>(a: impl Iterator<Item = &'a Json>, b: impl Iterator<Item = &'a Json>) -> Ordering {
+fn compare_all<'a>(a: impl Iterator<Item = JsonRef<'a>>, b: impl Iterator<Item = JsonRef<'a>>) -> Ordering {
     a.zip(b)
-        .map(|(x, y)| x.compare(y))
+        .map(|(x, y)| compare(x, y))
         .find(|o| o.is_ne())
         .unwrap_or(Ordering::Equal)
+}
+
+/// The place of a value's type among the types.
+pub(super) fn rank(value: &JsonView<'_>) -> u8 {
+    use JsonView::*;
+    match value {
+        Null => 1,
+        Int(_) | UInt(_) | Double(_) | Decimal(_) => 2,
+        String(_) => 3,
+        Object(_) => 4,
+        Array(_) => 5,
+        Bool(_) => 6,
+        Date(_) => 7,
+        Time(_) => 8,
+        DateTime(_) | Timestamp(_) => 9,
+        Opaque(field_type::BIT, _) => 11,
+        Opaque(field_type::VARCHAR | field_type::TINY_BLOB..=field_type::STRING, _) => 12,
+        Opaque(..) => 10,
+    }
+}
+
+/// An exact number.
+fn decimal(value: &JsonView<'_>) -> Option<Decimal> {
+    match value {
+        JsonView::Int(v) => Some(Decimal::from_i64(*v)),
+        JsonView::UInt(v) => Some(Decimal::from_u64(*v)),
+        JsonView::Decimal(v) => Some(*v),
+        _ => None,
+    }
+}
+
+/// A number of any type as the sum of two doubles: the nearest one, and what is missing to the number. All integers
+/// and about 32 digits of a DECIMAL are exact.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number {
+    pub nearest: f64,
+    pub rest: f64,
+}
+
+impl Number {
+    pub fn of(value: &JsonView<'_>) -> Option<Self> {
+        let of_integer = |value: i128| {
+            let nearest = value as f64;
+            // Integers have 64 bits, doubles 53: the difference has at most 11.
+            let rest = (value - nearest as i128) as f64;
+            Self { nearest, rest }
+        };
+        Some(match value {
+            JsonView::Int(v) => of_integer(i128::from(*v)),
+            JsonView::UInt(v) => of_integer(i128::from(*v)),
+            JsonView::Double(nearest) => Self {
+                nearest: *nearest,
+                rest: 0.0,
+            },
+            JsonView::Decimal(v) => {
+                let nearest = v.to_f64();
+                let rest = Decimal::from_f64(nearest).and_then(|near| v.sub(&near));
+                Self {
+                    nearest,
+                    rest: rest.map_or(0.0, |rest| rest.to_f64()),
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        let order = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+        order(self.nearest, other.nearest).then(order(self.rest, other.rest))
+    }
 }

@@ -4,9 +4,8 @@
 
 use std::collections::HashSet;
 
+use types::json::{Json, JsonRef, JsonView};
 use types::{Error, Result, errno};
-
-use super::value::Json;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Leg {
@@ -28,7 +27,7 @@ pub(crate) enum Index {
 
 impl Index {
     /// The position in an array of a length; `None` before its beginning.
-    fn resolve(self, len: usize) -> Option<usize> {
+    pub fn resolve(self, len: usize) -> Option<usize> {
         match self {
             Self::First(i) => Some(i),
             Self::Last(back) => len.checked_sub(1)?.checked_sub(back),
@@ -123,7 +122,7 @@ impl Parser<'_> {
             }
             let quoted = self.text.get(start..=end)?;
             self.at = end + 1;
-            return match super::parse::parse(quoted) {
+            return match types::json::parse(quoted) {
                 Ok(Json::String(key)) => Some(Leg::Member(key)),
                 _ => None,
             };
@@ -204,71 +203,90 @@ impl Path {
 
     /// The values it leads to, in document order, each once. Takes time proportional to the document,
     /// whatever the path.
-    pub fn find<'a>(&self, root: &'a Json) -> Vec<&'a Json> {
+    pub fn find<'a>(&self, root: JsonRef<'a>) -> Vec<JsonRef<'a>> {
         let mut found = vec![root];
+        let mut repeats = false;
         for leg in &self.0 {
             let mut next = Vec::new();
             for value in found {
                 follow(value, leg, &mut next);
             }
-            // `**` meets the same value from several values above it.
-            let mut seen = HashSet::with_capacity(next.len());
-            next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
+            // `**` meets the same value from several values above it, and behind it `[0]` leads from an array to
+            // its first value, and from that value to itself.
+            repeats |= *leg == Leg::Ellipsis;
+            if repeats {
+                let mut seen = HashSet::with_capacity(next.len());
+                next.retain(|value| seen.insert(value.address()));
+            }
             found = next;
         }
         found
     }
+
+    /// The first value it leads to.
+    pub fn find_first<'a>(&self, root: JsonRef<'a>) -> Option<JsonRef<'a>> {
+        if self.is_multiple() {
+            return self.find(root).first().copied();
+        }
+        self.0.iter().try_fold(root, one_step)
+    }
+}
+
+/// The value that a leg leads to which leads to one at most.
+fn one_step<'a>(value: JsonRef<'a>, leg: &Leg) -> Option<JsonRef<'a>> {
+    match (leg, value.view()) {
+        (Leg::Member(key), JsonView::Object(members)) => members.get(key),
+        (Leg::Cell(index), JsonView::Array(items)) => items.get(index.resolve(items.len())?),
+        // Any other value is an array of itself.
+        (Leg::Cell(index), _) => (index.resolve(1) == Some(0)).then_some(value),
+        _ => None,
+    }
 }
 
 /// The values one leg leads to.
-fn follow<'a>(value: &'a Json, leg: &Leg, found: &mut Vec<&'a Json>) {
-    match (leg, value) {
-        (Leg::Member(key), object) => found.extend(object.get(key)),
-        (Leg::AnyMember, Json::Object(members)) => found.extend(members.iter().map(|(_, v)| v)),
-        (Leg::Cell(index), Json::Array(items)) => {
-            found.extend(index.resolve(items.len()).and_then(|i| items.get(i)));
-        }
-        // Any other value is an array of itself.
-        (Leg::Cell(index), scalar) => found.extend((index.resolve(1) == Some(0)).then_some(scalar)),
-        (Leg::Range(from, to), Json::Array(items)) => {
+fn follow<'a>(value: JsonRef<'a>, leg: &Leg, found: &mut Vec<JsonRef<'a>>) {
+    match (leg, value.view()) {
+        (Leg::Member(_) | Leg::Cell(_), _) => found.extend(one_step(value, leg)),
+        (Leg::AnyMember, JsonView::Object(members)) => found.extend(members.values()),
+        (Leg::Range(from, to), JsonView::Array(items)) => {
             let from = from.resolve(items.len()).unwrap_or(0);
             if let Some(to) = to.resolve(items.len()) {
                 let count = to.saturating_add(1).saturating_sub(from);
                 found.extend(items.iter().skip(from).take(count));
             }
         }
-        (Leg::Range(from, to), scalar) => {
+        (Leg::Range(from, to), _) => {
             let starts = from.resolve(1).is_none_or(|i| i == 0);
-            found.extend((starts && to.resolve(1).is_some()).then_some(scalar));
+            found.extend((starts && to.resolve(1).is_some()).then_some(value));
         }
-        (Leg::AnyCell, Json::Array(items)) => found.extend(items),
-        (Leg::Ellipsis, value) => everything(value, found),
+        (Leg::AnyCell, JsonView::Array(items)) => found.extend(items.iter()),
+        (Leg::Ellipsis, _) => everything(value, found),
         (Leg::AnyMember | Leg::AnyCell, _) => {}
     }
 }
 
 /// A value and all below it. No deeper than documents are.
-fn everything<'a>(value: &'a Json, found: &mut Vec<&'a Json>) {
+fn everything<'a>(value: JsonRef<'a>, found: &mut Vec<JsonRef<'a>>) {
     found.push(value);
-    match value {
-        Json::Array(items) => items.iter().for_each(|v| everything(v, found)),
-        Json::Object(members) => members.iter().for_each(|(_, v)| everything(v, found)),
+    match value.view() {
+        JsonView::Array(items) => items.iter().for_each(|v| everything(v, found)),
+        JsonView::Object(members) => members.values().for_each(|v| everything(v, found)),
         _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use types::json::JsonBinary;
+
     use super::*;
 
     fn find(document: &str, path: &str) -> Vec<String> {
-        let json = super::super::parse::parse(document.as_bytes()).unwrap();
-        parse(path)
-            .unwrap()
-            .find(&json)
-            .iter()
-            .map(|j| j.to_text())
-            .collect()
+        let json = JsonBinary::parse(document.as_bytes()).unwrap();
+        let path = parse(path).unwrap();
+        let first = path.find_first(json.root()).map(|j| j.to_text());
+        assert_eq!(first, path.find(json.root()).first().map(|j| j.to_text()));
+        path.find(json.root()).iter().map(|j| j.to_text()).collect()
     }
 
     #[test]
@@ -282,6 +300,7 @@ mod tests {
         assert_eq!(find(document, "$.a[0 to 1]"), ["1", "2"]);
         assert_eq!(find(document, r#"$."a b""#), ["4"]);
         assert_eq!(find("5", "$[0]"), ["5"]);
+        assert_eq!(find("[1, [2, 3]]", "$**[0]"), ["1", "2", "3"]);
         assert_eq!(find(r#"{"a": {"a": {"a": 1}}}"#, "$**.a**.a").len(), 2);
         let deep = format!("{}1{}", "[".repeat(90), "]".repeat(90));
         assert_eq!(find(&deep, &format!("${}[0]", "**[0]".repeat(50))).len(), 40);

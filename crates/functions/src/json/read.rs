@@ -3,20 +3,20 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use std::borrow::Cow;
-
+use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::convert::{of_result, parse_argument};
+use super::order::compare;
 use super::path::{self, Path};
-use super::value::{Json, write_quoted};
 use super::{returning, schema, storage};
 use crate::call::Binding;
 use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, MANY, Nullability, makes_json, of_json};
+use crate::registry::{Family, FunctionDef, MANY, Nullability, of_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -24,28 +24,26 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    makes_json("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
-    makes_json("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
+    of_json("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
+    of_json("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
     of_json("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
     of_json("json_value", 2, 7, returning::resolve_value, returning::value)
         .sees_null()
         .nullability(Nullability::Always),
     of_json("json_unquote", 1, 1, resolve_unquote, unquote),
     of_json("json_quote", 1, 1, resolve_unquote, quote),
-    of_json("json_valid", 1, 1, resolve_integer, valid)
-        .nullability(Nullability::Always)
-        .infallible(),
+    of_json("json_valid", 1, 1, resolve_integer, valid).nullability(Nullability::Always),
     of_json("json_type", 1, 1, resolve_type, type_of),
     of_json("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
     of_json("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
-    makes_json("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
+    of_json("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
     of_json("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
     of_json("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
     of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
     of_json("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
     of_json("json_pretty", 1, 1, resolve_text, pretty),
     of_json("json_schema_valid", 2, 2, |_| Ok(SqlType::BOOL), schema::valid),
-    makes_json(
+    of_json(
         "json_schema_validation_report",
         2,
         2,
@@ -57,7 +55,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         .nullability(Nullability::Always),
     of_json("json_storage_free", 1, 1, resolve_integer, storage::storage_free)
         .nullability(Nullability::Always),
-    makes_json("json_search", 3, MANY, resolve_json, search)
+    of_json("json_search", 3, MANY, resolve_json, search)
         .sees_null()
         .nullability(Nullability::Always),
 ];
@@ -108,15 +106,34 @@ fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
+/// A document that an argument is, or that was parsed from one.
+pub(super) enum Document<'a> {
+    Ref(JsonRef<'a>),
+    Own(JsonBinary),
+}
+
+impl Document<'_> {
+    pub fn root(&self) -> JsonRef<'_> {
+        match self {
+            Self::Ref(json) => *json,
+            Self::Own(json) => json.root(),
+        }
+    }
+
+    pub fn to_tree(&self) -> Json {
+        self.root().to_tree()
+    }
+}
+
 /// The document in argument `index`. Errors 3141 and 3146.
-pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Json> {
+pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) -> Result<Document<'a>> {
     let name = match call.def.name {
         "->" | "->>" => "json_extract",
         name => name,
     };
     match args.get(index) {
-        Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name),
-        Some(Datum::Json(json)) => Ok((*json).clone()),
+        Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name).map(Document::Own),
+        Some(Datum::Json(json)) => Ok(Document::Ref(*json)),
         _ => Err(Error::new(
             errno::ER_INVALID_TYPE_FOR_JSON,
             format!(
@@ -125,6 +142,11 @@ pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Res
             ),
         )),
     }
+}
+
+/// A document that a function has made.
+pub(super) fn made(json: Json) -> Result<Value> {
+    JsonBinary::new(&json).map(Value::Json)
 }
 
 /// The path in argument `index`.
@@ -150,49 +172,68 @@ pub(super) fn single_path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
     Ok(path)
 }
 
-fn find(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    let document = document(call, args, 0)?;
-    let mut found = Vec::new();
-    let mut multiple = args.len() > 2;
-    for i in 1..args.len() {
-        let path = path_at(args, i)?;
-        multiple |= path.is_multiple();
-        found.extend(path.find(&document).into_iter().cloned());
+/// What the paths in the arguments after the first lead to in the document.
+enum Found<'a> {
+    Nothing,
+    One(JsonRef<'a>),
+    Several(Vec<JsonRef<'a>>),
+}
+
+impl Found<'_> {
+    fn several(found: &[JsonRef<'_>]) -> Result<Value> {
+        made(Json::Array(found.iter().map(|json| json.to_tree()).collect()))
     }
-    Ok(if multiple {
-        (!found.is_empty()).then_some(Json::Array(found))
-    } else {
-        found.pop()
+}
+
+fn find<'a>(document: &'a Document<'_>, args: &[Datum<'_>]) -> Result<Found<'a>> {
+    let root = document.root();
+    if let [_, _] = args {
+        let path = path_at(args, 1)?;
+        if !path.is_multiple() {
+            return Ok(path.find_first(root).map_or(Found::Nothing, Found::One));
+        }
+    }
+    let mut found = Vec::new();
+    for i in 1..args.len() {
+        found.extend(path_at(args, i)?.find(root));
+    }
+    Ok(match found.is_empty() {
+        true => Found::Nothing,
+        false => Found::Several(found),
     })
 }
 
-fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    find(call, args)
+fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(match find(&document(call, args, 0)?, args)? {
+        Found::Nothing => Value::Null,
+        Found::One(json) => Value::Json(json.to_binary()),
+        Found::Several(found) => Found::several(&found)?,
+    })
 }
 
 fn extract_unquoted(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(match find(call, args)? {
-        None => Value::Null,
-        Some(Json::String(text)) => Value::String(text),
-        Some(other) => Value::String(other.to_text()),
+    Ok(match find(&document(call, args, 0)?, args)? {
+        Found::Nothing => Value::Null,
+        Found::One(json) => Value::String(json.to_unquoted()),
+        Found::Several(found) => match Found::several(&found)? {
+            Value::Json(array) => Value::String(array.root().to_text()),
+            other => other,
+        },
     })
 }
 
 fn unquote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let text = match args.first() {
         Some(Datum::String(text)) => *text,
-        Some(Datum::Json(Json::String(inner))) => return Ok(Value::from(inner.as_str())),
-        Some(Datum::Json(json)) => return Ok(Value::String(json.to_text())),
+        Some(Datum::Json(json)) => return Ok(Value::String(json.to_unquoted())),
         _ => return Ok(Value::Null),
     };
     let quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
     if !quoted {
         return Ok(Value::from(text));
     }
-    Ok(match parse_argument(text.as_bytes(), 1, call.def.name)? {
-        Json::String(inner) => Value::String(inner),
-        _ => Value::from(text),
-    })
+    let json = parse_argument(text.as_bytes(), 1, call.def.name)?;
+    Ok(Value::String(json.root().to_unquoted()))
 }
 
 fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -201,33 +242,37 @@ fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(Datum::Json(json)) => Cow::Owned(json.to_text()),
         _ => return Ok(Value::Null),
     };
-    let mut out = String::with_capacity(text.len() + 2);
+    let mut out = Vec::with_capacity(text.len() + 2);
     write_quoted(&text, &mut out);
-    Ok(Value::String(out))
+    Ok(Value::String(String::from_utf8(out).unwrap_or_default()))
 }
 
 fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let ty = call.arg_type(0);
     let text = ty.kind == TypeKind::Json || ty.is_string() && !ty.is_binary();
-    let valid = text
-        && args
-            .first()
-            .is_some_and(|d| matches!(d, Datum::Json(_)) || super::parse::parse(d.bytes()).is_ok());
+    let valid = match args.first() {
+        Some(Datum::Json(_)) => true,
+        Some(text_datum) if text => match types::json::parse(text_datum.bytes()) {
+            Ok(_) => true,
+            Err(ParseError::Syntax { .. }) => false,
+            Err(ParseError::Limit(error)) => return Err(error),
+        },
+        _ => false,
+    };
     Ok(Value::Int(i64::from(valid)))
 }
 
 fn type_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(Value::from(document(call, args, 0)?.type_name()))
+    Ok(Value::from(document(call, args, 0)?.root().type_name()))
 }
 
-/// The value at the path in argument 1, or the whole document if there is no such argument.
-fn part(call: &Call<'_>, args: &[Datum<'_>], document: Json, index: usize) -> Result<Option<Json>> {
-    let _ = call;
+/// The value at the path in argument `index`, or the whole document if there is no such argument.
+fn part<'a>(args: &[Datum<'_>], document: &'a Document<'_>, index: usize) -> Result<Option<JsonRef<'a>>> {
+    let root = document.root();
     if args.len() <= index {
-        return Ok(Some(document));
+        return Ok(Some(root));
     }
-    let path = single_path_at(args, index)?;
-    Ok(path.find(&document).first().map(|j| (*j).clone()))
+    Ok(single_path_at(args, index)?.find_first(root))
 }
 
 fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -236,71 +281,71 @@ fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let path = path_at(args, 1)?;
         if path.is_multiple() {
             // What it leads to is an array.
-            let found = path.find(&document).len();
+            let found = path.find(document.root()).len();
             return Ok(match found {
                 0 => Value::Null,
                 found => Value::Int(found as i64),
             });
         }
     }
-    Ok(match part(call, args, document, 1)? {
+    Ok(match part(args, &document, 1)?.map(JsonRef::view) {
         None => Value::Null,
-        Some(Json::Array(items)) => Value::Int(items.len() as i64),
-        Some(Json::Object(members)) => Value::Int(members.len() as i64),
+        Some(JsonView::Array(items)) => Value::Int(items.len() as i64),
+        Some(JsonView::Object(members)) => Value::Int(members.len() as i64),
         Some(_) => Value::Int(1),
     })
 }
 
 fn depth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    fn of(json: &Json) -> i64 {
-        1 + match json {
-            Json::Array(items) => items.iter().map(of).max().unwrap_or(0),
-            Json::Object(members) => members.iter().map(|(_, v)| of(v)).max().unwrap_or(0),
+    fn of(json: JsonRef<'_>) -> i64 {
+        1 + match json.view() {
+            JsonView::Array(items) => items.iter().map(of).max().unwrap_or(0),
+            JsonView::Object(members) => members.values().map(of).max().unwrap_or(0),
             _ => 0,
         }
     }
-    Ok(Value::Int(of(&document(call, args, 0)?)))
+    Ok(Value::Int(of(document(call, args, 0)?.root())))
 }
 
-fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
-    Ok(match part(call, args, document, 1)? {
-        Some(Json::Object(members)) => {
-            let keys = members.into_iter().map(|(k, _)| Json::String(k)).collect();
-            Some(Json::Array(keys))
+    match part(args, &document, 1)?.map(JsonRef::view) {
+        Some(JsonView::Object(members)) => {
+            let keys = members.keys().map(|k| Json::String(k.to_owned())).collect();
+            made(Json::Array(keys))
         }
-        _ => None,
-    })
+        _ => Ok(Value::Null),
+    }
 }
 
 fn contains(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let target = document(call, args, 0)?;
     let candidate = document(call, args, 1)?;
-    Ok(match part(call, args, target, 2)? {
+    Ok(match part(args, &target, 2)? {
         None => Value::Null,
-        Some(target) => Value::Int(i64::from(is_contained(&target, &candidate))),
+        Some(target) => Value::Int(i64::from(is_contained(target, candidate.root()))),
     })
 }
 
-fn is_contained(target: &Json, candidate: &Json) -> bool {
-    match (target, candidate) {
-        (Json::Object(_), Json::Object(members)) => members
+fn is_contained(target: JsonRef<'_>, candidate: JsonRef<'_>) -> bool {
+    match (target.view(), candidate.view()) {
+        (JsonView::Object(members), JsonView::Object(wanted)) => wanted
             .iter()
-            .all(|(key, value)| target.get(key).is_some_and(|found| is_contained(found, value))),
-        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
-        (Json::Array(items), single) => items.iter().any(|item| is_contained(item, single)),
-        (a, b) => a.compare(b).is_eq(),
+            .all(|(key, value)| members.get(key).is_some_and(|found| is_contained(found, value))),
+        (JsonView::Array(items), JsonView::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
+        (JsonView::Array(items), _) => items.iter().any(|item| is_contained(item, candidate)),
+        _ => compare(target, candidate).is_eq(),
     }
 }
 
 /// Whether one of an array's items contains a value of the candidate array. Only an array there contains an
 /// array.
-fn is_in_array(items: &[Json], wanted: &Json) -> bool {
-    items.iter().any(|item| match (item, wanted) {
-        (Json::Array(_), Json::Array(_)) => is_contained(item, wanted),
-        (_, Json::Array(_)) => false,
-        _ => is_contained(item, wanted),
-    })
+fn is_in_array(items: JsonArray<'_>, wanted: JsonRef<'_>) -> bool {
+    let is_array = |json: JsonRef<'_>| matches!(json.view(), JsonView::Array(_));
+    let wants_array = is_array(wanted);
+    items
+        .iter()
+        .any(|item| (!wants_array || is_array(item)) && is_contained(item, wanted))
 }
 
 /// `'one'` or `'all'`. Error 3154.
@@ -322,7 +367,7 @@ fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
     for i in 2..args.len() {
-        let found = !path_at(args, i)?.find(&document).is_empty();
+        let found = path_at(args, i)?.find_first(document.root()).is_some();
         if found != all {
             return Ok(Value::Int(i64::from(found)));
         }
@@ -332,14 +377,16 @@ fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
-    let equal = |x: &Json, y: &Json| x.compare(y).is_eq();
-    let found = match (&a, &b) {
-        (Json::Object(members), Json::Object(_)) => members
+    let equal = |x: JsonRef<'_>, y: JsonRef<'_>| compare(x, y).is_eq();
+    let (a, b) = (a.root(), b.root());
+    let found = match (a.view(), b.view()) {
+        (JsonView::Object(members), JsonView::Object(others)) => members
             .iter()
-            .any(|(k, v)| b.get(k).is_some_and(|other| equal(v, other))),
-        (Json::Array(x), Json::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
-        (Json::Array(items), single) | (single, Json::Array(items)) => items.iter().any(|v| equal(v, single)),
-        (x, y) => equal(x, y),
+            .any(|(k, v)| others.get(k).is_some_and(|other| equal(v, other))),
+        (JsonView::Array(x), JsonView::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
+        (JsonView::Array(items), _) => items.iter().any(|v| equal(v, b)),
+        (_, JsonView::Array(items)) => items.iter().any(|v| equal(v, a)),
+        _ => equal(a, b),
     };
     Ok(Value::Int(i64::from(found)))
 }
@@ -349,57 +396,56 @@ fn member_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (Some(value), Some(written)) = (args.first(), call.args.first()) else {
         return Ok(Value::Null);
     };
-    let value = of_result(value, written, call.ctx);
-    let found = match document(call, args, 1)? {
-        Json::Array(items) => items.iter().any(|item| item.compare(&value).is_eq()),
-        single => single.compare(&value).is_eq(),
+    let value = JsonBinary::new(&of_result(value, written, call.ctx))?;
+    let document = document(call, args, 1)?;
+    let found = match document.root().view() {
+        JsonView::Array(items) => items.iter().any(|item| compare(item, value.root()).is_eq()),
+        _ => compare(document.root(), value.root()).is_eq(),
     };
     Ok(Value::Int(i64::from(found)))
 }
 
 fn pretty(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let mut out = String::new();
-    write_pretty(&document(call, args, 0)?, 0, &mut out);
-    Ok(Value::String(out))
+    let mut out = Vec::new();
+    write_pretty(document(call, args, 0)?.root(), 0, &mut out);
+    Ok(Value::String(String::from_utf8(out).unwrap_or_default()))
 }
 
-fn write_pretty(json: &Json, depth: usize, out: &mut String) {
-    let indent = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n(' ', depth * 2));
+fn write_pretty(json: JsonRef<'_>, depth: usize, out: &mut Vec<u8>) {
+    let line = |out: &mut Vec<u8>, number: usize, depth: usize| {
+        out.extend_from_slice(if number > 0 { b",\n" } else { b"\n" });
+        out.extend(std::iter::repeat_n(b' ', depth * 2));
     };
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            out.push('[');
+    match json.view() {
+        JsonView::Array(items) if !items.is_empty() => {
+            out.push(b'[');
             for (i, item) in items.iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                indent(out, depth + 1);
+                line(out, i, depth + 1);
                 write_pretty(item, depth + 1, out);
             }
-            indent(out, depth);
-            out.push(']');
+            line(out, 0, depth);
+            out.push(b']');
         }
-        Json::Object(members) if !members.is_empty() => {
-            out.push('{');
+        JsonView::Object(members) if !members.is_empty() => {
+            out.push(b'{');
             for (i, (key, value)) in members.iter().enumerate() {
-                out.push_str(if i > 0 { "," } else { "" });
-                indent(out, depth + 1);
+                line(out, i, depth + 1);
                 write_quoted(key, out);
-                out.push_str(": ");
+                out.extend_from_slice(b": ");
                 write_pretty(value, depth + 1, out);
             }
-            indent(out, depth);
-            out.push('}');
+            line(out, 0, depth);
+            out.push(b'}');
         }
-        other => other.write(out),
+        _ => json.write_text(out),
     }
 }
 
 /// `JSON_SEARCH(doc, one|all, pattern[, escape[, path...]])`: paths of strings that are LIKE the pattern.
-fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let nullable = |i: usize| args.get(i).is_none_or(|d| d.is_null());
     if nullable(0) || nullable(1) || nullable(2) || args.iter().skip(4).any(|d| d.is_null()) {
-        return Ok(None);
+        return Ok(Value::Null);
     }
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
@@ -414,11 +460,11 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
         for i in 4..args.len() {
             let path = path_at(args, i)?;
             let prefix = std::str::from_utf8(args.get(i).map_or(&b""[..], |d| d.bytes())).unwrap_or("$");
-            let parts = path.find(&document);
+            let parts = path.find(document.root());
             if path.is_multiple() {
                 // The path says less than where its values are.
-                let parts: HashSet<*const Json> = parts.into_iter().map(std::ptr::from_ref).collect();
-                walk_parts(&document, "$", &parts, &mut |part, path| {
+                let parts: HashSet<*const u8> = parts.into_iter().map(JsonRef::address).collect();
+                walk_parts(document.root(), "$", &parts, &mut |part, path| {
                     walk_strings(part, path, &matcher, &mut found);
                 });
                 continue;
@@ -428,7 +474,7 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
             }
         }
     } else {
-        walk_strings(&document, "$", &matcher, &mut found);
+        walk_strings(document.root(), "$", &matcher, &mut found);
     }
     let mut seen = HashSet::with_capacity(found.len());
     found.retain(|path| seen.insert(path.clone()));
@@ -436,27 +482,35 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
         found.truncate(1);
     }
     let mut paths: Vec<Json> = found.into_iter().map(Json::String).collect();
-    Ok(match paths.len() {
-        0 => None,
-        1 => paths.pop(),
-        _ => Some(Json::Array(paths)),
-    })
+    match (paths.len(), paths.pop()) {
+        (1, Some(path)) => made(path),
+        (_, Some(last)) => {
+            paths.push(last);
+            made(Json::Array(paths))
+        }
+        (_, None) => Ok(Value::Null),
+    }
 }
 
 /// Calls `on_part` for those of a document's values that are among `parts`, with their paths; not for values
 /// below them.
-fn walk_parts(json: &Json, path: &str, parts: &HashSet<*const Json>, on_part: &mut dyn FnMut(&Json, &str)) {
-    if parts.contains(&std::ptr::from_ref(json)) {
+fn walk_parts(
+    json: JsonRef<'_>,
+    path: &str,
+    parts: &HashSet<*const u8>,
+    on_part: &mut dyn FnMut(JsonRef<'_>, &str),
+) {
+    if parts.contains(&json.address()) {
         return on_part(json, path);
     }
-    match json {
-        Json::Array(items) => {
+    match json.view() {
+        JsonView::Array(items) => {
             for (i, item) in items.iter().enumerate() {
                 walk_parts(item, &format!("{path}[{i}]"), parts, on_part);
             }
         }
-        Json::Object(members) => {
-            for (key, value) in members {
+        JsonView::Object(members) => {
+            for (key, value) in members.iter() {
                 walk_parts(value, &member_path(path, key), parts, on_part);
             }
         }
@@ -469,25 +523,29 @@ fn member_path(path: &str, key: &str) -> String {
     let plain = key.chars().all(|c| c == '_' || c.is_alphanumeric())
         && !key.starts_with(|c: char| c.is_ascii_digit())
         && !key.is_empty();
-    let mut leg = String::new();
     if plain {
-        leg.push_str(key)
-    } else {
-        write_quoted(key, &mut leg)
+        return format!("{path}.{key}");
     }
-    format!("{path}.{leg}")
+    let mut quoted = Vec::new();
+    write_quoted(key, &mut quoted);
+    format!("{path}.{}", String::from_utf8(quoted).unwrap_or_default())
 }
 
-fn walk_strings(json: &Json, path: &str, matcher: &crate::pattern::like::Like, found: &mut Vec<String>) {
-    match json {
-        Json::String(text) if matcher.matches(text) => found.push(path.to_owned()),
-        Json::Array(items) => {
+fn walk_strings(
+    json: JsonRef<'_>,
+    path: &str,
+    matcher: &crate::pattern::like::Like,
+    found: &mut Vec<String>,
+) {
+    match json.view() {
+        JsonView::String(text) if matcher.matches(text) => found.push(path.to_owned()),
+        JsonView::Array(items) => {
             for (i, item) in items.iter().enumerate() {
                 walk_strings(item, &format!("{path}[{i}]"), matcher, found);
             }
         }
-        Json::Object(members) => {
-            for (key, value) in members {
+        JsonView::Object(members) => {
+            for (key, value) in members.iter() {
                 walk_strings(value, &member_path(path, key), matcher, found);
             }
         }

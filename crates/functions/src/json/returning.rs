@@ -1,11 +1,11 @@
 //! JSON_VALUE. Source: manual 12.18.3 "Functions That Search JSON Values".
 
+use types::json::{Json, JsonBinary, JsonRef, JsonView};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::convert::parse_argument;
 use super::path;
-use super::read::{document, path_at};
-use super::value::Json;
+use super::read::{Document, document, path_at};
 use crate::bind::literal_type;
 use crate::call::{Binding, Call};
 use crate::context::{EvalContext, Strictness};
@@ -59,7 +59,7 @@ fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
         value => Json::String(value.display_text(&from)),
     };
     let is_whole = !ty.is_integer() || !matches!(json, Json::Double(_) | Json::Decimal(_));
-    match converted(&json, ty, &EvalContext::default())? {
+    match converted(JsonBinary::new(&json)?.root(), ty, &EvalContext::default())? {
         Some(value) if is_whole => Ok(Expr::literal(value, *ty)),
         _ => Err(Error::new(
             errno::ER_TRUNCATED_WRONG_VALUE,
@@ -79,7 +79,7 @@ pub(super) fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (on_empty, on_error) = (on(3), on(5));
     let json = match first {
         Datum::String(text) => match parse_argument(text.as_bytes(), 1, call.def.name) {
-            Ok(json) => json,
+            Ok(json) => Document::Own(json),
             Err(error) if on_error.is_error() => return Err(error),
             Err(error) => {
                 call.ctx.warn(error.code, error.message)?;
@@ -89,14 +89,14 @@ pub(super) fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         _ => document(call, args, 0)?,
     };
     let path = path_at(args, 1)?;
-    let found = path.find(&json);
+    let found = path.find(json.root());
     match found.as_slice() {
         [] if on_empty.is_error() => Err(Error::new(
             errno::ER_MISSING_JSON_VALUE,
             "No value was found by 'json_value' on the specified path.",
         )),
         [] => Ok(on_empty.value()),
-        [one] => match converted(one, &call.ty, call.ctx)? {
+        [one] => match converted(*one, &call.ty, call.ctx)? {
             Some(value) => Ok(value),
             None if on_error.is_error() => Err(Error::new(
                 errno::ER_DATA_OUT_OF_RANGE,
@@ -129,14 +129,15 @@ impl On<'_> {
 }
 
 /// A JSON value in a type, `None` if it is not one of its values. Numbers are rounded.
-fn converted(json: &Json, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
-    let text = match json {
-        Json::Null => return Ok(Some(Value::Null)),
-        _ if ty.kind == TypeKind::Json => return Ok(Some(Value::String(json.to_text()))),
-        Json::String(text) => text.clone(),
-        other => other.to_text(),
-    };
+fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
+    if json.view() == JsonView::Null {
+        return Ok(Some(Value::Null));
+    }
+    if ty.kind == TypeKind::Json {
+        return Ok(Some(Value::Json(json.to_binary())));
+    }
     if ty.is_string() {
+        let text = json.to_unquoted();
         let characters = match ty.is_binary() {
             true => text.len(),
             false => text.chars().count(),
@@ -147,21 +148,25 @@ fn converted(json: &Json, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Valu
             false => Value::String(text),
         }));
     }
-    let literal = match json {
-        Json::Array(_) | Json::Object(_) => return Ok(None),
-        Json::String(_) => Expr::literal(Value::String(text.clone()), literal_type(text.len(), TEXT)),
+    let literal = match json.view() {
+        JsonView::String(text) => Expr::literal(Value::from(text), literal_type(text.len(), TEXT)),
+        JsonView::Date(v) => Expr::literal(Value::UInt(v.pack()), SqlType::DATE),
+        JsonView::DateTime(v) | JsonView::Timestamp(v) => {
+            Expr::literal(Value::UInt(v.pack()), SqlType::datetime(6))
+        }
+        JsonView::Time(v) => Expr::literal(Value::Int(v.0), SqlType::time(6)),
         // Only text is a date.
         _ if ty.is_temporal() => return Ok(None),
-        Json::Bool(v) => Expr::literal(Value::Int(i64::from(*v)), SqlType::BIGINT),
-        Json::Int(v) if ty.unsigned && *v < 0 => return Ok(None),
-        Json::Int(v) => Expr::literal(Value::Int(*v), SqlType::BIGINT),
-        Json::UInt(_) if ty.is_integer() && !ty.unsigned => return Ok(None),
-        Json::UInt(v) => Expr::literal(Value::UInt(*v), SqlType::BIGINT_UNSIGNED),
+        JsonView::Bool(v) => Expr::literal(Value::Int(i64::from(v)), SqlType::BIGINT),
+        JsonView::Int(v) if ty.unsigned && v < 0 => return Ok(None),
+        JsonView::Int(v) => Expr::literal(Value::Int(v), SqlType::BIGINT),
+        JsonView::UInt(v) if ty.is_integer() && !ty.unsigned && i64::try_from(v).is_err() => return Ok(None),
+        JsonView::UInt(v) => Expr::literal(Value::UInt(v), SqlType::BIGINT_UNSIGNED),
         // A cast would give the nearest number.
-        Json::Double(v) if ty.is_integer() && !within(*v, ty) => return Ok(None),
-        Json::Double(v) => Expr::literal(Value::Double(*v), SqlType::DOUBLE),
-        Json::Decimal(v) => Expr::literal(Value::Decimal(*v), SqlType::decimal(65, v.scale)),
-        Json::Null => return Ok(None),
+        JsonView::Double(v) if ty.is_integer() && !within(v, ty) => return Ok(None),
+        JsonView::Double(v) => Expr::literal(Value::Double(v), SqlType::DOUBLE),
+        JsonView::Decimal(v) => Expr::literal(Value::Decimal(v), SqlType::decimal(65, v.scale)),
+        _ => return Ok(None),
     };
     let strict = EvalContext {
         strictness: Strictness::Error,

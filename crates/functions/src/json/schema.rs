@@ -4,13 +4,15 @@
 //! failure. Regular expressions are those of REGEXP. Source: manual 12.18.7 "JSON Schema Validation
 //! Functions"; draft-fge-json-schema-validation-00.
 
+use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
 
 use regex::Regex;
+use types::json::{Json, JsonBinary};
 use types::{Error, Result, Value, errno};
 
-use super::read::document;
-use super::value::Json;
+use super::order;
+use super::read::{document, made};
 use crate::call::Call;
 use crate::datum::Datum;
 
@@ -18,7 +20,7 @@ pub(super) fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(i64::from(failure(call, args)?.is_none())))
 }
 
-pub(super) fn report(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+pub(super) fn report(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let member = |name: &str, value: &str| (name.to_owned(), Json::String(value.to_owned()));
     let valid = |valid| ("valid".to_owned(), Json::Bool(valid));
     let members = match failure(call, args)? {
@@ -41,11 +43,11 @@ pub(super) fn report(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>
             ]
         }
     };
-    Ok(Some(Json::object(members)))
+    made(Json::object(members))
 }
 
 fn failure(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Failure>> {
-    let schema = document(call, args, 0)?;
+    let schema = document(call, args, 0)?.to_tree();
     if !matches!(schema, Json::Object(_)) {
         return Err(Error::new(
             errno::ER_INVALID_JSON_TYPE,
@@ -56,7 +58,7 @@ fn failure(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Failure>> {
         ));
     }
     refuse_external(&schema)?;
-    let document = document(call, args, 1)?;
+    let document = document(call, args, 1)?.to_tree();
     let at = Location::Root;
     let outcome = Schema { root: &schema }.check(&schema, &at, &document, &at, 0);
     match outcome {
@@ -189,7 +191,7 @@ impl<'s> Schema<'s> {
             Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => {
                 number(schema, value, place)?
             }
-            Json::Null | Json::Bool(_) => {}
+            _ => {}
         }
         self.combinations(schema, value, place, depth)
     }
@@ -451,16 +453,23 @@ fn limit(schema: &Json, keyword: &str) -> Option<u64> {
     }
 }
 
+fn compare_numbers(a: &Json, b: &Json) -> Ordering {
+    match (JsonBinary::new(a), JsonBinary::new(b)) {
+        (Ok(a), Ok(b)) => order::compare(a.root(), b.root()),
+        _ => Ordering::Equal,
+    }
+}
+
 fn number(schema: &Json, value: &Json, place: Place<'_>) -> Checked {
     let bound = |keyword| schema.get(keyword).filter(|bound| as_double(bound).is_some());
     let exclusive = |keyword| schema.get(keyword) == Some(&Json::Bool(true));
     if let Some(least) = bound("minimum") {
-        let order = value.compare(least);
+        let order = compare_numbers(value, least);
         let holds = order.is_gt() || order.is_eq() && !exclusive("exclusiveMinimum");
         place.require(holds, "minimum")?;
     }
     if let Some(most) = bound("maximum") {
-        let order = value.compare(most);
+        let order = compare_numbers(value, most);
         let holds = order.is_lt() || order.is_eq() && !exclusive("exclusiveMaximum");
         place.require(holds, "maximum")?;
     }

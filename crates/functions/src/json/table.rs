@@ -1,11 +1,10 @@
 //! JSON_TABLE: the rows of a document. Source: manual 12.18.6 "JSON Table Functions".
 
+use types::json::{Json, JsonBinary, JsonRef, JsonView};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::convert::parse_argument;
-use super::parse;
 use super::path::{self, Path};
-use super::value::Json;
 use crate::assign;
 use crate::bind::literal_type;
 use crate::context::{EvalContext, Strictness};
@@ -164,16 +163,19 @@ impl JsonTable {
     /// # Errors
     /// 3141 for a text that is no JSON, those of ERROR ON EMPTY and ERROR ON ERROR, and those of `add`.
     pub fn rows(&self, document: &Value, ctx: &EvalContext, add: AddRow<'_>) -> Result<()> {
-        let text: &[u8] = match document {
+        let parsed;
+        let json = match document {
             Value::Null => return Ok(()),
-            Value::String(text) => text.as_bytes(),
-            Value::Bytes(bytes) => bytes,
+            Value::Json(json) => json.root(),
+            Value::String(_) | Value::Bytes(_) => {
+                parsed = parse_argument(document.as_bytes().unwrap_or_default(), 1, "json_table")?;
+                parsed.root()
+            }
             _ => return Err(Error::internal("a JSON_TABLE of what is no text")),
         };
-        let json = parse_argument(text, 1, "json_table")?;
         let strict = strict(ctx);
         let mut row = vec![Value::Null; self.types.len()];
-        self.level(&self.root, &json, &mut row, add, &strict)?;
+        self.level(&self.root, json, &mut row, add, &strict)?;
         Ok(())
     }
 
@@ -182,7 +184,7 @@ impl JsonTable {
     fn level(
         &self,
         level: &Level,
-        json: &Json,
+        json: JsonRef<'_>,
         row: &mut Vec<Value>,
         add: AddRow<'_>,
         ctx: &EvalContext,
@@ -206,12 +208,12 @@ impl JsonTable {
         Ok(count)
     }
 
-    fn value(&self, column: &Column, json: &Json, number: i64, ctx: &EvalContext) -> Result<Value> {
+    fn value(&self, column: &Column, json: JsonRef<'_>, number: i64, ctx: &EvalContext) -> Result<Value> {
         let (path, on_empty, on_error) = match &column.kind {
             ColumnKind::Ordinality => return Ok(Value::Int(number)),
             ColumnKind::Exists(path) => {
-                let exists = Json::Int(i64::from(!path.find(json).is_empty()));
-                return stored(&exists, &column.ty, &column.name, ctx);
+                let exists = JsonBinary::new(&Json::Int(i64::from(path.find_first(json).is_some())))?;
+                return stored(exists.root(), &column.ty, &column.name, ctx);
             }
             ColumnKind::Value {
                 path,
@@ -234,11 +236,11 @@ impl JsonTable {
             [one] => *one,
             // Several values are an array.
             several => {
-                array = Json::Array(several.iter().copied().cloned().collect());
-                &array
+                array = JsonBinary::new(&Json::Array(several.iter().map(|j| j.to_tree()).collect()))?;
+                array.root()
             }
         };
-        let is_scalar = !matches!(json, Json::Array(_) | Json::Object(_));
+        let is_scalar = !matches!(json.view(), JsonView::Array(_) | JsonView::Object(_));
         let value = match is_scalar || column.ty.kind == TypeKind::Json {
             true => stored(json, &column.ty, &column.name, ctx),
             false => Err(Error::new(
@@ -261,8 +263,8 @@ impl JsonTable {
 /// # Errors
 /// 1067
 fn default_value(text: &str, name: &str, ty: &SqlType) -> Result<Value> {
-    let json = parse::parse(text.as_bytes()).ok();
-    let value = json.and_then(|json| stored(&json, ty, name, &strict(&EvalContext::default())).ok());
+    let json = JsonBinary::parse(text.as_bytes()).ok();
+    let value = json.and_then(|json| stored(json.root(), ty, name, &strict(&EvalContext::default())).ok());
     value.ok_or_else(|| {
         Error::new(
             errno::ER_INVALID_DEFAULT,
@@ -283,19 +285,18 @@ fn strict(ctx: &EvalContext) -> EvalContext {
 }
 
 /// A JSON value as a column takes it.
-fn stored(json: &Json, ty: &SqlType, name: &str, ctx: &EvalContext) -> Result<Value> {
-    let (text, from) = match json {
-        Json::Null => return Ok(Value::Null),
-        json if ty.kind == TypeKind::Json => return Ok(Value::String(json.to_text())),
-        Json::String(text) if ty.is_string() => (text.clone(), literal_type(text.len(), Collation::DEFAULT)),
-        other if ty.is_string() => {
-            let text = other.to_text();
+fn stored(json: JsonRef<'_>, ty: &SqlType, name: &str, ctx: &EvalContext) -> Result<Value> {
+    let (value, from) = match json.view() {
+        JsonView::Null => return Ok(Value::Null),
+        _ if ty.kind == TypeKind::Json => return Ok(Value::Json(json.to_binary())),
+        _ if ty.is_string() => {
+            let text = json.to_unquoted();
             let from = literal_type(text.len(), Collation::DEFAULT);
-            (text, from)
+            (Value::String(text), from)
         }
-        other => (other.to_text(), SqlType::JSON),
+        _ => (Value::Json(json.to_binary()), SqlType::JSON),
     };
-    assign::value(Value::String(text), &from, ty, name, 1, ctx)
+    assign::value(value, &from, ty, name, 1, ctx)
 }
 
 /// Sets the columns of a level and of those below to NULL.

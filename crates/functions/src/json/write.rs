@@ -3,16 +3,16 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
-use types::{Error, Result, SqlType, errno};
+use types::json::{Json, key_order};
+use types::{Error, Result, SqlType, Value, errno};
 
 use super::convert::of_result;
 use super::path::{Index, Leg, Path};
-use super::read::{document, resolve_json, single_path_at};
-use super::value::{Json, key_order};
+use super::read::{document, made, resolve_json, single_path_at};
 use crate::call::Binding;
 use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, makes_json};
+use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, of_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -23,38 +23,38 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    makes_json("json_array", 0, MANY, resolve_json, array)
+    of_json("json_array", 0, MANY, resolve_json, array)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_object", 0, MANY, resolve_object, object)
+    of_json("json_object", 0, MANY, resolve_object, object)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_set", 3, MANY, resolve_pairs, |c, a| {
+    of_json("json_set", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, true)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    makes_json("json_insert", 3, MANY, resolve_pairs, |c, a| {
+    of_json("json_insert", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, false)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    makes_json("json_replace", 3, MANY, resolve_pairs, |c, a| {
+    of_json("json_replace", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, false, true)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    makes_json("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
-    makes_json("json_array_append", 3, MANY, resolve_pairs, array_append)
+    of_json("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
+    of_json("json_array_append", 3, MANY, resolve_pairs, array_append)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_array_insert", 3, MANY, resolve_pairs, array_insert)
+    of_json("json_array_insert", 3, MANY, resolve_pairs, array_insert)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch)
+    of_json("json_merge_patch", 2, MANY, resolve_json, merge_patch)
         .sees_null()
         .nullability(Nullability::Always),
-    makes_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
+    of_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
 ];
 
 fn wrong_count(name: &str) -> Error {
@@ -90,12 +90,12 @@ fn value_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Json {
     }
 }
 
-fn array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let items = (0..args.len()).map(|i| value_at(call, args, i)).collect();
-    Ok(Some(Json::Array(items)))
+    made(Json::Array(items))
 }
 
-fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let mut members = Vec::with_capacity(args.len() / 2);
     for i in (0..args.len()).step_by(2) {
         let key = match args.get(i) {
@@ -108,7 +108,7 @@ fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
         };
         members.push((key, value_at(call, args, i + 1)));
     }
-    Ok(Some(Json::object(members)))
+    made(Json::object(members))
 }
 
 /// Whether the document or a path is NULL, which makes the result NULL. Values may be.
@@ -116,17 +116,17 @@ fn is_null(args: &[Datum<'_>]) -> bool {
     args.first().is_none_or(|d| d.is_null()) || args.iter().skip(1).step_by(2).any(|d| d.is_null())
 }
 
-fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) -> Result<Option<Json>> {
+fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) -> Result<Value> {
     if is_null(args) {
-        return Ok(None);
+        return Ok(Value::Null);
     }
-    let mut document = document(call, args, 0)?;
+    let mut document = document(call, args, 0)?.to_tree();
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let value = value_at(call, args, i + 1);
         put(&mut document, &path, value, inserts, replaces);
     }
-    Ok(Some(document))
+    made(document)
 }
 
 /// The place a path leads to.
@@ -191,8 +191,8 @@ fn put(document: &mut Json, path: &Path, value: Json, inserts: bool, replaces: b
     }
 }
 
-fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    let mut document = document(call, args, 0)?;
+fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let mut document = document(call, args, 0)?.to_tree();
     for i in 1..args.len() {
         let path = single_path_at(args, i)?;
         let Some((last, parents)) = path.0.split_last() else {
@@ -209,14 +209,14 @@ fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
             _ => {}
         }
     }
-    Ok(Some(document))
+    made(document)
 }
 
-fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if is_null(args) {
-        return Ok(None);
+        return Ok(Value::Null);
     }
-    let mut document = document(call, args, 0)?;
+    let mut document = document(call, args, 0)?.to_tree();
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let value = value_at(call, args, i + 1);
@@ -229,14 +229,14 @@ fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
             None => {}
         }
     }
-    Ok(Some(document))
+    made(document)
 }
 
-fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if is_null(args) {
-        return Ok(None);
+        return Ok(Value::Null);
     }
-    let mut document = document(call, args, 0)?;
+    let mut document = document(call, args, 0)?.to_tree();
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let Some((Leg::Cell(index), parents)) = path.0.split_last() else {
@@ -249,15 +249,15 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
             items.insert(at, value);
         }
     }
-    Ok(Some(document))
+    made(document)
 }
 
 /// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one that
 /// is no object takes its place.
-fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let argument = |index: usize| match args.get(index) {
         None | Some(Datum::Null) => Ok(None),
-        _ => document(call, args, index).map(Some),
+        _ => document(call, args, index).map(|document| Some(document.to_tree())),
     };
     let mut result = argument(0)?;
     for i in 1..args.len() {
@@ -268,7 +268,7 @@ fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
             (None, Some(change)) => Some(change),
         };
     }
-    Ok(result)
+    result.map_or(Ok(Value::Null), made)
 }
 
 /// RFC 7396.
@@ -292,12 +292,12 @@ fn patch(target: Json, change: Json) -> Json {
     Json::object(members)
 }
 
-fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
-    let mut result = document(call, args, 0)?;
+fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let mut result = document(call, args, 0)?.to_tree();
     for i in 1..args.len() {
-        result = preserve(result, document(call, args, i)?);
+        result = preserve(result, document(call, args, i)?.to_tree());
     }
-    Ok(Some(result))
+    made(result)
 }
 
 fn preserve(a: Json, b: Json) -> Json {

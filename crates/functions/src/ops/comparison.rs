@@ -23,6 +23,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     comparison(">", |c, a| check(c, a, Ordering::is_gt)),
     comparison(">=", |c, a| check(c, a, Ordering::is_ge)),
     function("<=>", 2, 2, resolve, null_safe_equal)
+        .takes_json()
         .sees_null()
         .nullability(Nullability::Never)
         .infallible(),
@@ -30,6 +31,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 
 const fn comparison(name: &'static str, eval: crate::registry::ScalarFn) -> FunctionDef {
     function(name, 2, 2, resolve, eval)
+        .takes_json()
         .infallible()
         .vector(super::comparison_vector::compare)
 }

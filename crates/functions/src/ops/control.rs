@@ -140,6 +140,11 @@ fn nullif<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
 }
 
 fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
+    // MySQL compares the texts of documents.
+    for arg in binding.args.iter_mut().filter(|arg| arg.ty().kind == TypeKind::Json) {
+        let document = std::mem::replace(arg, Expr::null());
+        *arg = implicit_cast(document, text_of_document());
+    }
     let types: Vec<SqlType> = binding.args.iter().map(Expr::ty).collect();
     if types.iter().any(|t| t.kind == TypeKind::Null) {
         return Ok(common_type(&types));
@@ -163,6 +168,14 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
         moment,
     ));
     Ok(SqlType::varchar(length.max(text_length(&moment)), collation))
+}
+
+/// The type of a document's text.
+fn text_of_document() -> SqlType {
+    SqlType {
+        kind: TypeKind::LongText,
+        ..SqlType::varchar(u32::MAX, types::Collation::Utf8mb4Bin)
+    }
 }
 
 /// The type that dates and other values are compared as: DATETIME if there is one, else DATE.

@@ -25,6 +25,7 @@ pub(crate) static FAMILY: Family = Family {
 static FUNCTIONS: &[FunctionDef] = &[
     lazy("in", 2, MANY, resolve_converted, is_in).vector(is_in_vector),
     function("between", 3, 3, resolve_converted, between)
+        .takes_json()
         .sees_null()
         .infallible()
         .vector(between_vector),

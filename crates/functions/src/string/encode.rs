@@ -1,8 +1,8 @@
 //! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE, WEIGHT_STRING.
 
-use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
+use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 
-use super::{base64, literal_count, slice, value_of};
+use super::{literal_count, slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::hex_as_number;
 use crate::call::Binding;

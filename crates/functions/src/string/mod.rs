@@ -13,7 +13,6 @@
 //! Functions and Operators".
 
 pub(crate) mod aes;
-pub(crate) mod base64;
 pub(crate) mod basic;
 pub(crate) mod block_cipher;
 pub(crate) mod char_padding;

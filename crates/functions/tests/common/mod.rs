@@ -121,6 +121,8 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         system_variable: &no_variable,
         user_variables: &HashMap::new(),
         check_table: &|_, _, _| Ok(()),
+        denied_column: &|_, _, _| None,
+        check_accesses: &|_| Ok(()),
         denied: &|database| types::Error::internal(database),
         warnings: &warnings,
         foreign_key_checks: true,

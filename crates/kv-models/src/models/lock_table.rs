@@ -2,7 +2,9 @@
 //! woken when its turn has come; of transactions that wait for each other one is the victim; nothing is left
 //! in the table.
 
-use crate::lock_table::{Acquired, HeldKey, LockRequest, LockTable, Owner};
+use crate::lock::Owner;
+use crate::lock_table::{Acquired, LockRequest, LockTable};
+use crate::lock_wait::HeldKey;
 use crate::sync::{Condvar, Mutex, thread};
 use crate::{Error, Interrupt, LockMode, LockWait, Result};
 use std::collections::BTreeMap;

@@ -6,8 +6,9 @@
 //! sees all of a transaction or nothing, twice the same; locks and pending commits come to an end.
 
 use super::below;
+use crate::locked_versions::LockedVersions;
 use crate::memory::MemoryStorage;
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, LockedVersions, Seen, Storage, VisitVersions};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, Seen, Storage, VisitVersions};
 use crate::sync::thread;
 use crate::{
     Durability, EmbeddedEngine, EmbeddedOptions, Error, KeyRange, LATEST, LockOptions, ManualClock, Reader,

@@ -1,4 +1,4 @@
-//! The cheapest way to read a table.
+//! The cheapest way to read a table by one of its indexes, or by none.
 
 use functions::Expr;
 use schema::model::{Handle, Table};
@@ -6,32 +6,11 @@ use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
-use super::{Chosen, Request, order, partitions, sarg, tuple, union};
+use super::{Chosen, Request, order, partitions, sarg, tuple};
 use syntax::ast::IndexHintKind;
 
-/// Chooses how a table is read. Fails with 1176 on a hint that names no index.
-pub fn choose(request: &Request<'_>) -> Result<Chosen> {
-    let (cost, chosen) = choose_one(request)?;
-    let union = union::of(request, cost)?;
-    Ok(match union {
-        Some(union) => Chosen {
-            possible_keys: chosen.possible_keys.into_iter().chain(union.possible_keys).fold(
-                Vec::new(),
-                |mut keys, key| {
-                    if !keys.contains(&key) {
-                        keys.push(key);
-                    }
-                    keys
-                },
-            ),
-            ..union
-        },
-        None => chosen,
-    })
-}
-
 /// The cheapest path by one index, and its cost, in rows of a full scan; infinite if nothing could be weighed.
-pub(super) fn choose_one(request: &Request<'_>) -> Result<(f64, Chosen)> {
+pub(super) fn by_one_index(request: &Request<'_>) -> Result<(f64, Chosen)> {
     let table = request.table;
     let conditions = Conditions {
         sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),

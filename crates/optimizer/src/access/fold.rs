@@ -3,6 +3,11 @@
 use functions::{EvalContext, Expr};
 use types::Value;
 
+/// Whether an expression has the same value for every row.
+pub fn is_constant(expr: &Expr) -> bool {
+    expr.is_constant() && functions::is_deterministic(expr)
+}
+
 /// The expression as a literal, if it is made of literals and conversions that depend on nothing else; else
 /// as it is.
 pub fn folded(expr: Expr) -> Expr {

@@ -5,7 +5,7 @@ use functions::Expr;
 use types::{SqlType, Value};
 
 use super::fold;
-use super::sarg::Interval;
+use super::interval::Interval;
 use planner::plan::{RangeBound, RangeBoundValue};
 
 /// The range of texts that have the prefix of a pattern; `None` if the pattern starts with a wildcard or is

@@ -7,14 +7,16 @@
 //! - [`generated`]: expressions that are generated columns.
 //! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
-//!   cheapest.
+//!   cheapest by one index; [`cheapest`]: of all.
 //!
 //! A condition that the path does not guarantee stays a filter; so does one where this is in doubt.
 
+mod cheapest;
 mod choose;
 mod cost;
 mod fold;
 mod generated;
+pub mod interval;
 mod like;
 mod order;
 mod partitions;
@@ -31,7 +33,9 @@ use syntax::ast::IndexHint;
 
 use crate::estimates::TableEstimate;
 
-pub use choose::{choose, full};
+pub use cheapest::choose;
+pub use choose::full;
+pub use fold::is_constant;
 pub use generated::with_generated_columns;
 
 /// What a table is read for.
@@ -83,9 +87,4 @@ pub struct Chosen {
     pub possible_keys: Vec<String>,
     /// `None`: the table has no partitions.
     pub partitions: Option<Box<ScanPartitions>>,
-}
-
-/// Whether an expression has the same value for every row.
-pub fn is_constant(expr: &Expr) -> bool {
-    expr.is_constant() && functions::is_deterministic(expr)
 }

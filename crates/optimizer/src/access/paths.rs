@@ -3,7 +3,8 @@
 use functions::Expr;
 use schema::model::{IndexPart, Table};
 
-use super::sarg::{Interval, Sarg, merge_ends};
+use super::interval::Interval;
+use super::sarg::{Sarg, merge_ends};
 use super::tuple::Tuples;
 use planner::plan::{Access, Range, RangeValue};
 

@@ -9,8 +9,9 @@ use functions::bind::{KeyRounding, key_cast};
 use schema::model::Table;
 use types::{SqlType, TypeKind};
 
-use super::fold::folded;
-use super::{is_constant, like};
+use super::fold::{folded, is_constant};
+use super::interval::Interval;
+use super::like;
 use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
 
 /// One condition: the column is in one of the intervals.
@@ -20,15 +21,6 @@ pub struct Sarg {
     pub intervals: Vec<Interval>,
     /// Rows in the intervals satisfy the condition: it need not be checked again.
     pub exact: bool,
-}
-
-#[derive(Debug, Clone)]
-pub enum Interval {
-    Point(RangeValue),
-    Between {
-        lower: Option<RangeBound>,
-        upper: Option<RangeBound>,
-    },
 }
 
 impl Sarg {

@@ -4,7 +4,8 @@
 use functions::Expr;
 use schema::model::{IndexPart, Table};
 
-use super::sarg::{self, Interval};
+use super::interval::Interval;
+use super::sarg;
 use planner::plan::RangeValue;
 
 /// The columns are one of the rows.

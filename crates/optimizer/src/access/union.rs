@@ -7,7 +7,7 @@ use functions::Expr;
 use planner::plan::Access;
 use types::Result;
 
-use super::choose::choose_one;
+use super::choose::by_one_index;
 use super::{Chosen, Request, RowLimit, partitions};
 use crate::expr::into_conjuncts;
 
@@ -73,7 +73,7 @@ fn of_parts(
             estimate: request.estimate.clone(),
             ..*request
         };
-        let (cost, chosen) = choose_one(&request)?;
+        let (cost, chosen) = by_one_index(&request)?;
         total += cost;
         if total >= least || !serves(&chosen.access) {
             return Ok(None);

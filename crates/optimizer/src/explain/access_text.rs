@@ -5,7 +5,7 @@ use planner::plan::{Access, Range, RangeBound, RangeBoundValue, RangeValue, Tabl
 use schema::model::{IndexPart, Table};
 
 use super::expression::Scope;
-use super::tree::identifier;
+use super::names::identifier;
 
 /// Ranges that are shown.
 const RANGES_MAX: usize = 3;

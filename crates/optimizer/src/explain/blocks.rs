@@ -9,7 +9,7 @@ use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{Apply, ApplyKind, QueryPlan, Rel, Route};
 
 use super::names::{Names, of_columns};
-use super::traditional::Row;
+use super::row::Row;
 use crate::limit::literal_count;
 
 pub struct Blocks<'a> {

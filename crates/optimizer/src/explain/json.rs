@@ -14,7 +14,7 @@ use planner::plan::{
 use super::expression::Scope;
 use super::json_text::Json;
 use super::names::{Names, of_columns};
-use super::traditional::Row;
+use super::row::Row;
 use crate::PlannedStatement;
 use crate::limit::literal_count;
 

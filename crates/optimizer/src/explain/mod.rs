@@ -12,6 +12,7 @@ mod json_text;
 mod key_length;
 mod names;
 mod node;
+mod row;
 mod traditional;
 mod tree;
 

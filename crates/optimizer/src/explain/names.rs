@@ -83,3 +83,15 @@ fn joined(kind: JoinKind, mut left: Vec<Option<String>>, right: Vec<Option<Strin
     }
     left
 }
+
+/// A name, in quotes where it is a word of the grammar, as MySQL writes it.
+pub fn identifier(name: &str) -> String {
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '<' || c == '>');
+    let is_word = || syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name));
+    match is_plain && !is_word() {
+        true => name.to_owned(),
+        false => format!("`{}`", name.replace('`', "``")),
+    }
+}

@@ -1,17 +1,13 @@
 //! The rows that `EXPLAIN` alone gives: one for each table, in the order in which tables are read.
 
-use functions::{EvalContext, Expr};
-use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
-use super::access_text::index_names;
 use super::blocks::Blocks;
 use super::names::Names;
-use super::{key_length, text_type};
+use super::row::{Row, partition_names};
+use super::text_type;
 use crate::PlannedStatement;
-use planner::plan::{
-    Access, InsertMode, InsertSource, Plan, Range, RangeBound, RangeValue, TableScan, Target,
-};
+use planner::plan::{InsertMode, InsertSource, Plan, Target};
 
 /// Source: manual 8.8.2 "EXPLAIN Output Format".
 pub fn columns() -> Vec<(String, SqlType)> {
@@ -33,26 +29,6 @@ pub fn columns() -> Vec<(String, SqlType)> {
         .into_iter()
         .map(|(name, ty)| (name.to_owned(), ty))
         .collect()
-}
-
-/// A row of the listing.
-#[derive(Default)]
-pub struct Row {
-    /// `None`: of a union's result.
-    pub id: Option<u64>,
-    pub select_type: &'static str,
-    pub table: Option<String>,
-    pub partitions: Option<String>,
-    pub how: Option<&'static str>,
-    pub possible_keys: Option<String>,
-    pub key: Option<String>,
-    pub key_len: Option<u64>,
-    /// The columns of the key that are used.
-    pub key_parts: Vec<String>,
-    pub reference: Option<String>,
-    pub rows: Option<u64>,
-    pub filtered: Option<f64>,
-    pub extra: Vec<&'static str>,
 }
 
 /// The rows of an EXPLAIN.
@@ -95,157 +71,4 @@ fn target(select_type: &'static str, target: &Target) -> Row {
         row.extra.push("Using filesort");
     }
     row
-}
-
-/// The partitions that a scan reads, as far as the plan shows: a parameter has no value yet.
-pub fn partitions_of(scan: &TableScan) -> Option<String> {
-    let partitions = scan.partitions.as_ref()?;
-    let leaves = partitions.leaves(&scan.table, &[], &EvalContext::default());
-    match leaves {
-        Ok(leaves) => partition_names(&scan.table, Some(&leaves)),
-        Err(_) => partition_names(&scan.table, partitions.named.as_deref()),
-    }
-}
-
-/// The names of a table's partitions at some positions, or of all.
-fn partition_names(table: &Table, leaves: Option<&[usize]>) -> Option<String> {
-    let all = table.partitioning.as_ref()?.leaves().enumerate();
-    let chosen = all.filter(|(at, _)| leaves.is_none_or(|leaves| leaves.contains(at)));
-    let names: Vec<String> = chosen.map(|(_, leaf)| leaf.name()).collect();
-    (!names.is_empty()).then(|| names.join(","))
-}
-
-impl Row {
-    fn values(self) -> Vec<Value> {
-        let text = |text: Option<String>| text.map_or(Value::Null, Value::String);
-        let number = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
-        let extra = (!self.extra.is_empty()).then(|| self.extra.join("; "));
-        vec![
-            number(self.id),
-            Value::String(self.select_type.to_owned()),
-            text(self.table),
-            text(self.partitions),
-            text(self.how.map(str::to_owned)),
-            text(self.possible_keys),
-            text(self.key),
-            text(self.key_len.map(|bytes| bytes.to_string())),
-            text(self.reference),
-            number(self.rows),
-            self.filtered.map_or(Value::Null, Value::Double),
-            text(extra),
-        ]
-    }
-
-    /// A table that is read for each row of others: `names` are their columns.
-    pub fn lookup(&mut self, scan: &TableScan, names: &Names) {
-        self.scan(scan, names);
-        if self.how == Some("const") {
-            self.how = Some("eq_ref");
-        }
-    }
-
-    pub fn scan(&mut self, scan: &TableScan, names: &Names) {
-        let table = &scan.table;
-        self.table = Some(scan.alias.clone());
-        self.partitions = partitions_of(scan);
-        self.access(&scan.access, table, names);
-        let expected = &scan.expected;
-        self.rows = Some((expected.read.round() as u64).max(1));
-        let share = 100.0 * expected.rows / expected.read.max(f64::MIN_POSITIVE);
-        self.filtered = Some((share * 100.0).round() / 100.0);
-        if scan.filter.is_some() {
-            self.extra.push("Using where");
-        }
-        match scan.access {
-            Access::IndexRanges {
-                covering, reverse, ..
-            } => {
-                if covering {
-                    self.extra.push("Using index");
-                }
-                self.backwards(reverse);
-            }
-            Access::Full { reverse } | Access::PrimaryRanges { reverse, .. } => self.backwards(reverse),
-            _ => {}
-        }
-    }
-
-    fn use_parts(&mut self, parts: &[IndexPart], table: &Table) {
-        self.key_len = Some(key_length::of(parts, table));
-        let name = |part: &IndexPart| Some(table.columns.get(part.column)?.name.clone());
-        self.key_parts = parts.iter().filter_map(name).collect();
-    }
-
-    fn backwards(&mut self, reverse: bool) {
-        if reverse {
-            self.extra.push("Backward index scan");
-        }
-    }
-
-    fn access(&mut self, access: &Access, table: &Table, names: &Names) {
-        let primary = || table.primary_parts();
-        match access {
-            Access::Full { .. } => self.how = Some("ALL"),
-            Access::PrimaryPoints { keys } => self.points("PRIMARY", &primary(), keys, table, names),
-            Access::UniquePoints { index, keys } => {
-                let index = &table.indexes[*index];
-                self.points(&index.name, &index.parts, keys, table, names);
-            }
-            Access::PrimaryRanges { ranges, .. } => self.ranges("PRIMARY", &primary(), ranges, table, names),
-            Access::IndexRanges { index, ranges, .. } => {
-                let index = &table.indexes[*index];
-                self.ranges(&index.name, &index.parts, ranges, table, names);
-            }
-            Access::Union { parts } => {
-                self.how = Some("index_merge");
-                self.key = Some(index_names(parts, table).join(","));
-            }
-        }
-    }
-
-    fn points(&mut self, key: &str, parts: &[IndexPart], keys: &[Vec<Expr>], table: &Table, names: &Names) {
-        self.key = Some(key.to_owned());
-        self.use_parts(parts, table);
-        if let [only] = keys {
-            let constant = only.iter().all(|value| names.of(value) == "const");
-            self.how = Some(if constant { "const" } else { "eq_ref" });
-            self.reference = Some(
-                only.iter()
-                    .map(|value| names.of(value))
-                    .collect::<Vec<_>>()
-                    .join(","),
-            );
-        } else {
-            self.how = Some("range");
-        }
-    }
-
-    fn ranges(&mut self, key: &str, all_parts: &[IndexPart], ranges: &[Range], table: &Table, names: &Names) {
-        self.key = Some(key.to_owned());
-        let bounded = |bound: &Option<RangeBound>| usize::from(bound.is_some());
-        let used = ranges
-            .iter()
-            .map(|range| range.prefix.len() + bounded(&range.lower).max(bounded(&range.upper)))
-            .max()
-            .unwrap_or(0);
-        self.use_parts(all_parts.get(..used).unwrap_or(all_parts), table);
-        let is_reference =
-            |range: &Range| range.lower.is_none() && range.upper.is_none() && !range.prefix.is_empty();
-        match ranges {
-            [only] if is_reference(only) => {
-                self.how = Some("ref");
-                let name = |value: &RangeValue| match value {
-                    RangeValue::Equal(value) | RangeValue::NullSafe(value) => names.of(value),
-                    RangeValue::IsNull => "const".to_owned(),
-                };
-                self.reference = Some(only.prefix.iter().map(name).collect::<Vec<_>>().join(","));
-            }
-            // The whole index, for its order.
-            [_] if used == 0 => {
-                self.how = Some("index");
-                self.use_parts(all_parts, table);
-            }
-            _ => self.how = Some("range"),
-        }
-    }
 }

@@ -14,9 +14,10 @@ use planner::plan::{
 
 use super::access_text::access_text;
 use super::expression::Scope;
+use super::names::identifier;
 use super::node::Node;
 use crate::limit::literal_count;
-use crate::{cost, print};
+use crate::{cost, estimates, print};
 
 /// Sorting, per row and doubling of their number.
 const SORT: f64 = 0.02;
@@ -119,7 +120,7 @@ impl Tree {
             Rel::Filter { input, predicate } => {
                 let (input, names) = self.rel(input);
                 let text = format!("Filter: {}", self.text(predicate, &names));
-                let rows = input.rows() * cost::UNKNOWN_CONDITION;
+                let rows = input.rows() * estimates::UNKNOWN_CONDITION;
                 (Node::new(text, input.cost(), rows.max(1.0), vec![input]), names)
             }
             Rel::Project { input, exprs } => {
@@ -542,16 +543,4 @@ fn joined(kind: JoinKind, mut left: Vec<String>, both: Vec<String>) -> Vec<Strin
 
 fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("column_{number}")).collect()
-}
-
-/// A name, in quotes where it is a word of the grammar, as MySQL writes it.
-pub fn identifier(name: &str) -> String {
-    let is_plain = name
-        .chars()
-        .all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '<' || c == '>');
-    let is_word = || syntax::keywords::of_mysql().any(|(word, _)| word.eq_ignore_ascii_case(name));
-    match is_plain && !is_word() {
-        true => name.to_owned(),
-        false => format!("`{}`", name.replace('`', "``")),
-    }
 }

@@ -12,14 +12,11 @@ mod graph;
 mod greedy;
 mod hinted;
 mod relation;
-mod selectivity;
 
 use planner::logical::{ColumnId, Join, Logical};
 use types::Result;
 
 use crate::physical::Builder;
-
-pub use selectivity::DistinctValues;
 
 /// Relations whose orders are all compared.
 const EXACT_MAX: usize = 12;

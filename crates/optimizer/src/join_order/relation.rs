@@ -3,10 +3,10 @@
 use planner::logical::{ColumnId, JoinKind, Logical};
 use types::Result;
 
-use crate::cost;
 use crate::expr::ColumnList;
 use crate::limit::literal_count;
 use crate::physical::{Builder, Want, ids, table_of};
+use crate::{cost, estimates};
 
 #[derive(Debug)]
 pub struct Relation {
@@ -54,7 +54,7 @@ fn estimate(rel: &Logical, builder: &Builder<'_>) -> (f64, f64) {
         ),
         Logical::Filter { input, .. } => {
             let (rows, cost) = estimate(input, builder);
-            (rows * cost::UNKNOWN_CONDITION, cost)
+            (rows * estimates::UNKNOWN_CONDITION, cost)
         }
         Logical::Aggregate { input, keys, .. } => {
             let (rows, cost) = estimate(input, builder);

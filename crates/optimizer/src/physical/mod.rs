@@ -13,6 +13,7 @@ mod join;
 mod join_keys;
 mod lookup;
 mod project;
+mod route;
 mod scan;
 mod set;
 mod sort;
@@ -32,9 +33,12 @@ use planner::plan::{JsonTableScan, OutputColumn, Rel, Route};
 use types::Result;
 
 use crate::access::RowLimit;
+use crate::distinct_values::DistinctValues;
 use crate::expr::{ColumnList, positioned};
-use crate::join_order::DistinctValues;
 use crate::{OptimizerEnv, cost};
+
+/// The executor of a plan that only one of them can run.
+pub const ONLY: Route = Route::Transactional;
 
 /// Ids from here on are of columns that the optimizer adds.
 const ADDED_COLUMNS: usize = 1 << 40;
@@ -117,7 +121,7 @@ impl<'a> Builder<'a> {
             slots: Cell::new(0),
             alternatives: Cell::new(0),
             added_columns: Cell::new(0),
-            route: Cell::new(Some(crate::route::ONLY)),
+            route: Cell::new(Some(ONLY)),
             distinct: RefCell::default(),
         }
     }

@@ -8,13 +8,14 @@ use planner::logical::{ColumnId, Get};
 use planner::plan::{Expected, Rel, Route, TableScan, VirtualScan};
 use types::Result;
 
+use super::route;
 use super::{Builder, Built, Want};
 use crate::access::{self, Chosen, Request, RowLimit};
 use crate::constant::Gate;
 use crate::estimates::TableEstimate;
 use crate::expr::{ColumnList, all, positioned};
 use crate::limit::{rows_if, unsigned};
-use crate::{cost, route};
+use crate::{cost, estimates};
 
 impl<'a> Builder<'a> {
     pub(super) fn relation(&self, get: Get, filter: Option<Expr>, want: &Want) -> Result<Built> {
@@ -207,7 +208,7 @@ pub fn expected(chosen: &Chosen, estimate: &TableEstimate<'_>) -> Expected {
 /// The share of rows that satisfies conditions over a table's columns by offset.
 pub fn selectivity(conditions: &[Expr], estimate: &TableEstimate<'_>) -> f64 {
     let (known, unknown) = estimate.share_of_all(conditions);
-    known * cost::UNKNOWN_CONDITION.powi(unknown.min(UNKNOWN_MAX) as i32)
+    known * estimates::UNKNOWN_CONDITION.powi(unknown.min(UNKNOWN_MAX) as i32)
 }
 
 /// Offsets of a table's columns.

@@ -5,11 +5,11 @@ use planner::logical::{ColumnId, Logical};
 use planner::plan::{Rel, SortKey};
 use types::Result;
 
+use super::route;
 use super::{Builder, Built, Want};
 use crate::access::{RowLimit, is_constant};
 use crate::expr::{ColumnList, bare_column, positioned};
 use crate::limit::{literal_count, row_limit, rows_wanted};
-use crate::route;
 
 impl Builder<'_> {
     /// Nothing, where the input comes in the order.

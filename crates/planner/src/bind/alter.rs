@@ -2,6 +2,7 @@
 
 use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use schema::model::{Column, Handle, Table};
+use schema::privilege::{Privilege, PrivilegeSet};
 use schema::sharded_id;
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
@@ -20,7 +21,13 @@ impl Binder<'_> {
         if let [AlterItem::Partition(action)] = items {
             return self.alter_partitions(name, action);
         }
-        let table = self.base_table(name)?;
+        let renames = items.iter().any(|item| matches!(item, AlterItem::RenameTable(_)));
+        let privileges = match (options.is_index_statement, renames) {
+            (true, _) => PrivilegeSet::of(&[Privilege::Index]),
+            (false, true) => PrivilegeSet::of(&[Privilege::Alter, Privilege::Drop]),
+            (false, false) => PrivilegeSet::of(&[Privilege::Alter]),
+        };
+        let table = self.base_table(name, privileges)?;
         let mut changes = Vec::with_capacity(items.len());
         // Columns take the collation that the statement gives the table, if it does.
         let collation = self.new_collation(items)?.unwrap_or(table.collation);

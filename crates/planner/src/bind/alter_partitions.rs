@@ -2,6 +2,7 @@
 
 use schema::definition::{Ddl, PartitionChange};
 use schema::partition::{Partition, Partitioning};
+use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{AlterItem, Maintenance, ObjectName, PartitionAction, PartitionDefinition, PartitionNames};
 use types::{Error, Result};
 
@@ -9,7 +10,7 @@ use super::Binder;
 
 impl Binder<'_> {
     pub fn alter_partitions(&self, name: &ObjectName, action: &PartitionAction) -> Result<Ddl> {
-        let table = self.base_table(name)?;
+        let table = self.base_table(name, needed_for(action))?;
         let partitioning = || {
             table.partitioning.as_deref().ok_or_else(|| {
                 Error::new(
@@ -76,8 +77,17 @@ pub fn maintained(items: &[AlterItem]) -> Option<(Maintenance, &PartitionNames)>
 impl Binder<'_> {
     /// # Errors
     /// 1505 for a table without partitions, 1735 for an unknown partition.
-    pub fn check_maintained(&self, name: &ObjectName, names: &PartitionNames) -> Result<()> {
-        let table = self.base_table(name)?;
+    pub fn check_maintained(
+        &self,
+        name: &ObjectName,
+        action: Maintenance,
+        names: &PartitionNames,
+    ) -> Result<()> {
+        let privileges = match action {
+            Maintenance::Check => PrivilegeSet::SELECT,
+            _ => PrivilegeSet::SELECT | PrivilegeSet::INSERT,
+        };
+        let table = self.base_table(name, privileges)?;
         if table.partitioning.is_none() {
             return Err(Error::new(
                 1505,
@@ -89,4 +99,20 @@ impl Binder<'_> {
             PartitionNames::Named(names) => table.selected_leaves(names).map(drop),
         }
     }
+}
+
+/// What the account needs on the table.
+fn needed_for(action: &PartitionAction) -> PrivilegeSet {
+    let needed: &[Privilege] = match action {
+        PartitionAction::Truncate(_) => &[Privilege::Drop],
+        PartitionAction::Drop(_) => &[Privilege::Drop, Privilege::Alter],
+        PartitionAction::Exchange { .. } => &[
+            Privilege::Insert,
+            Privilege::Create,
+            Privilege::Drop,
+            Privilege::Alter,
+        ],
+        _ => &[Privilege::Alter],
+    };
+    PrivilegeSet::of(needed)
 }

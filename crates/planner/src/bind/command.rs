@@ -12,8 +12,8 @@ use super::alter_partitions::maintained;
 use super::expr::Context;
 use super::scope::NO_NAMES;
 use super::subquery::Subqueries;
+use crate::command::Bound;
 use crate::command::{Command, Explained, OfRow, RowUse, SetItem, Show, TableToLock};
-use crate::env::Bound;
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
 
@@ -67,7 +67,7 @@ impl Binder<'_> {
                 let Some((action, names)) = maintained(items) else {
                     return Err(Error::internal("ALTER TABLE that maintains no partition"));
                 };
-                self.check_maintained(name, names)?;
+                self.check_maintained(name, action, names)?;
                 let statement = Statement::TableMaintenance {
                     action,
                     tables: vec![name.clone()],

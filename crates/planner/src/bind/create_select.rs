@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schema::definition::Ddl;
 use schema::model::Column;
+use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
 use types::{Error, Result, errno};
 
@@ -16,6 +17,11 @@ use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, Logi
 
 impl Binder<'_> {
     pub fn create_table_select(&self, create: &CreateTable, select: &CreateSelect) -> Result<Command> {
+        if !create.temporary {
+            let name = self.table_name(&create.name)?;
+            let needs = PrivilegeSet::INSERT | Privilege::Create.into();
+            (self.env.check_table)(&name.database, &name.name, needs.into())?;
+        }
         let bound = self.query(&select.query, None)?;
         let zero_dates = !self.env.sql_mode.no_zero_date;
         let columns = bound.columns.iter();

@@ -93,7 +93,8 @@ impl Binder<'_> {
                 self.parameter(*index, hint)
             }
             ast::Expr::Column(name) => {
-                let column = context.names.column(name)?;
+                let column = context.names.column(name);
+                let column = column.map_err(|error| self.hidden_column(name, error))?;
                 self.note_column(name, &column);
                 Ok(column)
             }

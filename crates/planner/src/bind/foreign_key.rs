@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use schema::definition::NewForeignKey;
 use schema::model::{ReferenceAction, Table};
-use schema::privilege::Privilege;
 use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
 use types::{Error, Result, errno};
 
@@ -53,7 +52,6 @@ impl Binder<'_> {
                 name: definition.parent.name.clone(),
             },
         };
-        (self.env.check_table)(&parent.database, &parent.name, Privilege::References.into())?;
         Ok(NewForeignKey {
             name: definition.name.clone(),
             columns: definition.columns.clone(),

@@ -25,7 +25,7 @@ use crate::errno::{
     ER_WRONG_COLUMN_LIST,
 };
 use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
-use crate::object_access::{ColumnIds, LockMode};
+use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
 use crate::plan::{Locking, LockingWait};
 use schema::privilege::PrivilegeSet;
 
@@ -41,8 +41,23 @@ pub struct FromPlace<'a> {
     pub locking: &'a [LockingClause],
     /// The relations to the left, which LATERAL tables can name.
     pub left: Option<&'a Scope>,
-    /// The statement writes to the tables: rows come with their keys, and the caller notes the accesses.
-    pub for_writing: bool,
+    /// The statement writes to the tables, and needs this of each: rows come with their keys, and the caller notes
+    /// the accesses.
+    pub for_writing: Option<TableNeeds>,
+}
+
+impl FromPlace<'_> {
+    /// What the statement needs of a table or view.
+    pub fn needs_of(&self, alias: &str) -> TableNeeds {
+        let locks = self
+            .locking
+            .iter()
+            .any(|clause| clause.exclusive && clause.is_about(alias));
+        self.for_writing.unwrap_or(TableNeeds {
+            all: PrivilegeSet::SELECT,
+            one_of: locks.then_some(OneOf::Locks),
+        })
+    }
 }
 
 /// A FROM clause or a part of it.
@@ -105,7 +120,7 @@ impl Binder<'_> {
         if let Some((rel, relation)) = self.common_table(table)? {
             return Ok(From::of(rel, relation));
         }
-        let found = self.table(&table.name)?;
+        let found = self.table(&table.name, place.needs_of(alias))?;
         self.note_table(&table.name, &found.database, table.alias.as_ref());
         if found.view.is_some() && !table.partitions.is_empty() {
             return Err(Error::not_supported(
@@ -117,7 +132,7 @@ impl Binder<'_> {
             return self.view(&found, view, table, place);
         }
         self.open(&found, alias)?;
-        let get = self.get(found, table, alias, place.for_writing)?;
+        let get = self.get(found, table, alias, place.for_writing.is_some())?;
         if place.outer.is_some() {
             self.check_not_written(&get.table, alias)?;
         }
@@ -125,7 +140,7 @@ impl Binder<'_> {
             locking: locking_of(&get, place.locking)?,
             ..get
         };
-        if place.for_writing {
+        if place.for_writing.is_some() {
             let relation = self.relation(&get);
             return Ok(From::of(Logical::Get(get), relation));
         }
@@ -133,9 +148,9 @@ impl Binder<'_> {
             Some(Locking { exclusive: true, .. }) => LockMode::Write,
             _ => LockMode::Read,
         };
-        let columns = Some(ColumnIds::From(get.first));
+        let columns = vec![ColumnIds::From(get.first)];
         self.accesses
-            .add(&get.table, &get.alias, (PrivilegeSet::SELECT, lock), columns);
+            .add(&get.table, &get.alias, (place.needs_of(alias), lock), columns);
         let relation = self.relation(&get);
         Ok(From::of(Logical::Get(get), relation))
     }
@@ -186,7 +201,7 @@ impl Binder<'_> {
     }
 
     /// A table or view. Fails with 1046, 1049, 1109, 1142 or 1146.
-    pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+    pub fn table(&self, name: &ObjectName, needs: TableNeeds) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
         let temporary = self.env.temporary.find(&database, &name.name);
         if temporary.is_some() && self.defined.is_some() {
@@ -198,7 +213,11 @@ impl Binder<'_> {
         let table = match temporary {
             Some(table) => table,
             None => {
-                (self.env.check_table)(&database, &name.name, PrivilegeSet::SELECT)?;
+                let needs = match self.defined {
+                    Some(_) => OneOf::OfViews.into(),
+                    None => needs,
+                };
+                (self.env.check_table)(&database, &name.name, needs)?;
                 self.env.schema.require_table(&database, &name.name)?
             }
         };
@@ -224,8 +243,8 @@ impl Binder<'_> {
     }
 
     /// The same; 1347 for a view.
-    pub fn base_table(&self, name: &ObjectName) -> Result<Arc<Table>> {
-        let table = self.table(name)?;
+    pub fn base_table(&self, name: &ObjectName, privileges: PrivilegeSet) -> Result<Arc<Table>> {
+        let table = self.table(name, privileges.into())?;
         match table.view {
             None => Ok(table),
             Some(_) => Err(wrong_object(&table.database, &table.name, "BASE TABLE")),
@@ -355,7 +374,7 @@ impl Binder<'_> {
         }
         let condition = self.all(conditions)?;
         let mut inner = Vec::new();
-        if place.for_writing && matches!(kind, WrittenKind::Inner | WrittenKind::Straight) {
+        if place.for_writing.is_some() && matches!(kind, WrittenKind::Inner | WrittenKind::Straight) {
             inner.append(&mut left.conditions);
             inner.append(&mut right.conditions);
             inner.extend(condition.clone());

@@ -8,7 +8,6 @@ use super::Binder;
 use crate::command::Command;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
-const ER_ILLEGAL_GRANT_FOR_TABLE: u16 = 1144;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED: u16 = 3929;
 
@@ -133,7 +132,7 @@ fn add(bound: &mut PrivilegeGrant, one: &GrantedPrivilege) -> Result<()> {
 fn check_level(bound: &PrivilegeGrant) -> Result<()> {
     let illegal = || {
         Error::new(
-            ER_ILLEGAL_GRANT_FOR_TABLE,
+            errno::ER_ILLEGAL_GRANT_FOR_TABLE,
             "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
         )
     };

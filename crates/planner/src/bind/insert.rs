@@ -22,6 +22,7 @@ use crate::logical::{
     columns_of,
 };
 use crate::plan::ResultColumn;
+use schema::model::Table;
 use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
@@ -32,8 +33,10 @@ impl Binder<'_> {
         self.check_view_defaults(&target, &columns, insert.ignore)?;
         let InsertTarget {
             table: found,
+            alias,
             relation: table,
             check,
+            view,
             ..
         } = target;
         let mut read = None;
@@ -60,8 +63,7 @@ impl Binder<'_> {
                 LogicalInsertSource::Query(Box::new(bound.into_logical()))
             }
         };
-        self.accesses
-            .writes(&found, &found.name, PrivilegeSet::INSERT, &columns);
+        self.note_inserted(insert, view.as_deref(), (&found, &alias), &columns);
         let mode = if insert.replace {
             LogicalInsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
@@ -74,6 +76,11 @@ impl Binder<'_> {
                 &mut source,
             )?)
         };
+        if let LogicalInsertMode::Update(assignments) = &mode {
+            let updated: Vec<usize> = assignments.iter().map(|assigned| assigned.column).collect();
+            self.accesses
+                .writes(&found, &alias, PrivilegeSet::UPDATE, &updated);
+        }
         let changes = RowChanges {
             inserts: true,
             deletes: insert.replace,
@@ -96,6 +103,36 @@ impl Binder<'_> {
             check,
             ignore: insert.ignore,
         })
+    }
+
+    /// Notes the columns that get values: those of the table, and of the view that the statement names.
+    fn note_inserted(
+        &self,
+        insert: &Insert,
+        view: Option<&Table>,
+        (table, alias): (&Table, &str),
+        columns: &[usize],
+    ) {
+        let lists_none = insert.columns.is_empty();
+        self.accesses.writes(table, alias, PrivilegeSet::INSERT, columns);
+        let Some(view) = view else {
+            if lists_none {
+                self.accesses.writes_all(table, alias, PrivilegeSet::INSERT);
+            }
+            return;
+        };
+        let offset = |name: &ColumnName| view.column_offset(&name.column);
+        let mut inserted: Vec<usize> = insert.columns.iter().filter_map(offset).collect();
+        if lists_none {
+            self.accesses.writes_all(view, &view.name, PrivilegeSet::INSERT);
+            inserted = (0..view.columns.len()).collect();
+        }
+        let assigned = insert.on_duplicate.iter().map(|assignment| &assignment.column);
+        let updated: Vec<usize> = assigned.filter_map(offset).collect();
+        self.accesses
+            .writes(view, &view.name, PrivilegeSet::INSERT, &inserted);
+        self.accesses
+            .writes(view, &view.name, PrivilegeSet::UPDATE, &updated);
     }
 
     fn rows(
@@ -266,10 +303,6 @@ impl Binder<'_> {
             let column = assigned_column(table, &assignment.column)?;
             let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
             assignments.push(LogicalAssignment { column, value });
-            if let Some(table) = table.table() {
-                self.accesses
-                    .writes(table, &table.name, PrivilegeSet::UPDATE, &[column]);
-            }
         }
         let own = table.table().map_or(0, |table| table.columns.len()) * 2;
         let mut further: Vec<Expr> = Vec::new();

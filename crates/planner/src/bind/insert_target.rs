@@ -21,6 +21,8 @@ use crate::row_check::RowCheck;
 
 pub struct InsertTarget {
     pub table: Arc<Table>,
+    /// What the view calls the table; its name where the statement names it.
+    pub alias: String,
     /// The table's columns under the names that the statement uses; those that it cannot name are not public.
     pub relation: Relation,
     /// The columns that values are given for where the statement names none.
@@ -32,21 +34,27 @@ pub struct InsertTarget {
 }
 
 /// The columns of a row that is there have their offsets as ids.
-const OF_INSERT: Option<ColumnIds> = Some(ColumnIds::From(ColumnId(0)));
+///
+/// Those of the row that is inserted follow: `VALUES(c)` reads them.
+fn of_insert(table: &Table) -> Vec<ColumnIds> {
+    let of_new = ColumnId(table.columns.len());
+    vec![ColumnIds::From(ColumnId(0)), ColumnIds::From(of_new)]
+}
 
 impl Binder<'_> {
     pub fn insert_target(&self, insert: &Insert, privileges: PrivilegeSet) -> Result<InsertTarget> {
-        let found = self.table(&insert.table)?;
+        let found = self.table(&insert.table, privileges.into())?;
         match &found.view {
             Some(view) => self.insert_through(&found, view, insert, privileges),
             None => {
                 self.refuse_virtual(&found)?;
                 self.open(&found, &found.name)?;
                 self.accesses
-                    .add(&found, &found.name, (privileges, LockMode::Write), OF_INSERT);
+                    .add(&found, &found.name, (privileges.into(), LockMode::Write), of_insert(&found));
                 let relation = self.inserted_relation(&found, &found.name);
                 Ok(InsertTarget {
                     columns: relation.positions(),
+                    alias: found.name.clone(),
                     relation,
                     table: found,
                     check: None,
@@ -80,8 +88,12 @@ impl Binder<'_> {
                 ),
             )
         };
-        self.accesses
-            .add(definition, &definition.name, (privileges, LockMode::Read), None);
+        self.accesses.add(
+            definition,
+            &definition.name,
+            (privileges.into(), LockMode::Read),
+            Vec::new(),
+        );
         let query = view_query(view)?;
         let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
         let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
@@ -121,12 +133,18 @@ impl Binder<'_> {
         self.accesses.add_through(
             base,
             &target.relation.alias,
-            (privileges, LockMode::Write),
+            (privileges.into(), LockMode::Write),
             target.through.clone(),
-            OF_INSERT,
+            of_insert(base),
         );
+        for new in [0, base.columns.len()] {
+            let of_row = offsets.iter().map(|at| ColumnId(at.map_or(usize::MAX, |at| at + new)));
+            self.accesses
+                .columns_of(definition, &definition.name, of_row.collect());
+        }
         let named = Arc::new(named_by_view(base, definition, &offsets));
         Ok(InsertTarget {
+            alias: target.relation.alias.clone(),
             table: Arc::clone(base),
             relation: self.inserted_relation(&named, &definition.name),
             columns: offsets.into_iter().flatten().collect(),

@@ -64,8 +64,9 @@ use functions::bind::TypeEnv;
 use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
+use crate::command::Bound;
 use crate::command::Command;
-use crate::env::{BindEnv, Bound};
+use crate::env::BindEnv;
 use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
 use syntax::Parsed;

@@ -14,6 +14,8 @@ use syntax::print::Names;
 
 use super::Binder;
 use super::scope::{ColumnRef, Relation, Scope};
+use crate::logical::ColumnId;
+use types::{Error, errno};
 
 #[derive(Default)]
 pub struct Resolution(RefCell<Resolved>);
@@ -29,8 +31,25 @@ struct Resolved {
 }
 
 impl Binder<'_> {
+    /// Error 1143 in place of 1054 for an account that may not read all of the first table: it does not learn
+    /// which columns the table has.
+    pub fn hidden_column(&self, name: &ColumnName, error: Error) -> Error {
+        if error.code != errno::ER_BAD_FIELD_ERROR {
+            return error;
+        }
+        let Some(table) = self.accesses.first() else {
+            return error;
+        };
+        (self.env.denied_column)(&table.database, &table.name, &name.column).unwrap_or(error)
+    }
+
     /// Notes which column a name means.
     pub fn note_column(&self, name: &ColumnName, meant: &Expr) {
+        meant.walk(&mut |expr| {
+            if let Expr::Column { index, .. } = expr {
+                self.accesses.names(ColumnId(*index));
+            }
+        });
         let Some(Resolution(resolved)) = &self.resolution else {
             return;
         };
@@ -80,6 +99,9 @@ impl Binder<'_> {
 
     /// Notes the columns that `*` or `t.*` stands for.
     pub fn note_star(&self, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
+        for column in columns {
+            self.accesses.names_by_star(scope.relation(*column).id(column.position));
+        }
         let Some(Resolution(resolved)) = &self.resolution else {
             return;
         };
@@ -98,6 +120,10 @@ impl Binder<'_> {
 
     /// Notes the columns that USING or NATURAL compares.
     pub fn note_join(&self, join: &Join, pairs: &[(ColumnRef, ColumnRef)], (left, right): (&Scope, &Scope)) {
+        for (l, r) in pairs {
+            self.accesses.names(left.relation(*l).id(l.position));
+            self.accesses.names(right.relation(*r).id(r.position));
+        }
         let Some(Resolution(resolved)) = &self.resolution else {
             return;
         };

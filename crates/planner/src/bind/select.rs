@@ -103,7 +103,7 @@ impl Binder<'_> {
                 outer: place.outer,
                 locking: block.locking,
                 left: None,
-                for_writing: false,
+                for_writing: None,
             },
         )?;
         check_locks(&block, &scope)?;

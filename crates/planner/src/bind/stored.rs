@@ -246,6 +246,8 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
         system_variable: &|_, _| Err(names.refers_to_variable()),
         user_variables: &user_variables,
         check_table: &|_, _, _| Ok(()),
+        denied_column: &|_, _, _| None,
+        check_accesses: &|_| Ok(()),
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,
     };

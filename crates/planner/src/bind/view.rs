@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use schema::model::Table;
-use schema::privilege::PrivilegeSet;
 use schema::temporary::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
@@ -41,9 +40,10 @@ impl Binder<'_> {
                 ..clause.clone()
             }];
         }
+        let needs = place.needs_of(alias);
         self.accesses
-            .add(definition, alias, (PrivilegeSet::SELECT, LockMode::Read), None);
-        if place.for_writing && view.is_updatable {
+            .add(definition, alias, (needs, LockMode::Read), Vec::new());
+        if place.for_writing.is_some() && view.is_updatable {
             let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
             if let Some((rel, columns, written)) = merged {
                 let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;
@@ -104,6 +104,8 @@ impl Binder<'_> {
             charset_client: view.charset_client,
             collation_connection: view.collation_connection,
             check_table: &|_, _, _| Ok(()),
+            denied_column: &|_, _, _| None,
+            check_accesses: &|_| Ok(()),
             ..*self.env
         };
         let mut inner = Binder::new(&env);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schema::definition::{self, Ddl, TableName};
 use schema::model::{Column, Table};
-use schema::privilege::Privilege;
+use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::{self, Definer, View, ViewSecurity};
 use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;
@@ -20,7 +20,7 @@ use crate::env::BindEnv;
 use crate::errno::{
     ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
 };
-use crate::logical::{ApplyKind, Logical};
+use crate::logical::{ApplyKind, Logical, LogicalStatement};
 
 /// How long a column's name may be that nobody wrote.
 const NAME_CHARS_MAX: usize = 64;
@@ -34,7 +34,8 @@ impl Binder<'_> {
             ));
         }
         let name = self.table_name(&create.name)?;
-        (self.env.check_table)(&name.database, &name.name, Privilege::CreateView.into())?;
+        let needs = PrivilegeSet::from(Privilege::CreateView);
+        (self.env.check_table)(&name.database, &name.name, needs.into())?;
         let mut query = create.query.clone();
         query.locking.clear();
         // Groups are checked when the view is read.
@@ -116,6 +117,8 @@ impl Binder<'_> {
             charset_client: self.env.charset_client,
             collation_connection: self.env.collation_connection,
         };
+        let statement = LogicalStatement::Query(bound.into_logical());
+        (self.env.check_accesses)(&inner.accesses.of_statement(&statement))?;
         Ok(Ddl::CreateView {
             name,
             verb: match create.verb {

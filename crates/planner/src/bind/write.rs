@@ -11,12 +11,13 @@ use super::from::{From, FromPlace, filtered};
 use super::query::{Definitions, QueryPlace, limited};
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
-use super::write_target::{WriteTarget, WriteTargets, check_keys};
+use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
     LogicalStatement, LogicalTarget, LogicalUpdate,
 };
+use crate::object_access::TableNeeds;
 use crate::plan::{Locking, LockingWait, SortKey};
 use crate::row_check::RowCheck;
 use schema::privilege::PrivilegeSet;
@@ -70,6 +71,12 @@ impl Binder<'_> {
         for assignment in &update.assignments {
             let column = scope.find(&assignment.column, FIELD_LIST)?;
             let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
+            let relation = scope.relation(column);
+            if let Some(view) = &relation.view {
+                let written = [column.position];
+                self.accesses
+                    .writes(&view.definition, &relation.alias, PrivilegeSet::UPDATE, &written);
+            }
             assigned.push(self.assigned_to(scope, column)?);
         }
         let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
@@ -134,7 +141,9 @@ impl Binder<'_> {
                 .iter()
                 .position(|relation| is_target(target, relation));
             let relation = found.ok_or_else(|| unknown_target(target))?;
-            let table = self.deleted_from(&scope.relations[relation])?;
+            let relation = &scope.relations[relation];
+            let table = self.deleted_from(relation)?;
+            self.deletes_through(relation);
             if !targets.insert(table.id(0)) {
                 return Err(Error::new(
                     errno::ER_NONUNIQ_TABLE,
@@ -145,6 +154,7 @@ impl Binder<'_> {
         if delete.targets.is_empty() {
             for relation in &scope.relations {
                 targets.insert(self.deleted_from(relation)?.id(0));
+                self.deletes_through(relation);
             }
         }
         self.writes(scope, &targets, PrivilegeSet::DELETE);
@@ -159,6 +169,13 @@ impl Binder<'_> {
         self.found_write(rows, definitions, targets.collect(), delete.ignore)
     }
 
+    /// A view that rows are deleted through.
+    fn deletes_through(&self, relation: &Relation) {
+        if let Some(view) = &relation.view {
+            self.accesses.deletes(&view.definition, &relation.alias);
+        }
+    }
+
     fn found_rows<'a>(&self, tables: &[TableRef], clauses: RowClauses<'a>) -> Result<WrittenRows<'a>> {
         let from = self.from(
             tables,
@@ -166,7 +183,7 @@ impl Binder<'_> {
                 outer: None,
                 locking: &[],
                 left: None,
-                for_writing: true,
+                for_writing: Some(needs_before(clauses.statement, tables)),
             },
         )?;
         // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
@@ -363,6 +380,16 @@ pub fn refuse_generated_column(table: &Table, column: usize) -> Result<()> {
 }
 
 /// Whether a target of DELETE names a relation: by its alias, where it has one.
+/// What UPDATE or DELETE needs of each table that it names, before it is known which ones it changes.
+fn needs_before(statement: &str, tables: &[TableRef]) -> TableNeeds {
+    let of_joined = !matches!(tables, [TableRef::Table(_)]);
+    match (statement, of_joined) {
+        ("UPDATE", _) => needs_of_target(PrivilegeSet::UPDATE, of_joined),
+        (_, true) => PrivilegeSet::SELECT.into(),
+        (_, false) => PrivilegeSet::DELETE.into(),
+    }
+}
+
 fn is_target(target: &ObjectName, relation: &Relation) -> bool {
     let has_alias = relation
         .definition()

@@ -15,7 +15,7 @@ use crate::errno::{
     ER_WARN_VIEW_WITHOUT_KEY,
 };
 use crate::logical::{ColumnId, LogicalAssignment};
-use crate::object_access::{ColumnIds, LockMode};
+use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
 use crate::row_check::RowCheck;
 
 /// A table that a statement writes to, by the id of its first column.
@@ -116,15 +116,19 @@ impl Binder<'_> {
 
     /// The statement finds rows of the relations, and changes those of some tables.
     pub fn writes(&self, scope: &Scope, targets: &BTreeSet<ColumnId>, privilege: PrivilegeSet) {
+        let of_joined = scope.relations.len() > 1;
         let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
-            true => (privilege, LockMode::Write),
-            false => (PrivilegeSet::SELECT, LockMode::Read),
+            true => (needs_of_target(privilege, of_joined), LockMode::Write),
+            false if of_joined && privilege == PrivilegeSet::UPDATE => {
+                (OneOf::ReadsOrUpdates.into(), LockMode::Read)
+            }
+            false => (PrivilegeSet::SELECT.into(), LockMode::Read),
         };
         for relation in &scope.relations {
             if let Some(table) = relation.table() {
                 let need = need(relation);
                 let (_, lock) = need;
-                let columns = Some(ColumnIds::From(relation.id(0)));
+                let columns = vec![ColumnIds::From(relation.id(0))];
                 self.accesses.add(table, &relation.alias, need, columns);
                 self.note_written(table.id, &relation.alias, lock);
             }
@@ -136,7 +140,7 @@ impl Binder<'_> {
                 let need = need(&below.relation);
                 let (_, lock) = need;
                 let alias = &below.relation.alias;
-                let columns = Some(ColumnIds::From(below.relation.id(0)));
+                let columns = vec![ColumnIds::From(below.relation.id(0))];
                 self.accesses
                     .add_through(table, alias, need, below.through.clone(), columns);
                 self.note_written(table.id, alias, lock);
@@ -208,6 +212,16 @@ impl Binder<'_> {
                 self.verb.get()
             ),
         )
+    }
+}
+
+/// What a statement that writes to a table needs of it, and of the view that it writes through. An UPDATE of several
+/// tables says by its assignments which ones it changes; DELETE of several reads them all.
+pub fn needs_of_target(privilege: PrivilegeSet, of_joined: bool) -> TableNeeds {
+    match of_joined {
+        true if privilege == PrivilegeSet::UPDATE => OneOf::ReadsOrUpdates.into(),
+        true => (privilege | PrivilegeSet::SELECT).into(),
+        false => privilege.into(),
     }
 }
 

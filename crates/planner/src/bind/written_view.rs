@@ -19,6 +19,7 @@ use super::scope::{
 };
 use super::subquery::Subqueries;
 use crate::logical::Logical;
+use crate::object_access::TableNeeds;
 
 impl Binder<'_> {
     /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
@@ -37,7 +38,7 @@ impl Binder<'_> {
                 outer: None,
                 locking: &[],
                 left: None,
-                for_writing: true,
+                for_writing: Some(TableNeeds::default()),
             },
         )?;
         let scope = &from.scope;

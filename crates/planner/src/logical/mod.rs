@@ -28,6 +28,8 @@ use types::SqlType;
 
 use crate::plan::{Locking, SortKey};
 
+pub use crate::plan::{CommonTableId, SetOperator};
+
 pub use visit::columns_of;
 
 pub use statement::{
@@ -38,10 +40,6 @@ pub use statement::{
 /// A column within one statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColumnId(pub usize);
-
-/// A common table expression within one statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CommonTableId(pub usize);
 
 /// A column that an operator makes itself, and does not take from its input.
 #[derive(Debug, Clone, PartialEq)]
@@ -235,13 +233,6 @@ pub struct SetOperation {
     pub right: Box<Logical>,
     /// Column `n` of the output, of each side's column `n`; the binder has given both sides its type.
     pub columns: Vec<SetColumn>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetOperator {
-    Union,
-    Intersect,
-    Except,
 }
 
 #[derive(Debug, Clone)]

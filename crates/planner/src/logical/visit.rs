@@ -283,21 +283,21 @@ impl Column {
 
 impl LogicalStatement {
     /// Calls `visit` with each column that the statement names: in an expression, a result, a set operation, or
-    /// as what a subquery gives.
-    pub fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+    /// as what a subquery gives. Where it only serves to compute a column of a projection, that one comes first.
+    pub fn walk_columns(&self, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
         match self {
             Self::Query(query) => {
-                query.output.iter().for_each(|id| visit(*id));
+                query.output.iter().for_each(|id| visit(None, *id));
                 query.root.walk_columns(visit);
             }
             Self::Insert(insert) => {
                 match &insert.source {
                     LogicalInsertSource::Values(rows) => {
                         let values = rows.iter().flatten().flatten();
-                        values.for_each(|value| walk_columns_of(value, visit));
+                        values.for_each(|value| walk_columns_of(None, value, visit));
                     }
                     LogicalInsertSource::Query(query) => {
-                        query.output.iter().for_each(|id| visit(*id));
+                        query.output.iter().for_each(|id| visit(None, *id));
                         query.root.walk_columns(visit);
                     }
                 }
@@ -320,31 +320,37 @@ impl LogicalStatement {
 }
 
 impl LogicalTarget {
-    fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+    fn walk_columns(&self, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
         let keys = self.order_by.iter().map(|key| &key.expr);
         let exprs = self.filter.iter().chain(keys).chain(&self.limit);
-        exprs.for_each(|expr| walk_columns_of(expr, visit));
+        exprs.for_each(|expr| walk_columns_of(None, expr, visit));
     }
 }
 
 impl Logical {
-    fn walk_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+    fn walk_columns(&self, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
         self.walk(&mut |operator| {
-            operator.expressions(&mut |expr| walk_columns_of(expr, visit));
+            if let Self::Project { columns, .. } = operator {
+                for (id, expr) in columns {
+                    walk_columns_of(Some(*id), expr, visit);
+                }
+                return;
+            }
+            operator.expressions(&mut |expr| walk_columns_of(None, expr, visit));
             match operator {
                 Self::SetOperation(operation) => {
                     operation.columns.iter().for_each(|column| {
-                        visit(column.left);
-                        visit(column.right);
+                        visit(None, column.left);
+                        visit(None, column.right);
                     });
                 }
                 Self::Recursive(recursive) => recursive.columns.iter().for_each(|column| {
-                    visit(column.left);
-                    visit(column.right);
+                    visit(None, column.left);
+                    visit(None, column.right);
                 }),
                 Self::Apply(apply) => {
                     if let ApplyKind::Scalar { columns } = &apply.kind {
-                        columns.iter().for_each(|id| visit(*id));
+                        columns.iter().for_each(|id| visit(None, *id));
                     }
                 }
                 _ => {}
@@ -353,17 +359,21 @@ impl Logical {
     }
 }
 
-fn walk_assignments(assignments: &[LogicalAssignment], visit: &mut dyn FnMut(ColumnId)) {
+fn walk_assignments(assignments: &[LogicalAssignment], visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
     let values = assignments
         .iter()
         .filter_map(|assignment| assignment.value.as_ref());
-    values.for_each(|value| walk_columns_of(value, visit));
+    values.for_each(|value| walk_columns_of(None, value, visit));
 }
 
-fn walk_columns_of(expr: &Expr, visit: &mut dyn FnMut(ColumnId)) {
+fn walk_columns_of(
+    of: Option<ColumnId>,
+    expr: &Expr,
+    visit: &mut dyn FnMut(Option<ColumnId>, ColumnId),
+) {
     expr.walk(&mut |e| {
         if let Expr::Column { index, .. } = e {
-            visit(ColumnId(*index));
+            visit(of, ColumnId(*index));
         }
     });
 }

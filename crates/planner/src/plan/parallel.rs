@@ -1,7 +1,7 @@
 //! Which plans `analytics` can run.
 
+use super::SetOperator;
 use super::{Access, ApplyKind, JoinKind, Rel};
-use crate::logical::SetOperator;
 
 impl Rel {
     /// Whether `analytics` has this operator and all below it.

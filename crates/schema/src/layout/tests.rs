@@ -108,7 +108,7 @@ fn row(n: i64) -> Vec<Value> {
         Value::Int(-n * 1_000_001),
         Value::Double(n as f64 / 4.0),
         Value::UInt(n.unsigned_abs() & 0xffff_ffff),
-        Value::from("{}"),
+        Value::Json(types::json::JsonBinary::parse(b"{}").unwrap()),
     ]
 }
 

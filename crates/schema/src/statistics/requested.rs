@@ -174,7 +174,7 @@ fn shown(value: &Value, ty: &SqlType) -> String {
 
 /// MySQL writes strings as opaque values of its type 254.
 fn encoded(bytes: &[u8]) -> String {
-    format!("\"base64:type254:{}\"", functions::base64(bytes))
+    format!("\"base64:type254:{}\"", types::base64::encode(bytes))
 }
 
 #[cfg(test)]

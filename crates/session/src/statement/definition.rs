@@ -9,19 +9,14 @@ use schema::view::Definer;
 use types::{Result, Warning};
 
 use super::definition_context::{check_privileges, context};
-use super::{lock_tables, temporary};
+use super::lock_tables;
 use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::reply::Done;
 use crate::session::Session;
 
-/// Runs a definition, which is committed with its end. What was open has been committed
+/// Runs a definition of permanent tables, which is committed with its end. What was open has been committed
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    if !session.temporary.is_empty()
-        && let Some(done) = temporary::run_named(session, ddl)
-    {
-        return done;
-    }
     check_privileges(&session.client, ddl)?;
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);

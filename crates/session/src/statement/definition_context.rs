@@ -35,7 +35,7 @@ pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
         Ddl::CreateTable { name, definition, .. } => {
             on_table(name, &[Privilege::Create])?;
             let mut keys = definition.foreign_keys.iter();
-            keys.try_for_each(|key| on_table(&key.parent, &[Privilege::References]))
+            keys.try_for_each(|key| client.check_parent(&key.parent))
         }
         Ddl::CreateTableLike { name, source, .. } => {
             on_table(name, &[Privilege::Create])?;
@@ -54,9 +54,8 @@ pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
             on_table(to, &[Privilege::Create, Privilege::Insert])
         }),
         Ddl::AlterPartitions { name, change } => match change {
-            PartitionChange::Drop(_) | PartitionChange::Truncate(_) => {
-                on_table(name, &[Privilege::Alter, Privilege::Drop])
-            }
+            PartitionChange::Drop(_) => on_table(name, &[Privilege::Alter, Privilege::Drop]),
+            PartitionChange::Truncate(_) => on_table(name, &[Privilege::Drop]),
             _ => on_table(name, &[Privilege::Alter]),
         },
         Ddl::ExchangePartition { name, other, .. } => [name, other].into_iter().try_for_each(|name| {
@@ -90,7 +89,7 @@ pub fn check_privileges(client: &Client, ddl: &Ddl) -> Result<()> {
                     on_table(name, &[Privilege::Drop])?;
                     on_table(to, &[Privilege::Create, Privilege::Insert])
                 }
-                AlterChange::AddForeignKey(key) => on_table(&key.parent, &[Privilege::References]),
+                AlterChange::AddForeignKey(key) => client.check_parent(&key.parent),
                 _ => Ok(()),
             })
         }

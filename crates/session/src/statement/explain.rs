@@ -52,6 +52,7 @@ fn planned(session: &Session, explained: &Explained) -> Result<PlannedStatement>
 
 fn listing_of(session: &Session, explained: &Explained, planned: &PlannedStatement) -> Result<Listing> {
     session.client.check_privileges(&planned.accesses)?;
+    session.client.check_explains(&planned.accesses)?;
     let format = match explained.format {
         Some(format) => format,
         None if explained.analyze => ExplainFormat::Tree,
@@ -66,6 +67,7 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     check_format(session, explained)?;
     let planned = planned(session, explained)?;
     session.client.check_privileges(&planned.accesses)?;
+    session.client.check_explains(&planned.accesses)?;
     let Plan::Query(mut query) = planned.plan else {
         let mut listing = Listing::texts(&["EXPLAIN"]);
         listing.push(vec![Value::String(

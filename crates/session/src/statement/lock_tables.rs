@@ -89,7 +89,7 @@ fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
             ));
         }
         client.check_on_database(&one.table.database, Privilege::LockTables)?;
-        client.check_table(&one.table, PrivilegeSet::SELECT)?;
+        client.check_needs(&one.table.database, &one.table.name, PrivilegeSet::SELECT.into())?;
         let is_same =
             |other: &TableToLock| other.alias == one.alias && other.table.database == one.table.database;
         if tables[..position].iter().any(is_same) {

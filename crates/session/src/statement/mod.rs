@@ -4,7 +4,7 @@
 pub mod account;
 mod create_select;
 mod ddl_jobs;
-pub mod definition;
+mod definition;
 mod definition_context;
 mod drop_absent;
 pub mod explain;
@@ -26,6 +26,7 @@ use std::io;
 
 use functions::Strictness;
 use planner::command::{Command, Show};
+use schema::definition::Ddl;
 use syntax::ast::{ServerShow, TransactionStatement};
 use types::Result;
 use wire::connection::PacketSink;
@@ -73,6 +74,15 @@ pub fn run(
         Answer::Listing(Err(error)) => Err(error),
     };
     Ok((kind, outcome))
+}
+
+/// Runs a definition. Those that name temporary tables end here; the others are committed with their end.
+pub fn run_definition(session: &mut Session, ddl: &Ddl) -> Result<Done> {
+    let of_temporary = match session.temporary.is_empty() {
+        true => None,
+        false => temporary::run_named(session, ddl),
+    };
+    of_temporary.unwrap_or_else(|| definition::run(session, ddl))
 }
 
 /// Statements that answer with rows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use functions::{EvalContext, Expr};
 use planner::command::SetItem;
 use syntax::ast::VariableScope;
-use types::{Error, Result, SqlType, Value, Warning, errno};
+use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use crate::errors;
 use crate::session::Session;
@@ -236,10 +236,11 @@ fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> 
     }
 }
 
-/// A value as a user variable holds it, which has no type but its value's: dates, times and the members of ENUM
-/// and SET are text there.
+/// A value as a user variable holds it, which has no type but its value's: dates, times, JSON and the members of
+/// ENUM and SET are text there.
 fn as_variable(value: Value, ty: &SqlType) -> Value {
-    if !(ty.is_temporal() || ty.has_members()) || value.is_null() {
+    let is_printed = ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Json;
+    if !is_printed || value.is_null() {
         return value;
     }
     Value::String(value.display_text(ty))

@@ -284,6 +284,8 @@ pub struct AlterOptions {
     pub lock: AlterLock,
     /// WITH or WITHOUT VALIDATION, which means the same here.
     pub validation: bool,
+    /// The statement is CREATE INDEX or DROP INDEX, which need another privilege than ALTER TABLE.
+    pub is_index_statement: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

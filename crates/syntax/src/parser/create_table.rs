@@ -517,7 +517,7 @@ impl Parser<'_> {
         })
     }
 
-    /// ALGORITHM and LOCK, each once, in any order.
+    /// ALGORITHM and LOCK of CREATE INDEX and DROP INDEX, each once, in any order.
     fn algorithm_and_lock(&mut self) -> Result<AlterOptions> {
         let (mut algorithm, mut lock) = (None, None);
         loop {
@@ -529,6 +529,7 @@ impl Parser<'_> {
                 return Ok(AlterOptions {
                     algorithm: algorithm.unwrap_or_default(),
                     lock: lock.unwrap_or_default(),
+                    is_index_statement: true,
                     ..AlterOptions::default()
                 });
             }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayBuilder, ArrayRef, BinaryBuilder, Decimal128Builder, Decimal256Builder, Float64Builder,
-    Int64Builder, NullArray, StringBuilder, UInt64Builder,
+    Int64Builder, LargeBinaryBuilder, NullArray, StringBuilder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, i256};
 
+use crate::json::JsonRef;
 use crate::{Decimal, Error, Result, SqlType, Value, errno};
 
 /// Collects the values of one column in the Arrow type of its [`SqlType`].
@@ -30,6 +31,7 @@ enum Inner {
     Decimal256(Decimal256Builder),
     Utf8(StringBuilder),
     Binary(BinaryBuilder),
+    Json(LargeBinaryBuilder),
 }
 
 /// The most bytes of strings in an array: Arrow's offsets have 32 bits.
@@ -50,6 +52,7 @@ impl ColumnBuilder {
                 Inner::Decimal256(Decimal256Builder::with_capacity(capacity).with_data_type(dt))
             }
             DataType::Binary => Inner::Binary(BinaryBuilder::with_capacity(capacity, capacity * 16)),
+            DataType::LargeBinary => Inner::Json(LargeBinaryBuilder::with_capacity(capacity, capacity * 16)),
             _ => Inner::Utf8(StringBuilder::with_capacity(capacity, capacity * 16)),
         };
         Self { ty: *ty, inner }
@@ -70,6 +73,7 @@ impl ColumnBuilder {
             Inner::Decimal256(b) => b.len(),
             Inner::Utf8(b) => b.len(),
             Inner::Binary(b) => b.len(),
+            Inner::Json(b) => b.len(),
         }
     }
 
@@ -82,6 +86,7 @@ impl ColumnBuilder {
         match &self.inner {
             Inner::Utf8(b) => b.values_slice().len(),
             Inner::Binary(b) => b.values_slice().len(),
+            Inner::Json(b) => b.values_slice().len(),
             _ => 0,
         }
     }
@@ -98,6 +103,7 @@ impl ColumnBuilder {
             Value::Decimal(v) => self.append_decimal(v),
             Value::String(v) => self.append_str(v),
             Value::Bytes(v) => self.append_bytes(v),
+            Value::Json(v) => self.append_json(v.as_bytes()),
         }
     }
 
@@ -111,6 +117,7 @@ impl ColumnBuilder {
             Inner::Decimal256(b) => b.append_null(),
             Inner::Utf8(b) => b.append_null(),
             Inner::Binary(b) => b.append_null(),
+            Inner::Json(b) => b.append_null(),
         }
     }
 
@@ -204,6 +211,18 @@ impl ColumnBuilder {
         Ok(())
     }
 
+    /// A document in the binary form; its text for a column of text.
+    pub fn append_json(&mut self, document: &[u8]) -> Result<()> {
+        match &mut self.inner {
+            Inner::Json(b) => {
+                b.append_value(document);
+                Ok(())
+            }
+            Inner::Utf8(_) => self.append_str(&JsonRef::of_document(document).to_text()),
+            _ => Err(self.mismatch("a JSON document")),
+        }
+    }
+
     /// The array; the builder is empty again.
     pub fn finish(&mut self) -> ArrayRef {
         match &mut self.inner {
@@ -215,6 +234,7 @@ impl ColumnBuilder {
             Inner::Decimal256(b) => Arc::new(b.finish()),
             Inner::Utf8(b) => Arc::new(b.finish()),
             Inner::Binary(b) => Arc::new(b.finish()),
+            Inner::Json(b) => Arc::new(b.finish()),
         }
     }
 
@@ -240,6 +260,7 @@ mod tests {
     use super::*;
     use crate::Collation;
     use crate::array::{array_of, value_at};
+    use crate::json::JsonBinary;
 
     #[test]
     fn every_type_comes_back() {
@@ -261,7 +282,7 @@ mod tests {
             (SqlType::datetime(6), Value::UInt(123)),
             (SqlType::time(6), Value::Int(-123)),
             (text, Value::from("text")),
-            (SqlType::JSON, Value::from("{}")),
+            (SqlType::JSON, Value::Json(JsonBinary::null())),
             (binary, Value::Bytes(vec![0, 255])),
         ] {
             let array = array_of(&value, &ty, 2).unwrap();

@@ -6,6 +6,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
 
+use crate::json::JsonRef;
 use crate::temporal::Time;
 use crate::value::{write_decimal, write_double, write_uint};
 use crate::{Decimal, SqlType, TypeKind, Value, number_text};
@@ -34,7 +35,7 @@ enum Inner<'a> {
     LargeUtf8(&'a LargeStringArray),
     Utf8View(&'a StringViewArray),
     Binary(&'a BinaryArray),
-    LargeBinary(&'a LargeBinaryArray),
+    Json(&'a LargeBinaryArray),
     BinaryView(&'a BinaryViewArray),
 }
 
@@ -54,7 +55,7 @@ impl<'a> ColumnView<'a> {
             DataType::LargeUtf8 => Inner::LargeUtf8(array.as_string()),
             DataType::Utf8View => Inner::Utf8View(array.as_string_view()),
             DataType::Binary => Inner::Binary(array.as_binary()),
-            DataType::LargeBinary => Inner::LargeBinary(array.as_binary()),
+            DataType::LargeBinary => Inner::Json(array.as_binary()),
             DataType::BinaryView => Inner::BinaryView(array.as_binary_view()),
             other => panic!("no value of ours is held in an Arrow array of type {other}"),
         };
@@ -97,7 +98,7 @@ impl<'a> ColumnView<'a> {
             Inner::LargeUtf8(a) => Value::from(a.value(row)),
             Inner::Utf8View(a) => Value::from(a.value(row)),
             Inner::Binary(a) => Value::Bytes(a.value(row).to_vec()),
-            Inner::LargeBinary(a) => Value::Bytes(a.value(row).to_vec()),
+            Inner::Json(a) => Value::Json(JsonRef::of_document(a.value(row)).to_binary()),
             Inner::BinaryView(a) => Value::Bytes(a.value(row).to_vec()),
         }
     }
@@ -112,7 +113,6 @@ impl<'a> ColumnView<'a> {
             Inner::LargeUtf8(a) => Some(a.value(row).as_bytes()),
             Inner::Utf8View(a) => Some(a.value(row).as_bytes()),
             Inner::Binary(a) => Some(a.value(row)),
-            Inner::LargeBinary(a) => Some(a.value(row)),
             Inner::BinaryView(a) => Some(a.value(row)),
             _ => None,
         }
@@ -158,6 +158,7 @@ impl<'a> ColumnView<'a> {
                 write_decimal(&Decimal::new(i256::from_i128(a.value(row)), scale), &self.ty, out);
             }
             Inner::Decimal256(a, scale) => write_decimal(&Decimal::new(a.value(row), scale), &self.ty, out),
+            Inner::Json(a) => JsonRef::of_document(a.value(row)).write_text(out),
             _ => out.extend_from_slice(self.bytes(row).unwrap_or_default()),
         }
     }

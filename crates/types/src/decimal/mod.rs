@@ -8,6 +8,7 @@
 //! Not here: which scale an *expression* has (`planner`), and the bytes on disk (`codec`).
 
 mod arithmetic;
+pub mod binary;
 mod convert;
 mod text;
 

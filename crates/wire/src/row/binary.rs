@@ -49,7 +49,7 @@ pub(super) fn cell(
             Some(bytes) => text::string(cell, bytes, transcoder, out),
             None => text::printed(out, |out| view.write_text(row, out)),
         },
-        Cell::Members => text::members(transcoder, out, |out| view.write_text(row, out)),
+        Cell::PrintedText => text::printed_text(transcoder, out, |out| view.write_text(row, out)),
         Cell::Printed => text::printed(out, |out| view.write_text(row, out)),
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn value(
         ) => bits(cell, v, out),
         (Cell::Float | Cell::Double, RawValue::Double(v)) => double(cell, v, out),
         (_, RawValue::Bytes(bytes)) => text::string(cell, bytes, transcoder, out),
-        (Cell::Members, value) => text::members_value(ty, value, transcoder, out),
+        (Cell::PrintedText, value) => text::printed_text_value(ty, value, transcoder, out),
         (_, value) => text::printed_value(ty, value, out),
     }
 }

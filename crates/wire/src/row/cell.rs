@@ -23,8 +23,8 @@ pub(super) enum Cell {
     Text,
     /// Bytes without conversion.
     Bytes,
-    /// The text of an ENUM or SET, whose value is a number.
-    Members,
+    /// Text in the results' character set that is made of another form: ENUM, SET, JSON.
+    PrintedText,
     /// A number sent as text, or as bytes, in both forms: DECIMAL, BIT.
     Printed,
 }
@@ -50,9 +50,9 @@ impl Cell {
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Self::DateTime,
             TypeKind::Time => Self::Time,
             TypeKind::Decimal | TypeKind::Null | TypeKind::Bit => Self::Printed,
-            TypeKind::Json => Self::Text,
+            TypeKind::Json => Self::PrintedText,
             TypeKind::Enum(_) | TypeKind::Set(_) if !ty.is_text() => Self::Printed,
-            TypeKind::Enum(_) | TypeKind::Set(_) => Self::Members,
+            TypeKind::Enum(_) | TypeKind::Set(_) => Self::PrintedText,
             _ if ty.is_binary() => Self::Bytes,
             _ => Self::Text,
         }

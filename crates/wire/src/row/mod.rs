@@ -334,7 +334,11 @@ mod tests {
             ),
             (SqlType::time(6), Value::Int(1), b"\x0c\0\0\0\0\0\0\0\0\x01\0\0\0"),
             (SqlType::time(6), Value::Int(0), b"\0"),
-            (SqlType::JSON, Value::String("[1]".into()), b"\x03[1]"),
+            (
+                SqlType::JSON,
+                Value::Json(types::json::JsonBinary::parse(b"[1]").unwrap()),
+                b"\x03[1]",
+            ),
             (
                 SqlType::varchar(4, Collation::Binary),
                 Value::Bytes(vec![0, 255]),

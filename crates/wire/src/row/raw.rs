@@ -1,5 +1,6 @@
 //! A borrowed value, for rows that are sent as they are stored.
 
+use types::json::JsonRef;
 use types::{Decimal, SqlType, Value};
 
 /// As [`Value`], but borrowed. `Bytes` is both text and binary data.
@@ -11,6 +12,7 @@ pub enum RawValue<'a> {
     Double(f64),
     Decimal(Decimal),
     Bytes(&'a [u8]),
+    Json(JsonRef<'a>),
 }
 
 impl RawValue<'_> {
@@ -23,6 +25,7 @@ impl RawValue<'_> {
             Self::Double(v) => Value::Double(v).write_text(ty, out),
             Self::Decimal(v) => Value::Decimal(v).write_text(ty, out),
             Self::Bytes(v) => out.extend_from_slice(v),
+            Self::Json(v) => v.write_text(out),
         }
     }
 }
@@ -37,6 +40,7 @@ impl<'a> From<&'a Value> for RawValue<'a> {
             Value::Decimal(v) => Self::Decimal(*v),
             Value::String(v) => Self::Bytes(v.as_bytes()),
             Value::Bytes(v) => Self::Bytes(v),
+            Value::Json(v) => Self::Json(v.root()),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn cell(
             Some(bytes) => string(cell, bytes, transcoder, out),
             None => printed(out, |out| view.write_text(row, out)),
         },
-        Cell::Members => members(transcoder, out, |out| view.write_text(row, out)),
+        Cell::PrintedText => printed_text(transcoder, out, |out| view.write_text(row, out)),
         _ => printed(out, |out| view.write_text(row, out)),
     }
 }
@@ -48,7 +48,7 @@ pub(super) fn value(
         (Cell::Integer { .. }, RawValue::Int(v)) => integer(v as u64, false, out),
         (Cell::Integer { .. }, RawValue::UInt(v)) => integer(v, true, out),
         (_, RawValue::Bytes(bytes)) => string(cell, bytes, transcoder, out),
-        (Cell::Members, value) => members_value(ty, value, transcoder, out),
+        (Cell::PrintedText, value) => printed_text_value(ty, value, transcoder, out),
         (_, value) => printed_value(ty, value, out),
     }
 }
@@ -59,17 +59,21 @@ pub(super) fn printed_value(ty: &SqlType, value: RawValue<'_>, out: &mut Vec<u8>
 }
 
 #[inline(never)]
-pub(super) fn members_value(
+pub(super) fn printed_text_value(
     ty: &SqlType,
     value: RawValue<'_>,
     transcoder: Option<Transcoder>,
     out: &mut Vec<u8>,
 ) {
-    members(transcoder, out, |out| value.write_text(ty, out));
+    printed_text(transcoder, out, |out| value.write_text(ty, out));
 }
 
-/// Appends the text of an ENUM or SET, which `write` prints, in the results' character set.
-pub(super) fn members(transcoder: Option<Transcoder>, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+/// Appends the text that `write` prints in the results' character set.
+pub(super) fn printed_text(
+    transcoder: Option<Transcoder>,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
     if transcoder.is_none() {
         return printed(out, write);
     }

@@ -14,6 +14,9 @@ use crate::literal;
 /// A statement that needs longer is a hang.
 const ANSWER_SECONDS_MAX: u64 = 60;
 
+/// An account whose password has expired may only change it.
+const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
+
 /// Warnings that a feature will be removed from a future MySQL: StemDB does not give them.
 const DEPRECATIONS: [u16; 7] = [1287, 1681, 3090, 3135, 3719, 3720, 4095];
 
@@ -30,7 +33,10 @@ impl Connection {
     pub fn open(opts: Opts, setup: &[String]) -> Result<Self, mysql::Error> {
         let mut conn = Conn::new(opts)?;
         for statement in setup {
-            conn.query_drop(statement)?;
+            match conn.query_drop(statement) {
+                Err(mysql::Error::MySqlError(error)) if error.code == ER_MUST_CHANGE_PASSWORD => {}
+                done => done?,
+            }
         }
         let id = conn.connection_id();
         let (requests, inbox) = mpsc::channel::<(String, Options)>();

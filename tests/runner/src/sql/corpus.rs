@@ -138,6 +138,7 @@ fn statement(block: &Block) -> String {
     match &block.action {
         Run { connection, sql } | Send { connection, sql } => format!("{connection}: {sql}"),
         Collect { connection } | Close { connection } => connection.clone(),
+        Login { connection, login } => format!("{connection}: login {}", login.user),
     }
 }
 

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
+use super::answer;
 use super::connection::Connection;
-use super::script::{Action, Block, MAIN, Script};
+use super::script::{Action, Block, Login, MAIN, Options, Script};
 
 /// A statement counts as waiting if it has no result so long after the server has started it.
 const WAITING: Duration = Duration::from_millis(250);
+
+/// Bytes, of an account that the script logs in to.
+const PACKET_MAX: usize = 16 << 20;
 
 /// How often to check whether the server has started it.
 const ARRIVAL_LOOK: Duration = Duration::from_millis(5);
@@ -81,6 +86,7 @@ pub fn play(
             .map(str::to_string)
             .collect(),
         connections: BTreeMap::new(),
+        logins: BTreeMap::new(),
     };
     let mut answers = Vec::new();
     for block in script.blocks() {
@@ -110,11 +116,16 @@ struct Stage {
     named: Opts,
     setup: Vec<String>,
     connections: BTreeMap<String, Connection>,
+    /// Of connections that log in as other accounts.
+    logins: BTreeMap<String, Login>,
 }
 
 impl Stage {
     fn answer(&mut self, block: &Block) -> Result<Vec<String>, mysql::Error> {
         match &block.action {
+            Action::Run { connection, sql } if !block.options.needs.is_empty() => {
+                self.with_and_without(connection, sql, &block.options)
+            }
             Action::Run { connection, sql } => {
                 let sql = self.with_ids(sql)?;
                 let connection = self.connection(connection)?;
@@ -144,7 +155,76 @@ impl Stage {
                 self.connections.remove(connection);
                 Ok(vec!["closed".to_string()])
             }
+            Action::Login { connection, login } => {
+                // The connection that had the name ends first.
+                self.connections.remove(connection);
+                self.logins.insert(connection.clone(), login.clone());
+                let opened = Connection::open(self.account(login), &self.setup);
+                let answer = match opened {
+                    Ok(opened) => {
+                        self.connections.insert(connection.clone(), opened);
+                        "connected".to_string()
+                    }
+                    Err(error) => answer::error(&error, block.options.code_only),
+                };
+                Ok(vec![answer])
+            }
         }
+    }
+
+    /// Runs a statement without any of the privileges that it needs, without each, and with all; on a new
+    /// connection each time, since MySQL looks at some privileges when a connection begins.
+    fn with_and_without(
+        &mut self,
+        connection: &str,
+        sql: &str,
+        options: &Options,
+    ) -> Result<Vec<String>, mysql::Error> {
+        let Some(login) = self.logins.get(connection).cloned() else {
+            return Ok(vec!["script error: .needs is for connections that log in".to_string()]);
+        };
+        self.connections.remove(connection);
+        let needs = &options.needs;
+        let mut cases = vec![("nothing".to_string(), Vec::new())];
+        if needs.len() > 1 {
+            cases.extend(needs.iter().map(|one| {
+                let others = needs.iter().filter(|other| *other != one).collect();
+                (format!("without {one}"), others)
+            }));
+        }
+        cases.push(("all".to_string(), needs.iter().collect()));
+        let mut lines = Vec::new();
+        for (case, granted) in cases {
+            let user = &login.user;
+            self.admin
+                .query_drop(format!("REVOKE ALL PRIVILEGES, GRANT OPTION FROM {user}"))?;
+            for privileges in granted {
+                let (privileges, option) = match privileges.strip_suffix(" WITH GRANT OPTION") {
+                    Some(privileges) => (privileges, " WITH GRANT OPTION"),
+                    None => (privileges.as_str(), ""),
+                };
+                let grant = format!("GRANT {privileges} TO {user}{option}");
+                if let Err(error) = self.admin.query_drop(&grant) {
+                    lines.push(format!("{case}: {grant}: {}", answer::error(&error, options.code_only)));
+                }
+            }
+            let mut opened = Connection::open(self.account(&login), &self.setup)?;
+            opened.send(sql, options);
+            lines.extend(opened.collect().iter().map(|line| format!("{case}: {line}")));
+        }
+        Ok(lines)
+    }
+
+    fn account(&self, login: &Login) -> Opts {
+        OptsBuilder::from_opts(self.named.clone())
+            .user(Some(&login.user))
+            .pass(Some(&login.password))
+            .db_name(login.database.as_ref())
+            // Without questions of the client's own, which an account with an expired password may not ask.
+            .max_allowed_packet(Some(PACKET_MAX))
+            .prefer_socket(false)
+            .additional_capabilities(CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS)
+            .into()
     }
 
     /// Waits until the last statement has a result, or until the server has worked on it for a while. On a

@@ -43,6 +43,8 @@ pub struct Options {
     pub no_id: bool,
     /// `.nocount`: the counts depend on whether rows were copied (ALTER TABLE), so they are left out.
     pub no_count: bool,
+    /// `.needs SELECT ON d.t | FILE ON *.*`: run without any of these privileges, without each, and with all.
+    pub needs: Vec<String>,
     /// `.bind VALUES`: run through the binary protocol with these parameters.
     pub bind: Option<String>,
 }
@@ -57,6 +59,17 @@ pub enum Action {
     Collect { connection: String },
     /// `@b close;`
     Close { connection: String },
+    /// `@b login USER, 'PASSWORD', DATABASE;`: opens the connection, as another account than the script's.
+    Login { connection: String, login: Login },
+}
+
+/// Whom a connection logs in as.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Login {
+    pub user: String,
+    /// Empty for none.
+    pub password: String,
+    pub database: Option<String>,
 }
 
 impl Default for Action {
@@ -145,6 +158,7 @@ impl Script {
             ".noid" => options.no_id = true,
             ".nocount" => options.no_count = true,
             ".code" => options.code_only = true,
+            ".needs" => options.needs = rest.split('|').map(|one| one.trim().to_string()).collect(),
             ".bind" => options.bind = Some(rest.trim().to_string()),
             _ => return Err(format!("unknown directive {name}")),
         }
@@ -206,6 +220,9 @@ impl Block {
         if self.options.code_only {
             out.push_str(".code\n");
         }
+        if !self.options.needs.is_empty() {
+            let _ = writeln!(out, ".needs {}", self.options.needs.join(" | "));
+        }
         if let Some(bind) = &self.options.bind {
             let _ = writeln!(out, "{}", format!(".bind {bind}").trim_end());
         }
@@ -243,6 +260,10 @@ impl Action {
         Ok(match rest.trim() {
             "" => Self::Collect { connection },
             "close" => Self::Close { connection },
+            login if login.starts_with("login ") => Self::Login {
+                connection,
+                login: Login::parse(&login["login ".len()..])?,
+            },
             sql => Self::Run {
                 connection,
                 sql: sql.to_string(),
@@ -257,6 +278,31 @@ impl Action {
             Self::Send { connection, sql } => format!("@{connection}& {sql}"),
             Self::Collect { connection } => format!("@{connection}"),
             Self::Close { connection } => format!("@{connection} close"),
+            Self::Login { connection, login } => format!("@{connection} login {}", login.print()),
+        }
+    }
+}
+
+impl Login {
+    /// `user[, 'password'[, database]]`
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',').map(str::trim);
+        let login = Self {
+            user: parts.next().unwrap_or_default().to_string(),
+            password: parts.next().unwrap_or_default().trim_matches('\'').to_string(),
+            database: parts.next().map(str::to_string),
+        };
+        match parts.next() {
+            None => Ok(login),
+            Some(more) => Err(format!("unexpected behind the database: {more}")),
+        }
+    }
+
+    fn print(&self) -> String {
+        match (&self.database, self.password.as_str()) {
+            (Some(database), password) => format!("{}, '{password}', {database}", self.user),
+            (None, "") => self.user.clone(),
+            (None, password) => format!("{}, '{password}'", self.user),
         }
     }
 }
@@ -297,13 +343,26 @@ ok
 @b close;
 ----
 closed
+
+@c login app, 'secret', shop;
+----
+connected
+
+@d login app;
+----
+error 1045 (28000)
+
+.needs SELECT ON d.t | FILE ON *.*
+@c SELECT a FROM d.t;
+----
+nothing: ok
 ";
 
     #[test]
     fn what_is_read_is_printed_again() {
         let script = Script::parse(TEXT).unwrap();
         assert!(script.one_route && !script.only_stemdb);
-        assert_eq!(script.blocks().count(), 5);
+        assert_eq!(script.blocks().count(), 8);
         assert_eq!(script.print(), TEXT);
     }
 

@@ -13,7 +13,7 @@ use types::{Error, Result, SqlType, Value};
 use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, Target, WarnedNulls};
 use crate::dml::auto_increment::AutoIncrement;
-use crate::dml::computed::{self, Computed};
+use crate::dml::computed::Computed;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
 use crate::dml::table_codec::TableCodec;
@@ -320,7 +320,8 @@ impl<'p> RowMaker<'p> {
         Ok(match defaults::given(column, self.ctx.eval)? {
             ColumnDefault::Value(value) => value,
             ColumnDefault::Expression => {
-                computed::default_of(self.target(column), offset, row, self.row_number)?
+                self.target(column)
+                    .default_expression(offset, row, self.row_number)?
             }
             ColumnDefault::Generated | ColumnDefault::Missing => Value::Null,
         })

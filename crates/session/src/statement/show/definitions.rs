@@ -2,7 +2,7 @@
 
 use schema::definition::TableName;
 use schema::model::{Table, wrong_object};
-use schema::privilege::Privilege;
+use schema::privilege::{Privilege, PrivilegeSet};
 use schema::show_create::{self, Style};
 use schema::view::View;
 use types::{Result, Value};
@@ -22,7 +22,12 @@ fn style(session: &Session) -> Style {
 
 /// `wants_view`: SHOW CREATE VIEW.
 pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Result<Listing> {
-    session.check_shows(name)?;
+    match wants_view {
+        true => session
+            .client
+            .check_needs(&name.database, &name.name, PrivilegeSet::SELECT.into())?,
+        false => session.check_shows(name)?,
+    }
     let table = session.table(name)?;
     session
         .table_locks

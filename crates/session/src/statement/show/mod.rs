@@ -61,7 +61,10 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
             filtered(show_regions(session, table, index.as_deref())?, filter)
         }
         Show::CreateTable { name, is_view } => definitions::create_table(session, name, *is_view),
-        Show::Empty { what, filter } => filtered(server::empty(what), filter),
+        Show::Empty { what, filter } => {
+            server::check_list(session, what)?;
+            filtered(server::empty(what), filter)
+        }
     }
 }
 
@@ -87,7 +90,10 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
         ServerShow::Grants { user, using } => server::grants(session, user.as_ref(), using),
         ServerShow::CreateUser(user) => server::create_user(session, user),
-        ServerShow::List { words, filter } => filtered(server::empty(words), filter),
+        ServerShow::List { words, filter } => {
+            server::check_list(session, words)?;
+            filtered(server::empty(words), filter)
+        }
     }
 }
 

@@ -244,6 +244,22 @@ pub fn plugins() -> Listing {
     listing
 }
 
+/// Fails with 1227 for an account that may not see the state of replication.
+pub fn check_list(session: &Session, words: &str) -> Result<()> {
+    match words.to_ascii_uppercase().as_str() {
+        "MASTER STATUS" | "BINARY LOG STATUS" | "SLAVE STATUS" | "REPLICA STATUS" | "MASTER LOGS" | "BINARY LOGS" => {
+            let privileges = [Privilege::Super, Privilege::ReplicationClient];
+            session.client.check_any("SUPER, REPLICATION CLIENT", &privileges, &[])
+        }
+        "SLAVE HOSTS" | "REPLICAS" => {
+            session
+                .client
+                .check_any("REPLICATION SLAVE", &[Privilege::ReplicationSlave], &[])
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Kinds of objects that StemDB has none of: the right columns, no rows.
 pub fn empty(what: &str) -> Listing {
     let what = what.to_ascii_uppercase();

@@ -147,6 +147,12 @@ fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
 }
 
 pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listing> {
+    let schema = session.shared.engine.cluster.schema();
+    let is_temporary = session.temporary.find(&name.database, &name.name).is_some();
+    // A table that does not exist is no secret here, as in MySQL.
+    if !is_temporary && schema.database(&name.database).is_some() {
+        schema.require_table(&name.database, &name.name)?;
+    }
     let table = session.table(name)?;
     if table.view.is_some() {
         session.accesses_of_view(&table)?;
@@ -162,6 +168,10 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
     let mut listing = Listing::texts(&names);
     for offset in table.public_columns() {
         let column = &table.columns[offset];
+        let privileges = &session.client.privileges;
+        if !is_temporary && !privileges.may_see_column(&table.database, &table.name, &column.name) {
+            continue;
+        }
         let mut row = vec![text(&column.name), text(column.ty.column_type())];
         if full {
             let collated = column.ty.is_text();
@@ -178,7 +188,11 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
             extra(&table, column),
         ]);
         if full {
-            row.extend([text("select,insert,update,references"), text(&column.comment)]);
+            let listed = match is_temporary {
+                true => "select,insert,update,references".to_owned(),
+                false => privileges.listed_of_column(&table.database, &table.name, &column.name),
+            };
+            row.extend([text(listed), text(&column.comment)]);
         }
         listing.push(row);
     }

@@ -1,5 +1,6 @@
 //! Histograms that ANALYZE TABLE ... UPDATE HISTOGRAM has made.
 
+use types::json::JsonBinary;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -35,7 +36,7 @@ HISTOGRAM json - NOT
                         text(&table.database),
                         text(&table.name),
                         text(&column.name),
-                        Value::String(histogram.json.clone()),
+                        JsonBinary::parse(histogram.json.as_bytes()).map_or(Value::Null, Value::Json),
                     ]);
                 }
             }

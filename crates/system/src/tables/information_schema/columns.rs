@@ -45,10 +45,13 @@ SRS_ID int_unsigned - NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let zone = ctx.sources.server.time_zone();
         let mut rows = Vec::new();
+        let privileges = ctx.sources.server.privileges();
         for table in ctx.tables(1, 2)? {
             for (position, at) in (1..).zip(table.public_columns()) {
-                if ctx.conditions.admit(3, &table.columns[at].name)? {
-                    rows.push(row(table, at, position, &zone));
+                let name = &table.columns[at].name;
+                if privileges.may_see_column(&table.database, &table.name, name) && ctx.conditions.admit(3, name)? {
+                    let listed = privileges.listed_of_column(&table.database, &table.name, name);
+                    rows.push(row(table, at, (position, &listed), &zone));
                 }
             }
         }
@@ -56,7 +59,7 @@ SRS_ID int_unsigned - NULL
     }
 }
 
-fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
+fn row(table: &Table, at: usize, (position, privileges): (u64, &str), zone: &TimeZone) -> Row {
     let column = &table.columns[at];
     let ty = &column.ty;
     let (precision, scale) = numeric(ty);
@@ -86,7 +89,7 @@ fn row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
         text(if table.database == schema::model::INFORMATION_SCHEMA {
             "select"
         } else {
-            "select,insert,update,references"
+            privileges
         }),
         text(&column.comment),
         text(match &column.generated {

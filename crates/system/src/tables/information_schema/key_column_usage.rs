@@ -1,5 +1,6 @@
 //! The columns of unique keys and foreign keys.
 
+use schema::model::Table;
 use types::{Result, Value};
 
 use crate::keys::each_part;
@@ -31,9 +32,12 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
+        let privileges = ctx.sources.server.privileges();
+        let may_see =
+            |table: &Table, column: &str| privileges.may_see_column(&table.database, &table.name, column);
         let mut rows = each_part(ctx, (4, 5), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            (index.unique && !column.hidden).then(|| {
+            (index.unique && !column.hidden && may_see(table, &column.name)).then(|| {
                 vec![
                     text(CATALOG),
                     text(&table.database),
@@ -54,6 +58,9 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
             for key in table.public_foreign_keys() {
                 let columns = key.columns.iter().filter_map(|&at| table.columns.get(at));
                 for (sequence, (own, parent)) in (1..).zip(columns.zip(&key.parent_columns)) {
+                    if !may_see(table, &own.name) {
+                        continue;
+                    }
                     rows.push(vec![
                         text(CATALOG),
                         text(&table.database),

@@ -1,6 +1,7 @@
 //! The views.
 
 use schema::model::Table;
+use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::View;
 use types::{Result, Value};
 
@@ -31,17 +32,29 @@ COLLATION_CONNECTION varchar(64) ci NOT
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let tables = ctx.tables(1, 2)?.into_iter();
-        let row = |table: &Table| table.view.as_ref().map(|view| row(table, view));
+        let row = |table: &Table| {
+            let view = table.view.as_ref()?;
+            Some(row(table, view, shows_query(ctx, table, view)))
+        };
         Ok(tables.filter_map(row).collect())
     }
 }
 
-fn row(table: &Table, view: &View) -> Row {
+/// The definer sees the query, and who may see it by SHOW CREATE VIEW.
+fn shows_query(ctx: &Context<'_>, table: &Table, view: &View) -> bool {
+    let server = ctx.sources.server;
+    let (account, _) = server.account();
+    let is_definer = (&account.user, &account.host) == (&view.definer.user, &view.definer.host);
+    let needed = PrivilegeSet::SELECT | Privilege::ShowView.into();
+    is_definer || server.privileges().of_table(&table.database, &table.name).contains(needed)
+}
+
+fn row(table: &Table, view: &View, shows_query: bool) -> Row {
     vec![
         text(CATALOG),
         text(&table.database),
         text(&table.name),
-        text(&view.query),
+        text(if shows_query { &view.query } else { "" }),
         text(view.check_option.map_or("NONE", |option| option.name())),
         text(if view.is_updatable { "YES" } else { "NO" }),
         Value::String(format!("{}@{}", view.definer.user, view.definer.host)),

@@ -9,14 +9,11 @@ use planner::logical::{Logical, SetOperator};
 use planner::plan::{Rel, Route};
 use types::Result;
 
+use super::{Builder, Built, ONLY, Want};
 use crate::access::Chosen;
 use crate::limit::literal_count;
-use crate::physical::{Builder, Built, Want};
 use functions::Expr;
 use functions::aggregate::AggregateFunction;
-
-/// The executor of a plan that only one of them can run.
-pub const ONLY: Route = Route::Transactional;
 
 /// Tables with fewer rows are read faster than DataFusion makes its plan.
 const ROWS_MIN: f64 = 10_000.0;

@@ -1,4 +1,4 @@
-//! TO_BASE64 and FROM_BASE64's alphabet.
+//! Base 64, with the alphabet of TO_BASE64 and FROM_BASE64.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -21,7 +21,7 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// The bytes of base 64 text, white space ignored; `None` if it is none.
-pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
+pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut digits, mut padding) = (0u32, 0, 0);
     for byte in text.iter().filter(|b| !b.is_ascii_whitespace()) {

@@ -1,21 +1,37 @@
 //! JSON text to a tree. Messages and positions are those that MySQL reports.
 
-use super::value::Json;
+use super::{Json, MAX_DEPTH, too_deep};
+use crate::Error;
 
-/// Why a text is not JSON, and at which byte.
+/// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ParseError {
-    pub message: &'static str,
-    pub position: usize,
+pub enum ParseError {
+    /// And at which byte.
+    Syntax { message: &'static str, position: usize },
+    /// It is JSON of a kind that no document can be: MySQL's error for that, whatever the text is for.
+    Limit(Error),
+}
+
+impl ParseError {
+    /// The error for a client: a syntax error is described by its message and position.
+    pub fn into_error(self, syntax: impl FnOnce(&str, usize) -> Error) -> Error {
+        match self {
+            Self::Syntax { message, position } => syntax(message, position),
+            Self::Limit(error) => error,
+        }
+    }
+}
+
+impl From<Error> for ParseError {
+    fn from(error: Error) -> Self {
+        Self::Limit(error)
+    }
 }
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// MySQL's limit of arrays and objects inside each other.
-const MAX_DEPTH: usize = 100;
-
 /// Reads one value that is all of `text`.
-pub(crate) fn parse(text: &[u8]) -> Parsed<Json> {
+pub fn parse(text: &[u8]) -> Parsed<Json> {
     let mut parser = Parser {
         text,
         at: 0,
@@ -36,12 +52,12 @@ pub(crate) fn parse(text: &[u8]) -> Parsed<Json> {
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
-    depth: usize,
+    depth: u8,
 }
 
 impl Parser<'_> {
     fn error(&self, message: &'static str, position: usize) -> ParseError {
-        ParseError { message, position }
+        ParseError::Syntax { message, position }
     }
 
     fn here(&self, message: &'static str) -> ParseError {
@@ -80,7 +96,7 @@ impl Parser<'_> {
     fn nested(&mut self, read: fn(&mut Self) -> Parsed<Json>) -> Parsed<Json> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.here("The JSON document exceeds the maximum depth."));
+            return Err(too_deep().into());
         }
         self.at += 1;
         let value = read(self)?;
@@ -311,7 +327,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse(text.as_bytes()),
-                Err(ParseError { message, position }),
+                Err(ParseError::Syntax { message, position }),
                 "{text}"
             );
         }

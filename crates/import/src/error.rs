@@ -1,0 +1,79 @@
+//! The errors of an import. Each prints as one line, or as a list with a headline.
+
+use std::fmt;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The server that an error came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Source,
+    Target,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Target => "target",
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Arguments(String),
+    #[error("cannot connect to the {side} {address}: {error}")]
+    Connect {
+        side: Side,
+        address: String,
+        error: Box<mysql::Error>,
+    },
+    /// `statement` is shortened.
+    #[error("the {side} says: {error}; the statement was: {statement}")]
+    Server {
+        side: Side,
+        statement: String,
+        error: Box<mysql::Error>,
+    },
+    /// Something that the source lacks, and what to do about it.
+    #[error("{0}")]
+    Source(String),
+    /// What the target cannot take, one line each.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Rows that are not the same on both sides.
+    #[error("{0}")]
+    Different(String),
+    /// The binary log cannot be read or applied.
+    #[error("the source's binary log: {0}")]
+    Log(String),
+    #[error("a thread panicked")]
+    Thread,
+}
+
+impl Error {
+    /// MySQL's number of a server's error; 0 for others.
+    pub fn code(&self) -> u16 {
+        match self {
+            Self::Server { error, .. } | Self::Connect { error, .. } => match &**error {
+                mysql::Error::MySqlError(error) => error.code,
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
+    /// Whether the connection to the server was lost, or could not be made for now: trying again can help.
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Self::Server { error, .. } | Self::Connect { error, .. } => {
+                // 1053: shutdown in progress; 1927, 3169: killed; 1040: too many connections;
+                // 4031: idle for too long.
+                error.is_connectivity_error() || matches!(self.code(), 1040 | 1053 | 1927 | 3169 | 4031)
+            }
+            _ => false,
+        }
+    }
+}

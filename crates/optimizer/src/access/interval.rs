@@ -1,0 +1,13 @@
+//! A part of an index that a condition allows.
+
+use planner::plan::{RangeBound, RangeValue};
+
+/// Values of one column.
+#[derive(Debug, Clone)]
+pub enum Interval {
+    Point(RangeValue),
+    Between {
+        lower: Option<RangeBound>,
+        upper: Option<RangeBound>,
+    },
+}

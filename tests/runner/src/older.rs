@@ -1,0 +1,93 @@
+//! Data directories that older versions of StemDB wrote are opened, read and written.
+//!
+//! `tests/data-directories/NAME` is the store of such a version, as it was after SIGTERM.
+
+use std::fs;
+use std::path::Path;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::server::{Program, Server};
+use crate::text;
+
+const DIRECTORIES: &str = "tests/data-directories";
+
+/// A server whose data an older version wrote.
+fn start(program: Program, name: &str) -> Result<Server, String> {
+    let mut server = Server::prepare(program, &[])?;
+    let data = server.data();
+    fs::create_dir_all(&data).map_err(text)?;
+    for file in fs::read_dir(Path::new(DIRECTORIES).join(name)).map_err(text)? {
+        let file = file.map_err(text)?;
+        fs::copy(file.path(), data.join(file.file_name())).map_err(text)?;
+    }
+    server.run()?;
+    Ok(server)
+}
+
+/// JSON was stored as text: it is read, is found by indexes of expressions on it, and gets the new form, which
+/// keeps a DECIMAL, as it is written.
+pub(crate) fn json_as_text(program: Program) -> Result<(), String> {
+    let server = start(program, "json-as-text")?;
+    let mut conn = server.address.connect_to("old").map_err(text)?;
+    same(
+        &mut conn,
+        "SELECT GROUP_CONCAT(CONCAT(id, IFNULL(CAST(j AS CHAR), '-'), JSON_TYPE(k)) ORDER BY id SEPARATOR ';') FROM t",
+        "1{\"a\": {\"x\": {}}, \"b\": [1, 2.5, 1000.0, true, null], \"aa\": \"é\"}NULL;2[]NULL;3\"text\"NULL;4\
+         12NULL;5nullNULL;6-NULL;718446744073709551615NULL;8-1.5NULL;9[4294967296, 9223372036854775807]NULL;10\
+         trueNULL;11[1.5, \"2020-01-01\", 3]NULL",
+    )?;
+    same(
+        &mut conn,
+        "SELECT CONCAT_WS(',', JSON_TYPE(j->'$[0]'), JSON_TYPE(j->'$[1]'), JSON_TYPE(j->'$[2]')) FROM t WHERE id = 11",
+        "DOUBLE,STRING,INTEGER",
+    )?;
+    for (condition, id) in [
+        ("v = 2", "2"),
+        ("CAST(j->>'$.n' AS UNSIGNED) = 3", "3"),
+        ("CAST(j->>'$.name' AS CHAR(20)) = 'none'", "4"),
+        ("s = 'one'", "1"),
+    ] {
+        same(&mut conn, &format!("SELECT id FROM e WHERE {condition}"), id)?;
+    }
+    for statement in [
+        "UPDATE t SET note = 'changed' WHERE id = 1",
+        "UPDATE t SET j = JSON_SET(j, '$[3]', 2.50) WHERE id = 11",
+        "UPDATE e SET j = JSON_SET(j, '$.n', 20, '$.d', 1.50) WHERE v = 2",
+        "DELETE FROM e WHERE CAST(j->>'$.n' AS UNSIGNED) = 3",
+        "INSERT INTO e (j) VALUES (JSON_OBJECT('n', 5, 'name', 'five', 'd', 1.50))",
+        "ALTER TABLE e ADD INDEX x ((CAST(j->>'$.d' AS DECIMAL(5, 2))))",
+    ] {
+        conn.query_drop(statement).map_err(|e| format!("{statement}: {e}"))?;
+    }
+    same(
+        &mut conn,
+        "SELECT CONCAT_WS(',', note, j->'$.aa', j->'$.b[1]') FROM t WHERE id = 1",
+        "changed,\"é\",2.5",
+    )?;
+    same(
+        &mut conn,
+        "SELECT CONCAT_WS(',', JSON_TYPE(j->'$[0]'), JSON_TYPE(j->'$[3]'), j) FROM t WHERE id = 11",
+        "DOUBLE,DECIMAL,[1.5, \"2020-01-01\", 3, 2.50]",
+    )?;
+    same(
+        &mut conn,
+        "SELECT GROUP_CONCAT(id ORDER BY id) FROM e WHERE CAST(j->>'$.d' AS DECIMAL(5, 2)) = 1.5",
+        "2,5",
+    )?;
+    same(&mut conn, "SELECT GROUP_CONCAT(v ORDER BY v) FROM e", "1,5,20")?;
+    for table in ["t", "e"] {
+        let check = format!("ADMIN CHECK TABLE {table}");
+        conn.query_drop(&check).map_err(|e| format!("{check}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn same(conn: &mut Conn, query: &str, expected: &str) -> Result<(), String> {
+    let found: Option<String> = conn.query_first(query).map_err(|e| format!("{query}: {e}"))?;
+    match found.as_deref() == Some(expected) {
+        true => Ok(()),
+        false => Err(format!("{query}: {found:?}, and not {expected:?}")),
+    }
+}
