@@ -68,6 +68,10 @@ pub struct EvalContext {
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
     /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
+    /// What STATEMENT_DIGEST() computes.
+    pub digest: crate::digest::DigestFn,
+    /// What the statement has read so far.
+    pub reads: crate::read_counters::ReadCounters,
 }
 
 impl Default for EvalContext {
@@ -95,6 +99,8 @@ impl Default for EvalContext {
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),
             state: crate::state::StatementState::default(),
+            digest: |_, _| Err(Error::internal("no grammar")),
+            reads: crate::read_counters::ReadCounters::default(),
         }
     }
 }

@@ -21,6 +21,7 @@ mod compare;
 pub mod context;
 mod date;
 pub mod datum;
+mod digest;
 pub mod eval;
 pub mod expr;
 mod info;
@@ -31,6 +32,7 @@ pub mod order;
 mod pattern;
 mod print;
 mod quotient;
+mod read_counters;
 pub mod registry;
 mod sizes;
 pub mod state;
@@ -48,6 +50,7 @@ pub use call::{ColumnarValue, Row};
 pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Identity, Strictness};
+pub use digest::digest_of;
 pub use eval::{
     assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
     eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
@@ -56,6 +59,7 @@ pub use expr::Expr;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
+pub use read_counters::{ReadCounters, ReadCounts};
 pub use registry::{Function, FunctionDef};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
@@ -88,6 +92,7 @@ fn families() -> &'static [&'static registry::Family] {
         &date::parse_format::FAMILY,
         &date::unix::FAMILY,
         &info::FAMILY,
+        &digest::FAMILY,
         &sizes::FAMILY,
         &math::bases::FAMILY,
         &math::random::FAMILY,

@@ -10,7 +10,7 @@
 
 use std::any::Any;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use types::SqlType;
 
 use crate::object_access::ObjectAccess;
 use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
+use crate::plan_traits::PlanTraits;
 
 const SHARDS: usize = 16;
 const ENTRIES_PER_SHARD: usize = 512;
@@ -60,6 +61,10 @@ pub struct CachedPlan {
     pub cacheable: bool,
     /// Whether it names temporary tables of its session.
     pub uses_temporary: bool,
+    /// How it finds its rows, for the counters of statements.
+    pub traits: PlanTraits,
+    /// The number of its statement's digest, once the session has found it; 0 before.
+    pub digest: AtomicU32,
     /// What it was made from, if it depends on estimates.
     estimates: Option<PlanEstimates>,
     /// What the session derives from the plan at its first run. It is dropped with the plan.
@@ -76,6 +81,8 @@ impl CachedPlan {
     ) -> Self {
         Self {
             uses_temporary: accesses.iter().any(|access| access.table.is_temporary()),
+            traits: PlanTraits::of(&plan),
+            digest: AtomicU32::new(0),
             estimates: None,
             plan,
             accesses,

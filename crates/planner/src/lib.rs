@@ -21,6 +21,7 @@ pub mod foreign_key;
 pub mod logical;
 pub mod object_access;
 pub mod plan;
+pub mod plan_traits;
 mod row_check;
 
 pub use bind::{

@@ -25,7 +25,8 @@ impl Session {
     pub fn handle(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         let flow = self.command(packet, out)?;
         if !self.reply_waits {
-            self.process.end(Instant::now());
+            let now = self.ended.take().unwrap_or_else(Instant::now);
+            self.process.end(now);
         }
         if self.process.is_killed() {
             return Ok(Flow::Close);
@@ -95,7 +96,10 @@ impl Session {
             Command::Ping => done,
             Command::InitDb(name) => {
                 self.begin_statement();
-                let used = self.decode_text(name).and_then(|name| self.use_database(&name));
+                let used = self.decode_text(name).and_then(|name| {
+                    self.log_command("Init DB", &name);
+                    self.use_database(&name)
+                });
                 Ok(used.map(|()| Some(Done::default())))
             }
             Command::ResetConnection => {
@@ -210,6 +214,7 @@ impl Session {
             }
         };
         self.process.begin("Query", Some(text.clone()), Instant::now());
+        self.log_command("Query", &text);
         self.text(&text, out)
     }
 }

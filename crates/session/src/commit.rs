@@ -1,12 +1,15 @@
 //! Commits whose reply waits for them in the session's place: the session reads the next command meanwhile.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
+use functions::ReadCounters;
 use runner::{CommitEnd, Runner};
 use types::{Error, Result, errno};
 use wire::connection::{PacketSink, PendingReply};
 
+use crate::events::statement::StatementEvent;
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;
@@ -39,6 +42,10 @@ pub struct Committer<'a> {
     /// Of the statement, for the counters.
     pub kind: Kind,
     pub started: Instant,
+    /// The same.
+    pub event: StatementEvent,
+    /// What the statement itself has read and changed, before its commit.
+    pub written: Option<(&'a ReadCounters, &'a Cell<u64>)>,
     /// Where the reply goes.
     pub out: &'a mut dyn PacketSink,
     pub deferral: Deferral<'a>,
@@ -65,12 +72,18 @@ impl Committer<'_> {
             held = Some(reply.clone());
             let (shared, process) = (self.view.shared.clone(), self.view.process.clone());
             let (kind, started, guard) = (self.kind, self.started, ReplyGuard(Some(reply)));
+            let mut event = self.event;
+            if let Some((reads, affected)) = self.written {
+                event.reads = reads.counts();
+                event.affected = affected.get();
+            }
             Some(move |end: CommitEnd| {
                 let result = end.finish(&shared.engine);
                 let failed = result.is_err();
                 guard.complete(result, &mut || {
                     let now = Instant::now();
-                    shared.statistics.record(kind, now - started, failed);
+                    event.failed = failed;
+                    shared.record_statement(kind, event, (started, now), process.id);
                     process.end(now);
                 });
             })
@@ -86,12 +99,14 @@ impl Committer<'_> {
 impl Session {
     /// COMMIT, by a statement whose reply may wait for it.
     pub(crate) fn commit_replying(&mut self, kind: Kind, out: &mut dyn PacketSink) -> Result<()> {
-        let started = self.statement_started;
+        let (started, event) = (self.statement_started, self.event);
         let mut parts = self.parts();
         let committer = Committer {
             view: parts.view,
             kind,
             started,
+            event,
+            written: None,
             out,
             deferral: parts.deferral,
         };

@@ -53,6 +53,8 @@ impl EvalContexts {
             set_last_insert_id: Default::default(),
             user_locks: view.user_locks.clone(),
             state: Default::default(),
+            digest: crate::events::digest,
+            reads: Default::default(),
         })
     }
 
@@ -96,6 +98,9 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         user_variables,
         user_locks: _,
         state,
+        digest: _,
+        // Taken at the end of each statement.
+        reads: _,
     } = context;
     *params = given;
     *sql_mode = view.settings.sql_mode;

@@ -1,5 +1,6 @@
 //! A compiled statement runs: privileges, metadata locks, the runner, and once more where it may.
 
+use std::cell::Cell;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use crate::attachment::{columns_of, point_of};
 use crate::commit::Committer;
 use crate::compiled::Compiled;
 use crate::diagnostics::DiagnosticsMark;
+use crate::events::statement::StatementEvent;
 use crate::reply::{Done, Outcome};
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
@@ -37,6 +39,7 @@ impl Session {
     /// Clears what the last statement left for SHOW WARNINGS.
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.begin();
+        self.event = StatementEvent::default();
         self.client.refresh(&self.shared.catalog.accounts);
     }
 
@@ -61,6 +64,7 @@ impl Session {
                 return Ok((kind, Err(error)));
             }
             let Compiled::Plan(plan) = &*compiled else { break };
+            self.event.traits = plan.traits;
             let first_run = first_run.get_or_insert_with(|| self.first_run(&plan.plan));
             let result = match &plan.plan {
                 Plan::Query(query) => match self.run_point((plan, query), &mut params, format, out)? {
@@ -168,6 +172,9 @@ impl Session {
             Err(error) => return Ok(Some(Err(error))),
         };
         self.last.found_rows = u64::from(found);
+        self.event.is_point = true;
+        self.event.rows_sent = u64::from(found);
+        self.event.reads.keys = 1;
         self.track_transaction(true);
         let reply = self.reply_context();
         reply.send_columns(columns_of(plan, query, &reply), 0, out)?;
@@ -201,6 +208,8 @@ impl Session {
             .runner
             .statement(|runner| runner.query(query, with, &mut rows));
         self.last.found_rows = rows.rows();
+        self.event.rows_sent = rows.rows();
+        self.event.reads = eval.reads.take();
         self.end_of_evaluation(&eval);
         self.contexts.give_back(eval);
         let result = result.map(|counted| {
@@ -227,7 +236,7 @@ impl Session {
             false => Strictness::Warn,
         };
         let eval = self.eval_context(std::mem::take(params), strictness);
-        let started = self.statement_started;
+        let (started, event) = (self.statement_started, self.event);
         self.transaction.set_defers_duplicates(waits);
         let mut parts = self.parts();
         let with = Evaluation {
@@ -235,22 +244,33 @@ impl Session {
             tables: &ServerTables { view: parts.view },
         };
         let mut deferral = parts.deferral;
-        deferral.is_allowed &= !waits;
+        // The slow log is written by the session.
+        deferral.is_allowed &= !waits && !parts.view.shared.events.slow_log.is_on();
+        let affected = Cell::new(0);
         let committer = Committer {
             view: parts.view,
             kind,
             started,
+            event,
+            written: Some((&eval.reads, &affected)),
             out,
             deferral,
         };
         let result = parts.runner.statement_then(
-            |runner| runner.write(plan, with),
+            |runner| {
+                let result = runner.write(plan, with)?;
+                affected.set(result.affected);
+                Ok(result)
+            },
             |runner| committer.commit(runner),
         );
         self.transaction.set_defers_duplicates(false);
+        self.event.reads = eval.reads.take();
         self.end_of_evaluation(&eval);
         *params = self.contexts.give_back(eval);
-        Ok(self.write_done(plan, &result?))
+        let result = result?;
+        self.event.affected = result.affected;
+        Ok(self.write_done(plan, &result))
     }
 
     /// `None`: the statement does not run a second time.
@@ -319,13 +339,6 @@ impl Session {
             Err(error) => self.fail(&error, out)?,
         }
         Ok(Flow::Continue)
-    }
-
-    /// Records a statement's end in the server's statistics. A statement whose reply waits has not ended.
-    pub(crate) fn count(&self, kind: Kind, started: Instant, failed: bool) {
-        if !self.reply_waits {
-            self.shared.statistics.record(kind, started.elapsed(), failed);
-        }
     }
 }
 

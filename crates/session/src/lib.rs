@@ -32,6 +32,7 @@ mod compiled;
 mod diagnostics;
 mod errors;
 mod evaluation;
+pub mod events;
 mod execute;
 mod hinted_variables;
 mod last_statement;

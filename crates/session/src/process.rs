@@ -17,6 +17,8 @@ pub struct Process {
     activity: Mutex<Activity>,
     /// Rows that a running ALTER TABLE has processed; 0 at other times.
     progress: Arc<AtomicU64>,
+    /// Those that the client has sent when it connected.
+    attributes: Mutex<Arc<[(String, String)]>>,
     /// Closes the client's socket, so that a blocked read or write ends. Set by the server.
     on_kill: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
@@ -51,6 +53,14 @@ impl Process {
     /// Where a definition statement reports its progress. It is set to 0 when the statement ends.
     pub(crate) fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.progress)
+    }
+
+    pub fn attributes(&self) -> Arc<[(String, String)]> {
+        self.attributes.lock().clone()
+    }
+
+    pub(crate) fn set_attributes(&self, attributes: &[(String, String)]) {
+        *self.attributes.lock() = attributes.into();
     }
 
     pub fn user(&self) -> String {
@@ -124,6 +134,11 @@ impl Process {
     }
 }
 
+/// Without the port.
+fn host_of(host: &str) -> &str {
+    host.rsplit_once(':').map_or(host, |(host, _)| host)
+}
+
 /// Low bits of a connection's number that count connections, where several servers share a store. Above them
 /// is the number of the server: together they fit the 32 bits that the protocol has.
 const COUNT_BITS: u32 = 21;
@@ -141,6 +156,8 @@ pub struct ProcessList {
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
     most: AtomicUsize,
+    /// How many there were, by user and host.
+    connected: Mutex<BTreeMap<(String, String), u64>>,
 }
 
 impl ProcessList {
@@ -177,8 +194,14 @@ impl ProcessList {
             killed: AtomicBool::new(false),
             activity: Mutex::new(activity),
             progress: Arc::default(),
+            attributes: Mutex::new(Arc::new([])),
             on_kill: Mutex::new(None),
         });
+        *self
+            .connected
+            .lock()
+            .entry((user.to_owned(), host_of(host).to_owned()))
+            .or_default() += 1;
         let mut processes = self.processes.write();
         processes.insert(id, process.clone());
         self.most.fetch_max(processes.len(), Ordering::Relaxed);
@@ -200,6 +223,26 @@ impl ProcessList {
 
     pub fn count(&self) -> usize {
         self.processes.read().len()
+    }
+
+    /// Users and hosts, with the number of connections now and since the start.
+    pub(crate) fn by_account(&self) -> Vec<(Activity, u64, u64)> {
+        let now: Vec<Activity> = self.all().iter().map(|process| process.activity()).collect();
+        let connected = self.connected.lock();
+        let of_account = |((user, host), total): (&(String, String), &u64)| {
+            let same = |a: &&Activity| a.user == *user && host_of(&a.host) == host;
+            let activity = Activity {
+                user: user.clone(),
+                host: host.clone(),
+                database: None,
+                command: "",
+                state: "",
+                statement: None,
+                since: Instant::now(),
+            };
+            (activity, now.iter().filter(same).count() as u64, *total)
+        };
+        connected.iter().map(of_account).collect()
     }
 
     /// How many there were at the same time, at most.

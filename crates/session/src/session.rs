@@ -18,6 +18,7 @@ use crate::client::Client;
 use crate::diagnostics::Diagnostics;
 use crate::errors;
 use crate::evaluation::EvalContexts;
+use crate::events::statement::StatementEvent;
 use crate::last_statement::LastStatement;
 use crate::prepared::{NamedStatements, PreparedStatements};
 use crate::process::Process;
@@ -60,6 +61,12 @@ pub struct Session {
     /// Parameters of the statement that runs, where it is a command and not a plan.
     pub(crate) command_params: Vec<Value>,
     pub(crate) statement_started: Instant,
+    /// When the last statement that was counted has ended, until the command's end is noted.
+    pub(crate) ended: Option<Instant>,
+    /// What the statement adds to the counters.
+    pub(crate) event: StatementEvent,
+    /// The digests of BEGIN, COMMIT and ROLLBACK in the selected database; 0: not yet known.
+    pub(crate) word_digests: [u32; 3],
     /// More statements of the same COM_QUERY follow.
     pub(crate) more_results: bool,
     /// The reply waits for the statement's commit, which is still under way.
@@ -102,6 +109,9 @@ impl Session {
             tracker: SessionTracker::default(),
             command_params: Vec::new(),
             statement_started: Instant::now(),
+            ended: None,
+            event: StatementEvent::default(),
+            word_digests: [0; 3],
             more_results: false,
             reply_waits: false,
             hide_warning_count: false,
@@ -140,6 +150,8 @@ impl Session {
             self.use_database(&database)?;
         }
         self.tracker.clear_changes();
+        self.process.set_attributes(&self.client.info.attributes);
+        self.log_connect();
         Ok(())
     }
 
@@ -175,6 +187,7 @@ impl Session {
             .put("collation_database", database.collation.name());
         self.settings_changed();
         self.database = Some(database.name.as_str().into());
+        self.word_digests = [0; 3];
         self.process.set_database(self.database.clone());
         if self.settings.track_schema {
             self.tracker.schema(&database.name);
@@ -186,6 +199,7 @@ impl Session {
     /// The database is gone: none is selected any more.
     pub(crate) fn leave_database(&mut self) {
         self.database = None;
+        self.word_digests = [0; 3];
         self.process.set_database(None);
     }
 
@@ -278,6 +292,7 @@ impl Drop for Session {
         self.table_locks.unlock();
         self.user_locks.release_all();
         self.prepared.close_all();
+        self.log_command("Quit", "");
         self.shared.processes.remove(self.process.id);
     }
 }

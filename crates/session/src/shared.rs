@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use kv::{Durability, Store};
 use parking_lot::Mutex;
@@ -13,6 +13,7 @@ use types::Result;
 use wire::connection::ClientInfo;
 
 use crate::catalog::Catalog;
+use crate::events::Events;
 use crate::process::ProcessList;
 use crate::statistics::Statistics;
 use crate::user_locks::UserLockTable;
@@ -30,6 +31,9 @@ pub struct Shared {
     pub variables: GlobalVariables,
     pub processes: ProcessList,
     pub statistics: Statistics,
+    pub events: Events,
+    /// When the server was started: microseconds since 1970.
+    pub(crate) started_us: i64,
     pub(crate) user_locks: Arc<UserLockTable>,
     pub started: Instant,
     /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
@@ -52,6 +56,10 @@ impl Shared {
         spill_directory: PathBuf,
     ) -> Arc<Self> {
         let shared = Self {
+            events: Events::new(&variables),
+            started_us: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_micros() as i64),
             engine: Engine::new(store, Arc::clone(&catalog.cluster), spill_directory),
             catalog,
             plans: PlanCache::default(),
@@ -101,6 +109,7 @@ impl Shared {
             2 => Durability::Os,
             _ => Durability::Sync,
         };
+        self.events.configure(&self.variables);
         self.engine.set_durability(durability);
         self.engine.set_read_only(self.variables.boolean("read_only"));
         self.engine
@@ -183,10 +192,11 @@ impl Shared {
     /// COM_STATISTICS' line.
     pub(crate) fn one_line(&self) -> String {
         format!(
-            "Uptime: {}  Threads: {}  Questions: {}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
+            "Uptime: {}  Threads: {}  Questions: {}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
             self.started.elapsed().as_secs(),
             self.processes.count(),
             self.statistics.questions(),
+            self.statistics.slow_queries.load(Ordering::Relaxed),
             self.statistics.questions() as f64 / self.started.elapsed().as_secs_f64().max(1.0),
         )
     }

@@ -64,6 +64,7 @@ pub struct Statistics {
     kinds: [PerKind; Kind::ALL.len()],
     pub plan_cache_hits: AtomicU64,
     pub plan_cache_misses: AtomicU64,
+    pub slow_queries: AtomicU64,
 }
 
 impl PerKind {
@@ -103,6 +104,7 @@ impl Statistics {
         let more = [
             ("Questions", self.questions()),
             ("Queries", self.questions()),
+            ("Slow_queries", self.slow_queries.load(Ordering::Relaxed)),
             (
                 "Stemdb_plan_cache_hits",
                 self.plan_cache_hits.load(Ordering::Relaxed),

@@ -30,6 +30,7 @@ impl Session {
         if let Some(statement) = syntax::parse_transaction_word(text) {
             self.start_deadline(None);
             self.begin_statement();
+            self.observe_word(text);
             let command = Command::Transaction(statement);
             let result = statement::run(self, &command, Format::Text, out)?;
             return self.finish_statement(result, started, out);
@@ -38,6 +39,7 @@ impl Session {
             Ok(Some((mut recent, params))) => {
                 self.begin_statement();
                 let mut compiled = Compiled::Plan(recent.plan);
+                self.observe(&compiled, text);
                 let template = &recent.template;
                 let replan = |session: &mut Self| {
                     let found = session.find_normalized(template)?;
@@ -57,6 +59,7 @@ impl Session {
             Ok(parsed) => parsed,
             Err(error) => {
                 self.begin_statement();
+                self.observe_text(text);
                 return self.finish_statement((Kind::Other, Err(error)), started, out);
             }
         };
@@ -141,6 +144,7 @@ impl Session {
         if !shows_diagnostics(&parsed.statement) {
             self.begin_statement();
         }
+        self.observe_text(&text[parsed.text.clone()]);
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(syntax::syntax_error_at_parameter(text, parsed))));
         }

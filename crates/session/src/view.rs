@@ -36,12 +36,17 @@ pub struct SessionView<'a> {
 impl SessionView<'_> {
     /// Microseconds since 1970 that NOW() gives.
     pub fn now_us(&self) -> i64 {
-        self.settings.timestamp_us.unwrap_or_else(|| {
+        self.settings.timestamp_us.unwrap_or_else(|| self.clock_us())
+    }
+
+    /// Microseconds since 1970.
+    pub fn clock_us(&self) -> i64 {
+        {
             let since = std::time::SystemTime::now()
                 .duration_since(std::time::UNIX_EPOCH)
                 .unwrap_or_default();
             i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-        })
+        }
     }
 
     /// The session's value of a system variable, as SHOW VARIABLES prints it.

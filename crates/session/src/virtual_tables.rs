@@ -10,7 +10,7 @@ use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
 use system::{Server, Sources};
-use types::Result;
+use types::{Result, Value};
 
 use crate::view::SessionView;
 
@@ -68,6 +68,10 @@ impl Server for StatementServer<'_> {
 
     fn status(&self, _global: bool) -> Vec<(String, String)> {
         self.view.shared.status(&self.view.client.info)
+    }
+
+    fn measurements(&self, database: &str, table: &str) -> Vec<Vec<Value>> {
+        crate::events::tables::rows(self.view, database, table)
     }
 
     fn privileges(&self) -> &Privileges {

@@ -248,6 +248,10 @@ fn global_variables(
 ) -> Result<GlobalVariables, String> {
     let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
     let shown = |path: Option<&Path>| path.map(|p| p.display().to_string()).unwrap_or_default();
+    let log = |name: &str| {
+        let directory = data_directory.unwrap_or(Path::new(""));
+        directory.join(format!("stemdb-{name}")).display().to_string()
+    };
     let variables = GlobalVariables::new(&[
         ("version", session::VERSION.to_owned()),
         ("port", port.to_owned()),
@@ -268,6 +272,8 @@ fn global_variables(
         ("ssl_key", shown(configuration.tls.key.as_deref())),
         ("thread_stack", ServerConfig::default().stack_bytes.to_string()),
         ("hostname", hostname()),
+        ("general_log_file", log("general.log")),
+        ("slow_query_log_file", log("slow.log")),
         (
             "stemdb_memory_limit",
             budget::statement_bytes(memory_bytes).to_string(),

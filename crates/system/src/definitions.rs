@@ -5,12 +5,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use schema::model::{Column, Database, Default, SystemTraits, Table};
-use types::{Collation, Error, Result, SqlType, TypeKind};
+use schema::view::{Definer, View, ViewAlgorithm, ViewSecurity};
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind};
 
 use crate::table::traits_of_most;
 use crate::tables::TABLES;
 
-const EMPTY_TABLES: &str = include_str!("empty_tables.txt");
+/// Tables without a file of their own: those that are always empty, and those whose rows the server makes
+/// ([`crate::Server::measurements`]).
+const PLAIN_TABLES: [&str; 2] = [
+    include_str!("empty_tables.txt"),
+    include_str!("performance_tables.txt"),
+];
+/// The tables of `sys`: views where a line that begins with `=` has a query.
+const SYS_VIEWS: &str = include_str!("sys_views.txt");
 const NAMES: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
 /// The ids of system tables are below this one.
 const FIRST_TABLE_ID: i64 = -1000;
@@ -36,7 +44,7 @@ pub fn databases() -> Result<Vec<Arc<Database>>> {
     let with_rows = TABLES
         .iter()
         .map(|table| (table.name(), table.traits(), table.columns()));
-    for (number, (name, traits, columns)) in (1..).zip(with_rows.chain(empty_tables())) {
+    for (number, (name, traits, columns)) in (1..).zip(with_rows.chain(plain_tables())) {
         let mut table = table(name, columns, FIRST_TABLE_ID - number)?;
         table.system = traits;
         let database = databases
@@ -48,10 +56,11 @@ pub fn databases() -> Result<Vec<Arc<Database>>> {
     Ok(databases.into_iter().map(Arc::new).collect())
 }
 
-/// The names, traits and columns' lines of [`EMPTY_TABLES`].
-fn empty_tables() -> impl Iterator<Item = (&'static str, SystemTraits, &'static str)> {
-    let texts = EMPTY_TABLES.split("\n[").skip(1);
+/// The names, traits and columns' lines of [`PLAIN_TABLES`] and [`SYS_VIEWS`].
+fn plain_tables() -> impl Iterator<Item = (&'static str, SystemTraits, &'static str)> {
+    let texts = PLAIN_TABLES.into_iter().chain([SYS_VIEWS]);
     texts
+        .flat_map(|text| text.split("\n[").skip(1))
         .filter_map(|text| text.split_once("]\n"))
         .map(|(head, columns)| match head.strip_suffix(" filled") {
             Some(name) => (name, SystemTraits::default(), columns),
@@ -64,7 +73,10 @@ fn malformed(text: &str) -> Error {
 }
 
 fn table(name: &str, columns: &str, id: i64) -> Result<Table> {
-    let lines = columns.lines().filter(|line| !line.is_empty());
+    let query = columns.lines().find_map(|line| line.strip_prefix("= "));
+    let lines = columns
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('='));
     let columns = lines
         .enumerate()
         .map(|(offset, line)| column(line, offset).ok_or_else(|| malformed(line)))
@@ -73,9 +85,28 @@ fn table(name: &str, columns: &str, id: i64) -> Result<Table> {
     Ok(Table {
         collation: Collation::Utf8mb4GeneralCi,
         revision: 1,
+        view: query.map(|query| Box::new(view(query))),
         max_column_id: columns.len() as i64,
         ..Table::of_columns(id, database, name, columns)
     })
+}
+
+/// A view of `sys`: it shows what the account that reads it may see.
+fn view(query: &str) -> View {
+    View {
+        query: query.to_owned(),
+        columns_are_named: true,
+        algorithm: ViewAlgorithm::Undefined,
+        definer: Definer {
+            user: "mysql.sys".to_owned(),
+            host: "localhost".to_owned(),
+        },
+        security: ViewSecurity::Invoker,
+        check_option: None,
+        is_updatable: false,
+        charset_client: Charset::Utf8mb4,
+        collation_connection: Collation::Utf8mb40900AiCi,
+    }
 }
 
 /// `NAME type collation NULL|NOT [default]`.
@@ -110,7 +141,9 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
         "bin" => Collation::Utf8mb3Bin,
         "ci" => Collation::Utf8mb3GeneralCi,
         "ai" => Collation::Utf8mb40900AiCi,
-        "ascii" => Collation::Latin1SwedishCi,
+        "ascii" => Collation::AsciiGeneralCi,
+        "latin1" => Collation::Latin1SwedishCi,
+        "mb4bin" => Collation::Utf8mb4Bin,
         _ => Collation::Binary,
     };
     let integer = |kind, length| SqlType {
@@ -132,11 +165,13 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
         "datetime" => SqlType::datetime(first as u8),
         "timestamp" => SqlType::timestamp(first as u8),
         "time" => SqlType::time(first as u8),
-        "varchar" => string(TypeKind::VarChar, first),
+        "float" => SqlType::FLOAT,
+        "double" => SqlType::DOUBLE,
+        "varchar" | "varbinary" => string(TypeKind::VarChar, first),
         "char" | "binary" => string(TypeKind::Char, first),
         "text" | "blob" => string(TypeKind::Text, 65_535),
         "mediumtext" | "mediumblob" => string(TypeKind::MediumText, 16_777_215),
-        "longtext" => string(TypeKind::LongText, u32::MAX),
+        "longtext" | "longblob" => string(TypeKind::LongText, u32::MAX),
         "json" => SqlType::JSON,
         _ => return None,
     })
@@ -151,7 +186,7 @@ mod tests {
         let databases = databases().unwrap();
         assert!(databases.iter().all(|d| d.is_system()));
         let tables: Vec<&Arc<Table>> = databases.iter().flat_map(|d| d.tables.values()).collect();
-        assert_eq!(tables.len(), 55);
+        assert_eq!(tables.len(), 330);
         assert!(tables.iter().all(|table| !table.columns.is_empty()));
         let ids: std::collections::BTreeSet<i64> = tables.iter().map(|table| table.id).collect();
         assert_eq!(ids.len(), tables.len());

@@ -30,7 +30,7 @@ pub fn rows(
     eval: &EvalContext,
 ) -> Result<Vec<Row>> {
     let Some(found) = tables::find(&table.database, &table.name) else {
-        return Ok(Vec::new());
+        return Ok(sources.server.measurements(&table.database, &table.name));
     };
     let schema = sources.cluster.schema();
     found.rows(&Context {

@@ -56,6 +56,9 @@ pub trait Server {
     fn variables(&self, global: bool) -> Vec<(String, String)>;
     /// Names and values of the status variables, sorted by name.
     fn status(&self, global: bool) -> Vec<(String, String)>;
+    /// The rows of a table that shows what the server measures of itself, as most of `performance_schema` do.
+    /// None of other tables.
+    fn measurements(&self, database: &str, table: &str) -> Vec<Row>;
     /// What the session's account may do, with its active roles.
     fn privileges(&self) -> &Privileges;
     /// The account, and its active roles.

@@ -37,6 +37,9 @@ impl Server for TestServer {
     fn status(&self, _global: bool) -> Vec<(String, String)> {
         Vec::new()
     }
+    fn measurements(&self, _: &str, _: &str) -> Vec<Vec<types::Value>> {
+        Vec::new()
+    }
     fn privileges(&self) -> &Privileges {
         &self.1.privileges
     }

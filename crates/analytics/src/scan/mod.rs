@@ -240,6 +240,10 @@ impl Batches {
             ControlFlow::Continue(())
         };
         self.shared.snapshot.scan(&piece.rest, false, &mut visit)?;
+        self.shared
+            .eval
+            .reads
+            .scanned((piece.rows_read - before) as usize);
         if let (Some(measure), Some(start)) = (&self.shared.scan.read, start) {
             measure.called(start.elapsed(), (piece.rows_read - before) as usize, false);
         }

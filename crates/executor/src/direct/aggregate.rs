@@ -87,7 +87,7 @@ impl<'p> AggregateRows<'p> {
         let (columns, calls) = (&self.columns, &mut self.calls);
         let (need_value, mut room, mut counted) = (columns.need_value(), Vec::new(), 0);
         loop {
-            let rows = read_rows(&mut access, env, BATCH_ROWS, &mut |key, value| {
+            let rows = read_rows(self.scan, &mut access, env, BATCH_ROWS, &mut |key, value| {
                 let row = columns.open(key, need_value.then_some(value), zone, &mut room)?;
                 for call in calls.iter_mut() {
                     match call.column {

@@ -115,7 +115,7 @@ impl<'p> RangeSelect<'p> {
             let wanted = part.skip.saturating_add(part.left).min(BATCH_ROWS as u64);
             rows.append(&mut |encoder, frames| {
                 let mut taken = 0;
-                read = read_rows(&mut access, env, wanted as usize, &mut |key, value| {
+                read = read_rows(self.scan, &mut access, env, wanted as usize, &mut |key, value| {
                     if !part.takes_next() {
                         return Ok(());
                     }
@@ -182,7 +182,7 @@ impl<'p> RangeSelect<'p> {
         packets: &mut Packets,
     ) -> Result<bool> {
         let (zone, mut room) = (env.eval().time_zone, Vec::new());
-        let rows = read_rows(access, env, BATCH_ROWS, &mut |key, value| {
+        let rows = read_rows(self.scan, access, env, BATCH_ROWS, &mut |key, value| {
             let row = self.columns.open(key, Some(value), zone, &mut room)?;
             packets.push(|out| self.columns.write(&row, encoder, out))?;
             self.columns
@@ -194,13 +194,16 @@ impl<'p> RangeSelect<'p> {
 
 /// Visits up to `wanted` rows. Returns how many keys were read; some of them may have no row.
 pub(super) fn read_rows(
+    scan: &TableScan,
     access: &mut Path,
     env: &Env<'_, '_>,
     wanted: usize,
     visit: &mut impl Visit,
 ) -> Result<usize> {
     env.check_interrupted()?;
-    access.next(env.source.reader(), wanted, env.source.is_consistent(), visit)
+    let read = access.next(env.source.reader(), wanted, env.source.is_consistent(), visit)?;
+    scan::count(env.eval(), scan, read);
+    Ok(read)
 }
 
 /// The part of the rows that LIMIT leaves.

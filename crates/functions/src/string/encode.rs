@@ -59,7 +59,7 @@ fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]>
     }
 }
 
-pub(super) fn hex_digits(bytes: &[u8]) -> String {
+pub(crate) fn hex_digits(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 15)]);
     bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()

@@ -71,6 +71,7 @@ impl Session {
         };
         self.process
             .begin("Execute", Some(execution.text.clone()), started);
+        self.log_execution(&execution.text, &execution.values, &execution.types);
         let database = execution.database.clone();
         let current = std::mem::replace(&mut self.database, database.clone());
         let result = match execution.hinted.clone() {
@@ -92,7 +93,11 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
         let Execution {
-            values, types, plan, ..
+            text,
+            values,
+            types,
+            plan,
+            ..
         } = execution;
         let environment = self.settings.plan_environment;
         let compiled = match plan {
@@ -106,6 +111,7 @@ impl Session {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
+        self.observe(&compiled, &text);
         let replan = |session: &mut Self| session.compile_execution(id, &types);
         let result = if execution.cursor
             && let Compiled::Plan(plan) = &compiled

@@ -54,7 +54,10 @@ impl Session {
     ) -> io::Result<Result<()>> {
         let started = Instant::now();
         self.begin_statement();
-        let checked = self.decode_statement(text).and_then(|text| self.prepare(&text));
+        let checked = self.decode_statement(text).and_then(|text| {
+            self.log_command("Prepare", &text);
+            self.prepare(&text)
+        });
         self.count(Kind::Prepare, started, checked.is_err());
         let mut checked = match checked {
             Ok(checked) => checked,

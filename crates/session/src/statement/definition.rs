@@ -11,6 +11,7 @@ use types::{Result, Warning};
 use super::definition_context::{check_privileges, context};
 use super::lock_tables;
 use crate::errors::{self, ER_NO_SUCH_USER};
+use crate::events;
 use crate::reply::Done;
 use crate::session::Session;
 
@@ -18,6 +19,11 @@ use crate::session::Session;
 /// ([`Session::enter_statement`]).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client, ddl)?;
+    if let Ddl::TruncateTable { name } = ddl
+        && events::tables::truncate(session.view(), &name.database, &name.name)?
+    {
+        return Ok(Done::default());
+    }
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;

@@ -10,7 +10,12 @@ use crate::session::Session;
 pub fn run(session: &mut Session, what: &str) -> Result<()> {
     let words: Vec<&str> = what.split_whitespace().collect();
     let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {
-        return session.client.check_any("RELOAD", &[Privilege::Reload], &[]);
+        session.client.check_any("RELOAD", &[Privilege::Reload], &[])?;
+        if words.last() == Some(&"LOGS") {
+            session.shared.events.slow_log.reopen();
+            session.shared.events.general_log.reopen();
+        }
+        return Ok(());
     };
     session
         .client

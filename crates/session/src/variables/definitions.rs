@@ -68,7 +68,15 @@ impl Definition {
     /// Whether each node of several that share a store has a value of its own: SET GLOBAL reaches one server
     /// only.
     pub fn is_of_node(&self) -> bool {
-        matches!(self.name, "max_connections" | "server_id")
+        matches!(
+            self.name,
+            "max_connections" | "server_id" | "general_log_file" | "slow_query_log_file"
+        )
+    }
+
+    /// Whether the configuration sets it, and no statement.
+    pub fn is_of_start(&self) -> bool {
+        self.name == "performance_schema"
     }
 
     /// The variable that an old name stands for.
@@ -187,7 +195,8 @@ const ROWS: &[Row] = &[
     ("flush", Global, Kind::Bool, "OFF", Hint),
     ("flush_time", Global, Kind::Int(0, 31536000), "0", Hint),
     ("foreign_key_checks", Both, Kind::Bool, "ON", Live),
-    ("general_log", Global, Kind::Bool, "OFF", Same),
+    ("general_log", Global, Kind::Bool, "OFF", Live),
+    ("general_log_file", Global, Kind::Text, "general.log", Live),
     ("generated_random_password_length", Both, Kind::Int(5, 255), "20", Same),
     ("global_connection_memory_limit", Global, Kind::Int(16777216, 18446744073709551615), "18446744073709551615", Same),
     ("global_connection_memory_tracking", Both, Kind::Bool, "OFF", Same),
@@ -317,15 +326,15 @@ const ROWS: &[Row] = &[
     ("log_bin_trust_function_creators", Global, Kind::Bool, "OFF", Hint),
     ("log_error", Global, Kind::Text, "stderr", Fixed),
     ("log_error_verbosity", Global, Kind::Int(1, 3), "2", Hint),
-    ("log_output", Global, Kind::Text, "FILE", Hint),
-    ("log_queries_not_using_indexes", Global, Kind::Bool, "OFF", Same),
+    ("log_output", Global, Kind::Text, "FILE", Live),
+    ("log_queries_not_using_indexes", Global, Kind::Bool, "OFF", Live),
     ("log_raw", Global, Kind::Bool, "OFF", Same),
     ("log_slow_admin_statements", Global, Kind::Bool, "OFF", Same),
     ("log_slow_extra", Global, Kind::Bool, "OFF", Same),
     ("log_statements_unsafe_for_binlog", Global, Kind::Bool, "ON", Hint),
     ("log_throttle_queries_not_using_indexes", Global, Kind::Int(0, 18446744073709551615), "0", Hint),
     ("log_timestamps", Global, Kind::Enum(&["UTC", "SYSTEM"]), "UTC", Same),
-    ("long_query_time", Both, Kind::Double, "10.000000", Hint),
+    ("long_query_time", Both, Kind::Double, "10.000000", Live),
     ("low_priority_updates", Both, Kind::Bool, "OFF", Hint),
     ("lower_case_file_system", Global, Kind::Bool, "OFF", Fixed),
     ("lower_case_table_names", Global, Kind::Int(0, 2), "0", Fixed),
@@ -350,7 +359,7 @@ const ROWS: &[Row] = &[
     ("max_sp_recursion_depth", Both, Kind::Int(0, 255), "0", Hint),
     ("max_user_connections", Both, Kind::Int(0, 4294967295), "0", Same),
     ("max_write_lock_count", Global, Kind::Int(1, 18446744073709551615), "18446744073709551615", Hint),
-    ("min_examined_row_limit", Both, Kind::Int(0, 18446744073709551615), "0", Hint),
+    ("min_examined_row_limit", Both, Kind::Int(0, 18446744073709551615), "0", Live),
     ("myisam_data_pointer_size", Global, Kind::Int(2, 7), "6", Hint),
     ("myisam_max_sort_file_size", Global, Kind::Int(0, 9223372036854775807), "9223372036853727232", Hint),
     ("myisam_mmap_size", Global, Kind::Int(7, 18446744073709551615), "18446744073709551615", Fixed),
@@ -382,7 +391,7 @@ const ROWS: &[Row] = &[
     ("password_history", Global, Kind::Int(0, 4294967295), "0", Same),
     ("password_require_current", Global, Kind::Bool, "OFF", Same),
     ("password_reuse_interval", Global, Kind::Int(0, 4294967295), "0", Same),
-    ("performance_schema", Global, Kind::Bool, "OFF", Fixed),
+    ("performance_schema", Global, Kind::Bool, "ON", Fixed),
     ("pid_file", Global, Kind::Text, "", Fixed),
     ("plugin_dir", Global, Kind::Text, "/", Fixed),
     ("port", Global, Kind::Int(0, 65535), "4000", Fixed),
@@ -433,7 +442,8 @@ const ROWS: &[Row] = &[
     ("skip_networking", Global, Kind::Bool, "OFF", Fixed),
     ("skip_show_database", Global, Kind::Bool, "OFF", Fixed),
     ("slow_launch_time", Global, Kind::Int(0, 31536000), "2", Hint),
-    ("slow_query_log", Global, Kind::Bool, "OFF", Same),
+    ("slow_query_log", Global, Kind::Bool, "OFF", Live),
+    ("slow_query_log_file", Global, Kind::Text, "slow.log", Live),
     ("socket", Global, Kind::Text, "", Fixed),
     ("sort_buffer_size", Both, Kind::Int(32768, 18446744073709551615), "262144", Hint),
     ("sql_auto_is_null", Both, Kind::Bool, "OFF", Same),
@@ -441,7 +451,7 @@ const ROWS: &[Row] = &[
     ("sql_buffer_result", Both, Kind::Bool, "OFF", Hint),
     ("sql_generate_invisible_primary_key", Both, Kind::Bool, "OFF", Same),
     ("sql_log_bin", Session, Kind::Bool, "ON", Hint),
-    ("sql_log_off", Both, Kind::Bool, "OFF", Hint),
+    ("sql_log_off", Both, Kind::Bool, "OFF", Live),
     ("sql_mode", Both, Kind::SqlMode, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Live),
     ("sql_notes", Both, Kind::Bool, "ON", Live),
     ("sql_quote_show_create", Both, Kind::Bool, "ON", Same),

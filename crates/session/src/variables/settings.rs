@@ -75,6 +75,10 @@ pub struct Settings {
     pub plan_environment: u64,
     pub foreign_key_checks: bool,
     pub require_primary_key: bool,
+    /// Statements that take as long are slow.
+    pub long_query_time: Duration,
+    pub min_examined_row_limit: u64,
+    pub sql_log_off: bool,
 }
 
 impl Settings {
@@ -134,6 +138,10 @@ impl Settings {
             max_allowed_packet: integer("max_allowed_packet") as usize,
             group_concat_max_len: integer("group_concat_max_len") as usize,
             block_encryption: BlockEncryption::from_name(&text("block_encryption_mode")).unwrap_or_default(),
+            long_query_time: Duration::try_from_secs_f64(text("long_query_time").parse().unwrap_or(10.0))
+                .unwrap_or(Duration::MAX),
+            min_examined_row_limit: integer("min_examined_row_limit"),
+            sql_log_off: on("sql_log_off"),
             max_execution: Duration::from_millis(integer("max_execution_time")),
             net_read_timeout: seconds("net_read_timeout"),
             net_write_timeout: seconds("net_write_timeout"),

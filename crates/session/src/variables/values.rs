@@ -107,6 +107,12 @@ impl GlobalVariables {
     /// Sets a variable from the server's configuration file, where values are texts.
     pub fn configure(&self, name: &str, text: &str) -> Result<()> {
         let definition = super::lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
+        if definition.is_of_start() {
+            let (value, _) = normalize(definition, parsed(definition, text)?, None)?;
+            let mut texts = self.texts.write();
+            Arc::make_mut(&mut *texts)[definition.index] = value.map(Arc::from);
+            return Ok(());
+        }
         let (changes, _) = self.changes(definition, Some(parsed(definition, text)?))?;
         self.take_over(&changes);
         Ok(())

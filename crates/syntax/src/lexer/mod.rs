@@ -56,6 +56,13 @@ impl<'a> Lexer<'a> {
         self.backslash_escapes
     }
 
+    /// Goes on at a later place: what lies between is read by the caller.
+    pub fn jump(&mut self, at: usize) {
+        self.at = at;
+        self.last_was_name = false;
+        self.after_qualifier = false;
+    }
+
     fn byte(&self, at: usize) -> u8 {
         // 0 stands for the end: a NUL byte in the text begins no token either.
         self.text.as_bytes().get(at).copied().unwrap_or(0)

@@ -70,6 +70,7 @@ impl<'p> LockedKeys<'p> {
     }
 
     fn lock(&mut self, keys: &[Vec<u8>], env: &mut Env<'_, '_>) -> Result<RecordBatch> {
+        env.eval().reads.read_keys(keys.len());
         let options = lock_options(self.locking, env.ctx);
         let locked = env.source.transaction()?.lock(keys, &options)?;
         for (key, locked) in keys.iter().zip(locked) {
@@ -86,6 +87,7 @@ impl<'p> LockedKeys<'p> {
         let NamedKeys::Unique(lookup, key) = &mut self.keys else {
             return self.rows.take();
         };
+        env.eval().reads.read_keys(1);
         let entry = key.take().into_iter().collect::<Vec<_>>();
         for _ in 0..=LOOKUPS {
             let txn = env.source.transaction()?;

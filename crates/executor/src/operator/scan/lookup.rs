@@ -134,6 +134,7 @@ impl<'p> TableLookup<'p> {
             Some(past) => past,
             None => env.source.reader(),
         };
+        env.eval().reads.read_keys(keys.len());
         let mut positions = vec![None; keys.len()];
         let (mut read, mut bytes, mut failure) = (0, 0, None);
         let rows = &mut self.rows;
@@ -191,10 +192,12 @@ impl<'p> TableLookup<'p> {
         };
         let consistent = self.past.is_some() || env.source.is_consistent();
         let rows = &mut self.rows;
-        ranges.next(reader, wanted, consistent, &mut |key, value| {
+        let read = ranges.next(reader, wanted, consistent, &mut |key, value| {
             each(key.len() + value.len());
             rows.push(key, value)
-        })
+        })?;
+        env.eval().reads.read_next(read);
+        Ok(read)
     }
 
     /// The rows read since the last call, and which of them the scan's filter lets pass.

@@ -32,6 +32,10 @@ pub(super) struct Rows<'p> {
 }
 
 impl<'p> Rows<'p> {
+    pub fn scan(&self) -> &'p TableScan {
+        self.scan
+    }
+
     /// `covering`: the position of the index whose entries are read instead of rows.
     pub fn new(
         scan: &'p TableScan,

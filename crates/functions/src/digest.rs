@@ -1,0 +1,61 @@
+//! STATEMENT_DIGEST and STATEMENT_DIGEST_TEXT: what identifies a statement, whatever its literals are.
+//!
+//! Source: manual 12.14 "Encryption and Compression Functions". The grammar is not known here: the session
+//! says how a digest is computed.
+
+use sha2::{Digest, Sha256};
+use types::{Result, SqlMode, SqlType, Value};
+
+use crate::call::{Binding, Call};
+use crate::datum::Datum;
+use crate::registry::{Family, FunctionDef, function};
+use crate::string::encode::hex_digits;
+
+/// The text of a statement's digest, and the bytes whose hash is the digest.
+///
+/// # Errors
+/// 3676 where the statement cannot be parsed.
+pub type DigestFn = fn(&str, &SqlMode) -> Result<(String, Vec<u8>)>;
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function(
+        "statement_digest",
+        1,
+        1,
+        |binding| {
+            binding.text(0);
+            Ok(SqlType::varchar(64, binding.env.collation))
+        },
+        |call, args| Ok(Value::String(digest_of(&digest(call, args)?.1))),
+    ),
+    function("statement_digest_text", 1, 1, resolve_text, |call, args| {
+        Ok(Value::String(digest(call, args)?.0))
+    }),
+];
+
+fn resolve_text(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType {
+        kind: types::TypeKind::LongText,
+        ..SqlType::varchar(u32::MAX, binding.env.collation)
+    })
+}
+
+fn digest(call: &Call<'_>, args: &[Datum<'_>]) -> Result<(String, Vec<u8>)> {
+    let statement = match args.first() {
+        Some(Datum::String(text)) => text.to_string(),
+        Some(other) => String::from_utf8_lossy(&other.bytes()).into_owned(),
+        None => String::new(),
+    };
+    (call.ctx.digest)(&statement, &call.ctx.sql_mode)
+}
+
+/// The digest of a statement whose tokens are these, as it is shown.
+pub fn digest_of(tokens: &[u8]) -> String {
+    hex_digits(&Sha256::digest(tokens)).to_ascii_lowercase()
+}

@@ -1,0 +1,66 @@
+//! What the counters of statements say of a plan, whatever its rows are.
+
+use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
+
+/// How a plan finds its rows: `Select_scan`, `Sort_scan` and their like (manual 5.1.10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlanTraits {
+    /// The first table is read whole.
+    pub scans: bool,
+    /// The first table is read in ranges of an index.
+    pub ranges: bool,
+    /// A table of a join is read whole, and is not the first.
+    pub full_joins: bool,
+    pub sorts: bool,
+    pub temporary_tables: bool,
+}
+
+impl PlanTraits {
+    pub fn of(plan: &Plan) -> Self {
+        match plan {
+            Plan::Query(query) => Self::of_rows(&query.root),
+            Plan::Insert(insert) => match &insert.source {
+                InsertSource::Values(_) => Self::default(),
+                InsertSource::Query(query) => Self::of_rows(&query.root),
+            },
+            Plan::Update(update) => Self::of_scans(&[&update.target.scan]),
+            Plan::Delete(delete) => Self::of_scans(&[&delete.target.scan]),
+            Plan::FoundWrite(write) => Self::of_rows(&write.root),
+        }
+    }
+
+    /// `SUM_NO_INDEX_USED`, and what `log_queries_not_using_indexes` logs.
+    pub fn uses_no_index(self) -> bool {
+        self.scans || self.full_joins
+    }
+
+    fn of_rows(root: &Rel) -> Self {
+        let mut traits = Self::of_scans(&root.scans());
+        root.walk(&mut |rel| match rel {
+            Rel::Virtual(_) => traits.scans = true,
+            Rel::Sort { .. } => traits.sorts = true,
+            Rel::Aggregate { keys, .. } if !keys.is_empty() => traits.temporary_tables = true,
+            Rel::Distinct { .. } | Rel::SetOperation { .. } | Rel::With { .. } | Rel::Recursive { .. } => {
+                traits.temporary_tables = true;
+            }
+            _ => {}
+        });
+        traits
+    }
+
+    fn of_scans(scans: &[&TableScan]) -> Self {
+        let is_full = |scan: &&&TableScan| matches!(scan.access, Access::Full { .. });
+        let is_range = |scan: &&TableScan| {
+            matches!(
+                scan.access,
+                Access::PrimaryRanges { .. } | Access::IndexRanges { .. }
+            )
+        };
+        Self {
+            scans: scans.first().iter().any(|scan| is_full(scan)),
+            ranges: scans.first().is_some_and(is_range),
+            full_joins: scans.iter().skip(1).any(|scan| is_full(&scan)),
+            ..Self::default()
+        }
+    }
+}
