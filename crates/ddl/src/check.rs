@@ -2,7 +2,7 @@
 //! what the store caches of them in memory is equal to what it has on disk.
 //!
 //! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for
-//! byte. Different rows make different entries, so an index with as many entries as there are rows has no
+//! byte. Different rows make different entries, so an index with as many entries as the rows make has no
 //! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
 //! page. Foreign keys are checked apart: rows may have lost their parents while `foreign_key_checks` was 0.
 
@@ -130,21 +130,19 @@ impl Checker<'_> {
     }
 
     fn run(&self) -> Result<CheckReport> {
-        let mut report = CheckReport {
-            rows: self.check_rows()?,
-            entries: 0,
-        };
-        for &index in &self.indexes {
+        let (rows, expected) = self.check_rows()?;
+        let mut report = CheckReport { rows, entries: 0 };
+        for (&index, expected) in self.indexes.iter().zip(expected) {
             let mut entries = 0;
             for range in ranges(self.table.index_ranges(index)) {
                 entries += self.count(&range)?;
             }
-            if entries != report.rows {
+            if entries != expected {
                 self.find_extra(index)?;
                 return Err(self.inconsistent(
                     index,
                     "all",
-                    &format!("{entries} index entries, {} rows", report.rows),
+                    &format!("{entries} index entries, {expected} of {} rows", report.rows),
                 ));
             }
             report.entries += entries;
@@ -152,31 +150,34 @@ impl Checker<'_> {
         Ok(report)
     }
 
-    fn check_rows(&self) -> Result<u64> {
+    /// Checks all rows. Returns how many there are, and how many entries they have in each index.
+    fn check_rows(&self) -> Result<(u64, Vec<u64>)> {
         let mut rows = 0;
+        let mut entries = vec![0; self.indexes.len()];
         self.pages(self.table.row_ranges(), |page| {
             let decoded = page
                 .iter()
                 .map(|(key, value)| self.read(key, value))
                 .collect::<Result<Vec<_>>>()?;
             decoded.iter().try_for_each(|row| self.check_place(row))?;
-            for &index in &self.indexes {
-                self.check_entries(index, &decoded)?;
+            for (&index, entries) in self.indexes.iter().zip(&mut entries) {
+                *entries += self.check_entries(index, &decoded)?;
             }
             rows += page.len() as u64;
             Ok(())
         })?;
-        Ok(rows)
+        Ok((rows, entries))
     }
 
-    fn check_entries(&self, index: usize, rows: &[DecodedRow]) -> Result<()> {
-        let expected = rows
-            .iter()
-            .map(|row| self.entry(index, row))
-            .collect::<Result<Vec<_>>>()?;
-        let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
+    /// Returns how many entries the rows have.
+    fn check_entries(&self, index: usize, rows: &[DecodedRow]) -> Result<u64> {
+        let mut expected = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.entries(index, row, |entry| expected.push((entry, &row.handle)))?;
+        }
+        let keys: Vec<Vec<u8>> = expected.iter().map(|(entry, _)| entry.key.clone()).collect();
         let stored = self.snapshot.batch_get(&keys)?;
-        for ((entry, DecodedRow { handle, .. }), stored) in expected.iter().zip(rows).zip(stored) {
+        for ((entry, handle), stored) in expected.iter().zip(stored) {
             match stored {
                 Some(value) if value == entry.value => {}
                 Some(value) => {
@@ -186,13 +187,13 @@ impl Checker<'_> {
                 None => return Err(self.inconsistent(index, &show(handle), "the row has no index entry")),
             }
         }
-        Ok(())
+        Ok(expected.len() as u64)
     }
 
-    fn entry(&self, index: usize, row: &DecodedRow) -> Result<IndexEntry> {
+    fn entries(&self, index: usize, row: &DecodedRow, take: impl FnMut(IndexEntry)) -> Result<()> {
         let place = (row.key.as_slice(), &row.handle);
         self.encoder
-            .index_entry_of(index, &row.values, place, TimeZone::UTC)
+            .index_entries_of(index, &row.values, place, TimeZone::UTC, take)
     }
 
     /// Whether a row lies in its partition.
@@ -248,11 +249,12 @@ impl Checker<'_> {
             }
             let rows = self.snapshot.batch_get(&row_keys)?;
             for ((key, _), (row_key, row)) in page.iter().zip(row_keys.iter().zip(rows)) {
-                let entry: Option<IndexEntry> = match row {
-                    None => None,
-                    Some(value) => Some(self.entry(index, &self.read(row_key, &value)?)?),
-                };
-                if entry.is_none_or(|e| e.key != *key) {
+                let mut found = false;
+                if let Some(value) = row {
+                    let row = self.read(row_key, &value)?;
+                    self.entries(index, &row, |entry| found |= entry.key == *key)?;
+                }
+                if !found {
                     let handle = self.layout.handle_of_row_key(row_key)?;
                     return Err(self.inconsistent(index, &show(&handle), "the index entry has no row"));
                 }

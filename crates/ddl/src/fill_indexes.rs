@@ -84,14 +84,16 @@ impl IndexFiller<'_> {
         let row = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
         let handle = self.layout.handle_of_row_key(key)?;
         for &index in &self.indexes {
-            let entry = self
-                .encoder
-                .index_entry_of(index, &row, (key, &handle), TimeZone::UTC)?;
-            entries.push(NewEntry {
-                index,
-                row: rows.len(),
-                entry,
-            });
+            let row_number = rows.len();
+            let take = |entry| {
+                entries.push(NewEntry {
+                    index,
+                    row: row_number,
+                    entry,
+                });
+            };
+            self.encoder
+                .index_entries_of(index, &row, (key, &handle), TimeZone::UTC, take)?;
         }
         rows.push(row);
         Ok(())

@@ -56,6 +56,7 @@ pub use eval::{
     eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
+pub use json::multi_valued;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
@@ -81,6 +82,7 @@ fn families() -> &'static [&'static registry::Family] {
         &ops::membership::FAMILY,
         &pattern::operators::FAMILY,
         &pattern::regexp::FAMILY,
+        &json::multi_valued::FAMILY,
         &json::read::FAMILY,
         &json::write::FAMILY,
         &date::difference::FAMILY,

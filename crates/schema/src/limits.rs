@@ -266,7 +266,7 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
 
 /// How many bytes a key part takes as MySQL counts them. Fails if the column cannot be a key part.
 fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
-    let ty = &column.ty;
+    let ty = &column.key_type();
     if ty.kind == TypeKind::Json {
         return Err(Error::new(
             errno::ER_JSON_USED_AS_KEY,

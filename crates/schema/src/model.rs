@@ -189,6 +189,10 @@ pub struct Column {
     /// The expression of an index: a generated column that no statement can name.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hidden: bool,
+    /// The expression of a multi-valued index: the column is a JSON array of values of this type, and an index has an
+    /// entry for each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elements: Option<SqlType>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -214,7 +218,13 @@ impl Column {
             generated: None,
             invisible: false,
             hidden: false,
+            elements: None,
         }
+    }
+
+    /// The type of the values that an index of the column has.
+    pub fn key_type(&self) -> SqlType {
+        self.elements.unwrap_or(self.ty)
     }
 
     /// Whether it is a generated column that is not stored: its value is computed when a row is read.
@@ -282,6 +292,13 @@ pub struct IndexPart {
 }
 
 impl Index {
+    /// The part of which a row has several values.
+    pub fn multi_valued_part(&self, columns: &[Column]) -> Option<usize> {
+        self.parts
+            .iter()
+            .position(|part| columns.get(part.column).is_some_and(|c| c.elements.is_some()))
+    }
+
     /// Whether queries may read it.
     pub fn is_readable(&self) -> bool {
         self.is_readable_with(false)

@@ -30,10 +30,7 @@ pub fn check(program: &Program, report: &mut Report) {
             "rows that were written just now are seen by the planner",
             fresh_rows,
         ),
-        (
-            "JSON that an older version stored as text",
-            older::json_as_text,
-        ),
+        ("JSON that an older version stored as text", older::json_as_text),
     ];
     for (name, check) in checks {
         report.check(&format!("lifecycle: {name}"), check(program.clone()));

@@ -59,7 +59,8 @@ pub(crate) fn json_as_text(program: Program) -> Result<(), String> {
         "INSERT INTO e (j) VALUES (JSON_OBJECT('n', 5, 'name', 'five', 'd', 1.50))",
         "ALTER TABLE e ADD INDEX x ((CAST(j->>'$.d' AS DECIMAL(5, 2))))",
     ] {
-        conn.query_drop(statement).map_err(|e| format!("{statement}: {e}"))?;
+        conn.query_drop(statement)
+            .map_err(|e| format!("{statement}: {e}"))?;
     }
     same(
         &mut conn,

@@ -122,8 +122,13 @@ impl Copier<'_> {
             };
             let row_key = at(self.encoder.row_key(&handle));
             let guard = txn.put_guard(row_key, value.clone())?;
+            let mut entries = Vec::with_capacity(self.indexes.len());
             for &index in &self.indexes {
-                let entry = self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+                let take = |entry| entries.push(entry);
+                self.encoder
+                    .index_entries(index, &row, &handle, TimeZone::UTC, take)?;
+            }
+            for entry in entries {
                 match entry.distinct {
                     true => txn.put(at(entry.key), entry.value)?,
                     false => txn.put_guarded(guard, at(entry.key), entry.value)?,

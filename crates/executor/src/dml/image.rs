@@ -22,7 +22,7 @@ pub(super) type Row = Vec<Value>;
 #[derive(Debug)]
 pub(super) struct Image {
     pub key: Vec<u8>,
-    /// In the order of the table's indexes.
+    /// In the order of the table's indexes. Of a multi-valued one there can be any number.
     pub entries: Vec<IndexEntry>,
 }
 
@@ -121,18 +121,20 @@ impl<'p> ImageMaker<'p> {
                 &computed
             }
         };
-        let entries = indexes
-            .iter()
-            .map(|&index| {
-                let entry = self.codec.encoder.index_entry(index, row, handle, self.zone)?;
-                Ok(IndexEntry {
+        let mut entries = Vec::with_capacity(indexes.len());
+        for &index in indexes {
+            let take = |entry: schema::layout::IndexEntry| {
+                entries.push(IndexEntry {
                     index,
                     key: entry.key,
                     value: entry.value,
                     distinct: entry.distinct,
-                })
-            })
-            .collect::<Result<Vec<_>>>()?;
+                });
+            };
+            self.codec
+                .encoder
+                .index_entries(index, row, handle, self.zone, take)?;
+        }
         Ok(Image {
             key: self.codec.encoder.row_key(handle),
             entries,
@@ -196,6 +198,11 @@ impl<'p> ImageMaker<'p> {
     /// The handle that a row's key holds.
     pub fn handle(&self, key: &[u8]) -> Result<RowHandle> {
         self.codec.layout.handle_of_row_key(key)
+    }
+
+    /// Whether rows can have any number of entries in an index.
+    pub fn has_multi_valued(&self) -> bool {
+        self.codec.has_multi_valued
     }
 
     pub fn is_unique(&self, index: usize) -> bool {

@@ -25,6 +25,7 @@ pub(super) struct TableCodec {
     pub secondary: Vec<usize>,
     /// For each unique index of the table: what finds a row by an entry.
     pub unique: Vec<Option<IndexLayout>>,
+    pub has_multi_valued: bool,
     /// Set while an ALTER TABLE rewrites the rows.
     pub shadow: Option<Box<Shadow>>,
 }
@@ -70,6 +71,7 @@ impl TableCodec {
             layout: TableLayout::new(table, &all)?,
             shadow: Shadow::of(table)?,
             unique: unique.collect::<Result<Vec<_>>>()?,
+            has_multi_valued: table.columns.iter().any(|column| column.elements.is_some()),
             secondary: (0..table.indexes.len())
                 .filter(|i| Some(*i) != clustered)
                 .collect(),

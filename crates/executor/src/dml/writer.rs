@@ -4,6 +4,7 @@
 //! the statement's own write. Entries that only one row can have are not locked, since the lock of their row
 //! protects them. Not here: what a statement does about a duplicate.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
@@ -157,14 +158,14 @@ impl<'w, 'p> Writer<'w, 'p> {
         let UniqueKey::Index(index) = conflict.key else {
             return Ok(Some(image.key.clone()));
         };
-        let Some(entry) = image.entries.iter().find(|e| e.index == index) else {
-            return Ok(None);
-        };
         let maker = self.maker;
-        match self.get(&entry.key)? {
-            Some(value) => maker.row_key_of_entry(index, &entry.key, value).map(Some),
-            None => Ok(None),
+        // A multi-valued index has several, of which not each must be taken.
+        for entry in image.entries.iter().filter(|e| e.index == index && e.distinct) {
+            if let Some(value) = self.get(&entry.key)? {
+                return maker.row_key_of_entry(index, &entry.key, value).map(Some);
+            }
         }
+        Ok(None)
     }
 
     /// Writes a new row.
@@ -191,7 +192,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// Replaces a row. Entries that stay the same are not written. Both images have entries in the same
-    /// indexes.
+    /// indexes: one in each, unless one is multi-valued.
     pub fn update(&mut self, old: Image, new: Image, value: Vec<u8>) -> Result<()> {
         let is_moved = old.key != new.key;
         if is_moved {
@@ -203,6 +204,9 @@ impl<'w, 'p> Writer<'w, 'p> {
             true => self.txn.delete_guard(old.key)?,
             false => new_row,
         };
+        if self.maker.has_multi_valued() {
+            return self.update_entries((old_row, old.entries), (new_row, new.entries));
+        }
         for (old, new) in old.entries.into_iter().zip(new.entries) {
             let fresh = Fresh::in_place_of(&old.key, &new.key);
             let is_written = self.maker.writes_entries(new.index);
@@ -219,6 +223,32 @@ impl<'w, 'p> Writer<'w, 'p> {
             }
         }
         Ok(())
+    }
+
+    /// Replaces the entries of a row of which there can be any number in an index.
+    fn update_entries(
+        &mut self,
+        (old_row, old): (Guard, Vec<IndexEntry>),
+        (new_row, new): (Guard, Vec<IndexEntry>),
+    ) -> Result<()> {
+        let mut replaced: HashMap<Vec<u8>, IndexEntry> =
+            old.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
+        let mut written = Vec::with_capacity(new.len());
+        for entry in new {
+            if !self.maker.writes_entries(entry.index) {
+                continue;
+            }
+            let same = replaced.remove(&entry.key);
+            if same.is_none_or(|old| old.value != entry.value) {
+                written.push(entry);
+            }
+        }
+        for (_, entry) in replaced {
+            self.remove_entry(old_row, entry)?;
+        }
+        written
+            .into_iter()
+            .try_for_each(|entry| self.put_entry(new_row, entry, None))
     }
 
     /// Replaces a row whose entries do not change.

@@ -33,7 +33,9 @@ pub(crate) fn parse_for_column(text: &[u8], column: &str) -> Result<JsonBinary> 
     let invalid = |message: &str, position: usize| {
         Error::new(
             errno::ER_INVALID_JSON_TEXT,
-            format!("Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."),
+            format!(
+                "Invalid JSON text: \"{message}\" at position {position} in value for column '{column}'."
+            ),
         )
     };
     JsonBinary::parse(text).map_err(|error| error.into_error(invalid))
@@ -51,10 +53,21 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json
     }
 }
 
+/// Functions whose result is a truth value, though its type is a wider integer.
+const TRUTHS: &[&str] = &["json_valid", "json_contains", "json_contains_path"];
+/// Functions that choose among their arguments: MySQL takes a chosen truth value for a number.
+const CHOICES: &[&str] = &[
+    "if", "ifnull", "nullif", "coalesce", "greatest", "least", "nth of",
+];
+
 /// Whether an expression is a truth value, which JSON distinguishes from 0 and 1.
 pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
-        Expr::Call { ty, .. } | Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Call { function, ty, .. } => {
+            let name = function.name();
+            TRUTHS.contains(&name) || *ty == SqlType::BOOL && !CHOICES.contains(&name)
+        }
         _ => false,
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! - [`order`], [`key`]: how values compare, and bytes that compare as they do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
-//! - [`convert`]: from SQL values to JSON and back.
+//! - [`convert`]: from SQL values to JSON and back. [`multi_valued`]: to the values that an index has entries of.
 //! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema, [`storage`]
 //!   the sizes of documents, [`table`] JSON_TABLE.
 //!
@@ -13,6 +13,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod key;
+pub mod multi_valued;
 mod order;
 pub(crate) mod path;
 pub(crate) mod read;

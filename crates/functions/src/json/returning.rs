@@ -129,7 +129,7 @@ impl On<'_> {
 }
 
 /// A JSON value in a type, `None` if it is not one of its values. Numbers are rounded.
-fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
+pub(super) fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
     if json.view() == JsonView::Null {
         return Ok(Some(Value::Null));
     }

@@ -141,7 +141,11 @@ fn nullif<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
 
 fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
     // MySQL compares the texts of documents.
-    for arg in binding.args.iter_mut().filter(|arg| arg.ty().kind == TypeKind::Json) {
+    for arg in binding
+        .args
+        .iter_mut()
+        .filter(|arg| arg.ty().kind == TypeKind::Json)
+    {
         let document = std::mem::replace(arg, Expr::null());
         *arg = implicit_cast(document, text_of_document());
     }

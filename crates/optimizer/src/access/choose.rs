@@ -74,6 +74,7 @@ fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
         index: None,
         parts: table.primary_parts(),
         unique: true,
+        array: None,
         table,
     }];
     for (position, index) in table.indexes.iter().enumerate() {
@@ -82,6 +83,7 @@ fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
                 index: Some(position),
                 parts: index.parts.clone(),
                 unique: index.unique,
+                array: index.multi_valued_part(&table.columns),
                 table,
             });
         }
@@ -100,7 +102,10 @@ fn index_name(table: &Table, index: Option<usize>) -> String {
 
 /// `dives`: the engine may be asked how large ranges are.
 fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bool) -> Option<(f64, Chosen)> {
-    let direction = order::direction(&path, candidate, &request.order);
+    let direction = match candidate.array {
+        None => order::direction(&path, candidate, &request.order),
+        Some(_) => None,
+    };
     // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
     // in key order is preferred: its cost is better known.
     if candidate.index.is_some() && !path.useful && direction.is_none() {
@@ -129,7 +134,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
     let cost = cost(&reading);
     let chosen = Chosen {
         wide: matches!(path.access(false, false), planner::plan::Access::Full { .. }),
-        points: path.points,
+        points: path.points && !path.repeats,
         access: path.access(direction.unwrap_or(false), covering),
         residual,
         ordered: direction.is_some(),

@@ -9,7 +9,7 @@ use functions::Expr;
 use functions::expr::Label;
 use schema::bound::ColumnExpression;
 use schema::model::{Column, Table};
-use types::{Result, SqlType, TypeKind};
+use types::{Result, SqlType, TypeKind, Value};
 
 /// Puts indexed generated columns in the place of their expressions. Columns are offsets in the table.
 pub fn with_generated_columns(conditions: Vec<Expr>, table: &Table) -> Vec<Expr> {
@@ -69,7 +69,7 @@ fn replace(expr: &Expr, indexed: &[(&ColumnExpression, &Column)]) -> Result<Expr
 }
 
 /// Whether two expressions are the same. A column is as nullable as the query makes it.
-fn is_same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Column { index: a, .. }, Expr::Column { index: b, .. }) => a == b,
         (
@@ -80,7 +80,12 @@ fn is_same(a: &Expr, b: &Expr) -> bool {
                 ty: other_ty,
             },
         ) => {
-            function == other
+            // `->` is stored as the function that it is.
+            let name = |name| match name {
+                "->" => "json_extract",
+                name => name,
+            };
+            name(function.name()) == name(other.name())
                 && ty == other_ty
                 && args.len() == others.len()
                 && args.iter().zip(others).all(|(a, b)| is_same(a, b))
@@ -93,6 +98,17 @@ fn is_same(a: &Expr, b: &Expr) -> bool {
                 implicit: other_implicit,
             },
         ) => ty == other_ty && implicit == other_implicit && is_same(input, other),
+        // A constant text has the character set of the statement.
+        (
+            Expr::Literal {
+                value: Value::String(a),
+                ..
+            },
+            Expr::Literal {
+                value: Value::String(b),
+                ..
+            },
+        ) => a == b,
         (a, b) => a == b,
     }
 }

@@ -4,7 +4,7 @@
 //!   allow.
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
-//! - [`generated`]: expressions that are generated columns.
+//! - [`generated`]: expressions that are generated columns. [`multi_valued`]: arrays whose elements an index has.
 //! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest by one index; [`cheapest`]: of all.
@@ -18,6 +18,7 @@ mod fold;
 mod generated;
 pub mod interval;
 mod like;
+mod multi_valued;
 mod order;
 mod partitions;
 mod paths;

@@ -25,6 +25,7 @@ pub fn of(request: &Request<'_>, ordered: bool) -> Option<Box<ScanPartitions>> {
             index: None,
             parts: parts.collect(),
             unique: false,
+            array: None,
             table,
         };
         let path = candidate.path(&conditions);

@@ -26,6 +26,8 @@ pub struct Path {
     pub bounded: Bounded,
     /// Complete keys of a unique index.
     pub points: bool,
+    /// A row can have several entries in the ranges, which are of single elements of an array.
+    pub repeats: bool,
     /// Positions of conditions that need not be checked again.
     pub satisfied: Vec<usize>,
     /// Whether any condition is used.
@@ -53,6 +55,8 @@ pub struct Candidate<'a> {
     pub index: Option<usize>,
     pub parts: Vec<IndexPart>,
     pub unique: bool,
+    /// The number of the part of which a row has several values.
+    pub array: Option<usize>,
     pub table: &'a Table,
 }
 
@@ -70,13 +74,17 @@ impl Candidate<'_> {
                 constant_columns: Vec::new(),
                 bounded: Bounded::No,
                 points: false,
+                repeats: false,
                 satisfied: Vec::new(),
                 useful: false,
             },
         };
         builder.begin_with_tuples(&conditions.tuples, &conditions.sargs);
         builder.build(&conditions.sargs);
-        builder.path
+        match self.array {
+            Some(part) => builder.path.of_elements(part),
+            None => builder.path,
+        }
     }
 }
 
@@ -301,6 +309,17 @@ fn ends(intervals: &[Interval]) -> Bounded {
 }
 
 impl Path {
+    /// The path by a multi-valued index, whose part of that number has elements of arrays. Rows with empty arrays have
+    /// no entries, and others several, so the index serves only where that part is fixed.
+    fn of_elements(self, part: usize) -> Self {
+        let is_fixed = self.fixed_parts > part;
+        Self {
+            useful: self.useful && is_fixed,
+            repeats: self.ranges.len() > 1,
+            ..self
+        }
+    }
+
     /// The keys of a path of points only.
     pub fn keys(&self) -> Vec<Vec<Expr>> {
         let value = |value: &RangeValue| match value {
@@ -311,8 +330,22 @@ impl Path {
         self.ranges.iter().map(key).collect()
     }
 
+    /// Each range by itself: a union has each row once.
+    fn parts_of_union(&self, index: usize) -> Vec<Access> {
+        let part = |range: &Range| Access::IndexRanges {
+            index,
+            ranges: vec![range.clone()],
+            reverse: false,
+            covering: false,
+        };
+        self.ranges.iter().map(part).collect()
+    }
+
     pub fn access(&self, reverse: bool, covering: bool) -> Access {
         match (self.index, self.points) {
+            (Some(index), _) if self.repeats => Access::Union {
+                parts: self.parts_of_union(index),
+            },
             (None, _) if !self.useful => Access::Full { reverse },
             (None, true) => Access::PrimaryPoints { keys: self.keys() },
             (None, false) => Access::PrimaryRanges {

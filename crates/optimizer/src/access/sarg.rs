@@ -11,7 +11,7 @@ use types::{SqlType, TypeKind};
 
 use super::fold::{folded, is_constant};
 use super::interval::Interval;
-use super::like;
+use super::{like, multi_valued};
 use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
 
 /// One condition: the column is in one of the intervals.
@@ -57,6 +57,15 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
             Some(Sarg {
                 column: offset,
                 intervals: vec![interval],
+                exact: false,
+            })
+        }
+        ("member of" | "json_contains" | "json_overlaps", _) => {
+            let (column, keys) = multi_valued::keys(condition, table)?;
+            let point = |key| Interval::Point(RangeValue::Equal(key));
+            Some(Sarg {
+                column,
+                intervals: keys.into_iter().map(point).collect(),
                 exact: false,
             })
         }

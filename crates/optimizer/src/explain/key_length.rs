@@ -10,7 +10,7 @@ pub fn of(parts: &[IndexPart], table: &Table) -> u64 {
 
 fn part_bytes(part: &IndexPart, table: &Table) -> u64 {
     let column = &table.columns[part.column];
-    let ty = &column.ty;
+    let ty = &column.key_type();
     let bytes = if ty.is_string() {
         let chars = u64::from(part.prefix.unwrap_or(ty.length));
         let length = if ty.kind == TypeKind::Char { 0 } else { 2 };

@@ -110,10 +110,16 @@ impl Row {
                 let index = &table.indexes[*index];
                 self.ranges(&index.name, &index.parts, ranges, table, names);
             }
-            Access::Union { parts } => {
-                self.how = Some("index_merge");
-                self.key = Some(index_names(parts, table).join(","));
-            }
+            Access::Union { parts } => match ranges_of_one(parts) {
+                Some((index, ranges)) => {
+                    let index = &table.indexes[index];
+                    self.ranges(&index.name, &index.parts, &ranges, table, names);
+                }
+                None => {
+                    self.how = Some("index_merge");
+                    self.key = Some(index_names(parts, table).join(","));
+                }
+            },
         }
     }
 
@@ -162,6 +168,21 @@ impl Row {
             _ => self.how = Some("range"),
         }
     }
+}
+
+/// The ranges of a union that reads one multi-valued index.
+fn ranges_of_one(parts: &[Access]) -> Option<(usize, Vec<Range>)> {
+    let (mut only, mut all) = (None, Vec::with_capacity(parts.len()));
+    for part in parts {
+        let Access::IndexRanges { index, ranges, .. } = part else {
+            return None;
+        };
+        if *only.get_or_insert(*index) != *index {
+            return None;
+        }
+        all.extend(ranges.iter().cloned());
+    }
+    Some((only?, all))
 }
 
 /// The partitions that a scan reads, as far as the plan shows: a parameter has no value yet.

@@ -76,6 +76,7 @@ impl Binder<'_> {
             generated,
             invisible: definition.invisible,
             hidden: false,
+            elements: None,
         })
     }
 

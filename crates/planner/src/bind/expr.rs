@@ -439,7 +439,7 @@ impl Binder<'_> {
         bind::cast(bound, ty)
     }
 
-    fn cast_type(&self, ty: &CastType) -> Result<SqlType> {
+    pub(super) fn cast_type(&self, ty: &CastType) -> Result<SqlType> {
         let characters =
             |length: Option<u32>, collation| SqlType::varchar(length.unwrap_or(u32::MAX), collation);
         Ok(match ty {
@@ -479,6 +479,7 @@ impl Binder<'_> {
             },
             CastType::Double => SqlType::COMPUTED_DOUBLE,
             CastType::Json => SqlType::JSON,
+            CastType::Array(_) => return Err(super::multi_valued::not_here()),
         })
     }
 

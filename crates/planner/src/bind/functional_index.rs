@@ -8,6 +8,7 @@ use syntax::ast::{self, IndexDefinition, IndexKind};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
+use super::multi_valued;
 use super::stored::bind_index_expression;
 
 /// MySQL's name of an index on an expression that has no other.
@@ -59,6 +60,9 @@ impl Binder<'_> {
             let bound = bind_index_expression(table, &stored, &name)?;
             part.column = hidden_name(&name, number);
             columns.push(hidden_column(&part.column, &bound, stored)?);
+        }
+        if columns.iter().filter(|column| column.elements.is_some()).count() > 1 {
+            return Err(multi_valued::several_in_index());
         }
         index.name = Some(name);
         Ok(columns)
@@ -116,13 +120,19 @@ fn hidden_name(index: &str, part: usize) -> String {
 }
 
 fn hidden_column(name: &str, bound: &Expr, expression: StoredExpression) -> Result<Column> {
+    let elements = multi_valued::elements_of(bound);
+    let ty = match elements {
+        Some(_) => SqlType::JSON,
+        None => column_type(bound.ty())?,
+    };
     Ok(Column {
         generated: Some(Generated {
             expression,
             stored: false,
         }),
         hidden: true,
-        ..Column::plain(name, column_type(bound.ty())?, true)
+        elements,
+        ..Column::plain(name, ty, true)
     })
 }
 

@@ -33,6 +33,7 @@ mod json_table;
 mod limit;
 mod literal;
 mod members;
+mod multi_valued;
 mod name_lookup;
 mod output;
 mod parameter;

@@ -16,6 +16,7 @@ use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::Context;
+use super::multi_valued;
 use super::partition::unknown_column;
 use super::partition_function::{not_allowed, not_constant, partition_function};
 use super::scope::Names;
@@ -253,7 +254,13 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     };
     let mut binder = Binder::new(&env);
     binder.in_definition = true;
-    let bound = binder.scalar(&parsed, &Context::of(&names));
+    let context = Context::of(&names);
+    let bound = match (multi_valued::parts_of(&parsed), names.index()) {
+        (Some((document, element)), Some(index)) => binder
+            .scalar(document, &context)
+            .and_then(|document| binder.array(document, element, index)),
+        _ => binder.scalar(&parsed, &context),
+    };
     let bound = bound.map_err(|error| names.explained(error))?;
     names.check_calls(&bound)?;
     Ok(bound)
@@ -394,6 +401,19 @@ impl TableNames<'_> {
                 format!("Check constraint '{name}' cannot refer to an auto-increment column."),
             )),
             _ => Ok(()),
+        }
+    }
+
+    /// The name of the index that the expression is of, if it is of one.
+    fn index(&self) -> Option<&str> {
+        match self.owner {
+            Owner::Index(name) => Some(name),
+            Owner::Generated(at) if self.table.columns[at].hidden => {
+                let mut indexes = self.table.indexes.iter();
+                let index = indexes.find(|index| index.parts.iter().any(|part| part.column == at));
+                Some(index.map_or("", |index| &index.name))
+            }
+            _ => None,
         }
     }
 

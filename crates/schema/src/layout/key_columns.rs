@@ -23,7 +23,7 @@ impl KeyColumns {
         let needed = wanted.iter().map(|w| w.0 + 1).max().unwrap_or(0);
         let part = |(number, part): (usize, &IndexPart)| {
             let positions = wanted.iter().filter(|w| w.0 == number).map(|w| w.1);
-            Ok((column(table, part.column)?.ty, positions.collect()))
+            Ok((column(table, part.column)?.key_type(), positions.collect()))
         };
         let parts = parts.iter().take(needed).enumerate().map(part);
         Ok(Self {

@@ -90,7 +90,7 @@ impl KeyParts {
             let column = column(table, part.column)?;
             Ok(Part {
                 column: part.column,
-                ty: column.ty,
+                ty: column.key_type(),
                 nullable: column.nullable,
                 cut: part.prefix.filter(|_| is_cut(table, part)),
             })

@@ -272,9 +272,12 @@ impl ShadowLayout {
     }
 
     fn entries(&self, row: &[Value], handle: &RowHandle) -> Result<Vec<(usize, IndexEntry)>> {
-        let indexes = self.encoder.entry_indexes();
-        let entry = |at: usize| Ok((at, self.encoder.index_entry(at, row, handle, self.zone)?));
-        indexes.map(entry).collect()
+        let mut entries = Vec::new();
+        for at in self.encoder.entry_indexes() {
+            let take = |entry| entries.push((at, entry));
+            self.encoder.index_entries(at, row, handle, self.zone, take)?;
+        }
+        Ok(entries)
     }
 
     /// The entries of a stored shadow row.

@@ -67,9 +67,19 @@ pub fn column_source(column: &Column) -> Result<ColumnSource> {
     ))
 }
 
-/// The part that has all of a column, not only a prefix.
+/// The part that has all of a column, not only a prefix or an element.
 pub(super) fn whole_part(table: &Table, parts: &[IndexPart], column: usize) -> Option<usize> {
-    parts.iter().position(|p| p.column == column && !is_cut(table, p))
+    parts
+        .iter()
+        .position(|p| p.column == column && !is_cut(table, p) && !is_array(table, p))
+}
+
+/// Whether an entry has one of several values of a row.
+fn is_array(table: &Table, part: &IndexPart) -> bool {
+    table
+        .columns
+        .get(part.column)
+        .is_some_and(|c| c.elements.is_some())
 }
 
 /// Whether a part has only a prefix of its column's values.
@@ -91,7 +101,7 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
         table
             .columns
             .get(p.column)
-            .is_some_and(|c| !key_gives_back(&c.ty))
+            .is_some_and(|c| !key_gives_back(&c.ty) && c.elements.is_none())
     };
     let clustered = clustered_index(table).is_some();
     let mut restored: Vec<(usize, Option<u32>)> = Vec::new();
@@ -111,7 +121,8 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
             .for_each(&mut add);
     } else if index.parts.iter().any(|p| needs_restoring(&p)) {
         // In the older format, the value has either all parts or none.
-        index.parts.iter().for_each(&mut add);
+        let whole = index.parts.iter().filter(|part| !is_array(table, part));
+        whole.for_each(&mut add);
     }
     restored.sort_by_key(|r| table.columns.get(r.0).map_or(0, |c| c.id));
     restored

@@ -62,6 +62,8 @@ struct IndexEncoder {
     /// Rows are stored by this primary key, so it has no entries.
     clustered: bool,
     parts: Vec<KeyPart>,
+    /// The number of the part of which a row has several values, in a multi-valued index.
+    array: Option<usize>,
     /// Offset, id and type of a column, and the characters of its prefix. In ascending order of column ids.
     restored: Vec<(usize, i64, SqlType, Option<u32>)>,
 }
@@ -215,7 +217,40 @@ impl RowEncoder {
         (0..self.indexes.len()).filter(|&i| !self.indexes[i].clustered)
     }
 
-    /// The entry of a row in an index that [`RowEncoder::entry_indexes`] names.
+    /// Calls `take` with each entry of a row in an index that [`RowEncoder::entry_indexes`] names: one, unless the
+    /// index is multi-valued.
+    pub fn index_entries(
+        &self,
+        position: usize,
+        row: &[Value],
+        handle: &RowHandle,
+        zone: TimeZone,
+        take: impl FnMut(IndexEntry),
+    ) -> Result<()> {
+        self.check(row)?;
+        match self.indexes.get(position) {
+            Some(index) if !index.clustered => index.entries(row, handle, zone, take),
+            _ => Err(Error::internal(format!("index {position} has no entries"))),
+        }
+    }
+
+    /// The same for a row that is stored under `row_key`, whatever partition that is in.
+    pub fn index_entries_of(
+        &self,
+        position: usize,
+        row: &[Value],
+        (row_key, handle): (&[u8], &RowHandle),
+        zone: TimeZone,
+        mut take: impl FnMut(IndexEntry),
+    ) -> Result<()> {
+        let place = key::table_id(row_key)?;
+        self.index_entries(position, row, handle, zone, |mut entry| {
+            key::set_table_id(&mut entry.key, place);
+            take(entry);
+        })
+    }
+
+    /// The only entry of a row in an index that is not multi-valued.
     pub fn index_entry(
         &self,
         position: usize,
@@ -223,24 +258,9 @@ impl RowEncoder {
         handle: &RowHandle,
         zone: TimeZone,
     ) -> Result<IndexEntry> {
-        self.check(row)?;
-        match self.indexes.get(position) {
-            Some(index) if !index.clustered => index.entry(row, handle, zone),
-            _ => Err(Error::internal(format!("index {position} has no entries"))),
-        }
-    }
-
-    /// The same for a row that is stored under `row_key`, whatever partition that is in.
-    pub fn index_entry_of(
-        &self,
-        position: usize,
-        row: &[Value],
-        (row_key, handle): (&[u8], &RowHandle),
-        zone: TimeZone,
-    ) -> Result<IndexEntry> {
-        let mut entry = self.index_entry(position, row, handle, zone)?;
-        key::set_table_id(&mut entry.key, key::table_id(row_key)?);
-        Ok(entry)
+        let mut only = None;
+        self.index_entries(position, row, handle, zone, |entry| only = Some(entry))?;
+        only.ok_or_else(|| Error::internal(format!("a row without an entry in index {position}")))
     }
 
     fn check(&self, row: &[Value]) -> Result<()> {
@@ -259,7 +279,7 @@ fn key_parts(table: &Table, parts: &[IndexPart]) -> Result<Vec<KeyPart>> {
     let part = |part: &IndexPart| {
         Ok(KeyPart {
             column: part.column,
-            ty: column(table, part.column)?.ty,
+            ty: column(table, part.column)?.key_type(),
             cut: part.prefix.filter(|_| is_cut(table, part)),
         })
     };
@@ -278,11 +298,44 @@ impl IndexEncoder {
             unique: index.unique || index.primary,
             clustered: matches!(table.handle, Handle::Clustered { index } if index == position),
             parts: key_parts(table, &index.parts)?,
+            array: index.multi_valued_part(&table.columns),
             restored: restored.collect::<Result<_>>()?,
         })
     }
 
-    fn entry(&self, row: &[Value], handle: &RowHandle, zone: TimeZone) -> Result<IndexEntry> {
+    fn entries(
+        &self,
+        row: &[Value],
+        handle: &RowHandle,
+        zone: TimeZone,
+        mut take: impl FnMut(IndexEntry),
+    ) -> Result<()> {
+        let array = self
+            .array
+            .and_then(|part| Some((part, self.parts.get(part)?.column)));
+        match array {
+            // NULL has an entry, an empty array has none.
+            Some((part, column)) if !row[column].is_null() => {
+                let Value::Json(array) = &row[column] else {
+                    return Err(Error::internal("a multi-valued index of what is no array"));
+                };
+                for element in functions::multi_valued::elements(array) {
+                    take(self.entry(row, Some((part, &element)), handle, zone)?);
+                }
+            }
+            _ => take(self.entry(row, None, handle, zone)?),
+        }
+        Ok(())
+    }
+
+    /// `element`: the value in place of the row's for the part with that number.
+    fn entry(
+        &self,
+        row: &[Value],
+        element: Option<(usize, &Value)>,
+        handle: &RowHandle,
+        zone: TimeZone,
+    ) -> Result<IndexEntry> {
         let parts = self
             .parts
             .iter()
@@ -291,8 +344,11 @@ impl IndexEncoder {
         let mut key = Vec::with_capacity(room);
         key.extend_from_slice(&self.prefix);
         let mut has_null = false;
-        for part in &self.parts {
-            let value = &row[part.column];
+        for (number, part) in self.parts.iter().enumerate() {
+            let value = match element {
+                Some((replaced, element)) if replaced == number => element,
+                _ => &row[part.column],
+            };
             if value.is_null() {
                 has_null = true;
                 key.push(datum::NIL_FLAG);

@@ -298,6 +298,8 @@ pub enum CastType {
     Float,
     Double,
     Json,
+    /// `type ARRAY`, of a multi-valued index.
+    Array(Box<CastType>),
 }
 
 impl Expr {

@@ -109,10 +109,10 @@ impl Parser<'_> {
             Some(Kw::JSON) => CastType::Json,
             _ => return Err(self.error_at(start)),
         };
-        if self.is(Kw::ARRAY) {
-            return Err(Error::not_supported("CAST ... AS ... ARRAY", ""));
-        }
-        Ok(ty)
+        Ok(match self.eat(Kw::ARRAY) {
+            true => CastType::Array(Box::new(ty)),
+            false => ty,
+        })
     }
 
     fn optional_length(&mut self) -> Result<Option<u32>> {

@@ -380,6 +380,13 @@ impl Printer<'_> {
             CastType::Float => "float".into(),
             CastType::Double => "double".into(),
             CastType::Json => "json".into(),
+            CastType::Array(element) => {
+                match &**element {
+                    CastType::Binary(length) => self.put(&format!("binary{}", optional(length))),
+                    element => self.returned_type(element),
+                }
+                " array".into()
+            }
         };
         self.put(&text);
     }

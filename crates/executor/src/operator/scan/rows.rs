@@ -121,7 +121,10 @@ impl<'p> Rows<'p> {
         let row = layout.decode_row_values(key, value, self.zone)?;
         let handle = layout.handle_of_row_key(key)?;
         let encoder = RowEncoder::new(table)?;
-        let entry = encoder.index_entry_of(*index, &row, (key, &handle), self.zone)?;
-        Ok(contain(ranges, &entry.key))
+        let mut belongs = false;
+        encoder.index_entries_of(*index, &row, (key, &handle), self.zone, |entry| {
+            belongs |= contain(ranges, &entry.key);
+        })?;
+        Ok(belongs)
     }
 }
