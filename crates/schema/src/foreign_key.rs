@@ -148,11 +148,15 @@ pub fn is_superfluous(indexes: &[(Vec<IndexPart>, bool)], primary: &[IndexPart],
         return false;
     };
     let columns: Vec<usize> = parts.iter().map(|part| part.column).collect();
-    if leads(primary, &columns) {
+    // MySQL: only an index whose first parts ascend, as those of the generated one do, replaces it.
+    let serves = |parts: &[IndexPart]| {
+        leads(parts, &columns) && !parts.iter().take(columns.len()).any(|part| part.descending)
+    };
+    if serves(primary) {
         return true;
     }
     indexes.iter().enumerate().any(|(other, (longer, is_generated))| {
-        other != at && leads(longer, &columns) && (!is_generated || longer.len() > parts.len() || other > at)
+        other != at && serves(longer) && (!is_generated || longer.len() > parts.len() || other > at)
     })
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::frameworks;
 use crate::report::Report;
 use crate::server::Address;
 
@@ -70,6 +71,10 @@ const ALL: [Client; 7] = [
     },
 ];
 
+/// A virtual environment with what the directory's requirements.txt pins.
+pub const PYTHON_ENVIRONMENT: &str = "venv=\"$OUT/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
+     \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r requirements.txt";
+
 /// One virtual environment serves both Python drivers.
 const PYTHON: &str = "venv=\"$OUT/../python/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
      \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r ../python/requirements.txt";
@@ -91,6 +96,7 @@ pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], 
             report.fail(&format!("client {}", client.name), &e);
         }
     }
+    frameworks::check(address, directory, out, names, report);
 }
 
 fn one(
@@ -136,7 +142,7 @@ fn one(
     Ok(())
 }
 
-fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> Result<Output, String> {
+pub fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> Result<Output, String> {
     let socket = address.socket.clone().unwrap_or_default();
     let mut child = Command::new("timeout")
         .args([
@@ -191,12 +197,12 @@ fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn last_lines(text: &str) -> String {
+pub fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(8)..].join("\n")
 }
 
-fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|directory| directory.join(program).is_file()))
 }

@@ -19,6 +19,7 @@ mod character_sets;
 pub mod clients;
 pub mod concurrency;
 pub mod crash;
+mod frameworks;
 pub mod lifecycle;
 pub mod limits;
 pub mod literal;

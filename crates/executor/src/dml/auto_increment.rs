@@ -3,6 +3,8 @@
 //! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of
 //! one INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
+use std::collections::VecDeque;
+
 use cluster::ids::largest_id;
 use kv::Timestamp;
 use schema::model::Table;
@@ -30,6 +32,8 @@ pub(super) struct AutoIncrement<'p> {
     left: u64,
     /// The largest id given explicitly that the counter does not cover yet.
     explicit: u64,
+    /// Ids that were generated for rows which were not inserted, in ascending order.
+    unused: VecDeque<u64>,
 }
 
 impl<'p> AutoIncrement<'p> {
@@ -48,6 +52,7 @@ impl<'p> AutoIncrement<'p> {
             next: 0,
             left: 0,
             explicit: 0,
+            unused: VecDeque::new(),
         })
     }
 
@@ -106,6 +111,32 @@ impl<'p> AutoIncrement<'p> {
             return Err(exhausted());
         }
         Ok((id, value_of(id, &self.ty)))
+    }
+
+    /// The first unused id instead of `id`, which is unused then.
+    pub fn exchange(&mut self, id: u64) -> Option<(u64, Value)> {
+        let first = self.unused.pop_front()?;
+        self.unused.push_back(id);
+        Some((first, value_of(first, &self.ty)))
+    }
+
+    /// Keeps the id of a row that was not inserted.
+    pub fn keep_unused(&mut self, id: u64) {
+        match self.unused.front() {
+            Some(&first) if id < first => self.unused.push_front(id),
+            _ => self.unused.push_back(id),
+        }
+    }
+
+    /// Ids that are generated after an explicit one are larger.
+    pub fn drop_unused_up_to(&mut self, explicit: &Value) {
+        if self
+            .unused
+            .front()
+            .is_some_and(|&first| first <= number_of(explicit))
+        {
+            self.unused.clear();
+        }
     }
 
     /// Whether a row can get another id. The last id is repeated, and AUTO_RANDOM does not skip ids.

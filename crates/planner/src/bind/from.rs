@@ -19,6 +19,7 @@ use super::scope::{
     ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
 };
 use super::subquery::Subqueries;
+use super::write_target::WrittenTable;
 use crate::errno::{
     ER_CANT_REOPEN_TABLE, ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE,
     ER_WRONG_COLUMN_LIST,
@@ -133,7 +134,7 @@ impl Binder<'_> {
         self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing.is_some())?;
         if place.outer.is_some() {
-            self.check_not_written(&get.table)?;
+            self.check_not_written(&get.table, alias)?;
         }
         let get = Get {
             locking: locking_of(&get, place.locking)?,
@@ -285,11 +286,13 @@ impl Binder<'_> {
 
     /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
     /// whose rows are there before.
-    pub fn check_not_written(&self, table: &Arc<Table>) -> Result<()> {
+    pub fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
         let written = self.written.borrow();
-        let found = written.iter().find(|(id, _)| *id == table.id);
+        let found = written
+            .iter()
+            .find(|target| target.id == table.id && (!target.only_by_name || target.alias == alias));
         match found.filter(|_| self.derived_depth.get() == 0) {
-            Some((_, target)) => Err(Error::new(
+            Some(WrittenTable { alias: target, .. }) => Err(Error::new(
                 ER_UPDATE_TABLE_USED,
                 format!("You can't specify target table '{target}' for update in FROM clause"),
             )),

@@ -15,6 +15,7 @@ use super::scope::{
 };
 use super::subquery::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
+use super::write_target::WrittenTable;
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
@@ -41,7 +42,11 @@ impl Binder<'_> {
         let mut read = None;
         let mut source = match &insert.rows {
             InsertRows::Values(rows) => {
-                self.written.borrow_mut().push((found.id, found.name.clone()));
+                self.written.borrow_mut().push(WrittenTable {
+                    id: found.id,
+                    alias: found.name.clone(),
+                    only_by_name: true,
+                });
                 self.rows(insert, rows, &columns, &table)?
             }
             InsertRows::Query(query) => {

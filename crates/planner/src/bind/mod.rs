@@ -73,6 +73,7 @@ use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
 use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
+use write_target::WrittenTable;
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
@@ -146,8 +147,8 @@ pub(crate) struct Binder<'a> {
     pub in_definition: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
-    /// The ids of the tables that the statement writes to, and what it calls them.
-    written: RefCell<Vec<(i64, String)>>,
+    /// The tables that the statement writes to.
+    written: RefCell<Vec<WrittenTable>>,
     /// The ids of the temporary tables that the statement names, and what it calls them.
     opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.

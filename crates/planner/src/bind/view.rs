@@ -182,7 +182,7 @@ impl Binder<'_> {
     fn check_view_not_written(&self, alias: &str, reads_before: usize) -> Result<()> {
         let written = self.written.borrow();
         let Some(table) = self.accesses.find(reads_before, |table| {
-            written.iter().any(|(id, _)| *id == table.id)
+            written.iter().any(|target| target.id == table.id)
         }) else {
             return Ok(());
         };

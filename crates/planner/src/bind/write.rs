@@ -219,8 +219,11 @@ impl Binder<'_> {
                 "the past cannot be changed",
             ));
         }
+        let opened = self.opened.borrow().len();
         let (filter, order_by) = self.written_order(rows)?;
         if !rows.in_where.is_empty() || !rows.in_values.is_empty() {
+            // The clauses are bound again, and may open their temporary tables again.
+            self.opened.borrow_mut().truncate(opened);
             return Ok(None);
         }
         let filters: Vec<functions::Expr> = of_view.cloned().into_iter().chain(filter).collect();

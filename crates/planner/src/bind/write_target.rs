@@ -39,6 +39,14 @@ impl<'s> WriteTarget<'s> {
     }
 }
 
+/// A table that the statement writes to.
+pub struct WrittenTable {
+    pub id: i64,
+    pub alias: String,
+    /// A subquery in the values of INSERT may read it under another name, as in MySQL.
+    pub only_by_name: bool,
+}
+
 impl Binder<'_> {
     /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
     ///
@@ -142,7 +150,11 @@ impl Binder<'_> {
 
     fn note_written(&self, table: i64, alias: &str, lock: LockMode) {
         if lock == LockMode::Write {
-            self.written.borrow_mut().push((table, alias.to_owned()));
+            self.written.borrow_mut().push(WrittenTable {
+                id: table,
+                alias: alias.to_owned(),
+                only_by_name: false,
+            });
         }
     }
 

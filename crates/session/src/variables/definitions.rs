@@ -136,7 +136,7 @@ const ROWS: &[Row] = &[
     ("binlog_error_action", Global, Kind::Enum(&["IGNORE_ERROR", "ABORT_SERVER"]), "ABORT_SERVER", Hint),
     ("binlog_expire_logs_auto_purge", Global, Kind::Bool, "ON", Hint),
     ("binlog_expire_logs_seconds", Global, Kind::Int(0, 4294967295), "2592000", Hint),
-    ("binlog_format", Both, Kind::Enum(&["MIXED", "STATEMENT", "ROW"]), "ROW", Same),
+    ("binlog_format", Both, Kind::Enum(&["MIXED", "STATEMENT", "ROW"]), "ROW", Hint),
     ("binlog_group_commit_sync_delay", Global, Kind::Int(0, 1000000), "0", Hint),
     ("binlog_group_commit_sync_no_delay_count", Global, Kind::Int(0, 100000), "0", Hint),
     ("binlog_max_flush_queue_time", Global, Kind::Int(0, 100000), "0", Hint),

@@ -224,6 +224,7 @@ impl Insert<'_> {
             warnings.report_until(row.warned);
             let check = self.plan.check.as_ref();
             if !row_check::admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
+                self.rows.keep_unused_id(&row);
                 continue;
             }
             self.result.records += 1;
@@ -282,6 +283,9 @@ impl Insert<'_> {
     }
 
     fn write_one(&mut self, mut row: NewRow, mut image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
+        if self.rows.take_unused_id(&mut row) {
+            image = self.image_with_id(&row, &image, writer)?;
+        }
         while let Some(conflict) = writer.conflict(&image, None)? {
             match (&self.plan.mode, &self.on_duplicate) {
                 _ if self.is_id_of_another_server(&row, conflict) => {
@@ -308,6 +312,7 @@ impl Insert<'_> {
                         self.ctx,
                     )?;
                     changed.count(&mut self.result);
+                    self.rows.keep_unused_id(&row);
                     if let Some(id) = &changed.id {
                         self.rows.note_id(id);
                     }
@@ -323,6 +328,7 @@ impl Insert<'_> {
                     }
                     warn(self.ctx.eval, error.code, error.message);
                     self.result.duplicates += 1;
+                    self.rows.keep_unused_id(&row);
                     self.note_last_id(&row);
                     return Ok(());
                 }
@@ -333,6 +339,7 @@ impl Insert<'_> {
             let checked = keys.check_parents(None, &row.values, writer.txn);
             let savepoint = self.plan.ignore.then(|| writer.txn.savepoint());
             if !keys.settle(checked, savepoint, writer.txn)? {
+                self.rows.keep_unused_id(&row);
                 self.result.duplicates += 1;
                 return Ok(());
             }
@@ -371,6 +378,11 @@ impl Insert<'_> {
     ) -> Result<Image> {
         check_interrupted(self.ctx)?;
         self.rows.give_another_id(row)?;
+        self.image_with_id(row, image, writer)
+    }
+
+    /// The image of a row that has got another id since `image` was made.
+    fn image_with_id(&self, row: &NewRow, image: &Image, writer: &mut Writer<'_, '_>) -> Result<Image> {
         let maker = writer.maker;
         let hidden = match maker.hides_handles() {
             true => Some(maker.handle(&image.key)?),

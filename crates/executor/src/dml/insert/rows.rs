@@ -254,6 +254,33 @@ impl<'p> RowMaker<'p> {
         Ok(())
     }
 
+    /// Gives the row the smallest id that was generated for an earlier row and is unused, as MySQL does.
+    /// `true` if it has another id now.
+    pub fn take_unused_id(&mut self, row: &mut NewRow) -> bool {
+        let Some(ids) = &mut self.ids else { return false };
+        let Some(generated) = row.generated else {
+            if let Some(id) = row.values.get(ids.column) {
+                ids.drop_unused_up_to(id);
+            }
+            return false;
+        };
+        let Some((id, value)) = ids.exchange(generated) else {
+            return false;
+        };
+        if let Some(cell) = row.values.get_mut(ids.column) {
+            *cell = value;
+        }
+        row.generated = Some(id);
+        true
+    }
+
+    /// Keeps the id that was generated for a row which is not inserted.
+    pub fn keep_unused_id(&mut self, row: &NewRow) {
+        if let (Some(ids), Some(id)) = (&mut self.ids, row.generated) {
+            ids.keep_unused(id);
+        }
+    }
+
     /// Notes an id that a row got by an update.
     pub fn note_id(&mut self, id: &Value) {
         if let Some(ids) = &mut self.ids {

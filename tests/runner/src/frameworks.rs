@@ -1,0 +1,138 @@
+//! The programs under `tests/clients/frameworks/`: applications on frameworks. Each prints a line for each thing
+//! it does, `NAME: RESULT`. What it prints on MySQL 8.0.33 is recorded beside it and must be what it prints here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::clients::{PYTHON_ENVIRONMENT, last_lines, on_path, shell};
+use crate::report::Report;
+use crate::server::Address;
+
+struct Framework {
+    name: &'static str,
+    /// Below `tests/clients/frameworks`.
+    directory: &'static str,
+    /// Programs it needs in the PATH.
+    needs: &'static [&'static str],
+    /// Commands that build it in its directory. `$OUT` is for what is built there.
+    build: &'static str,
+    run: &'static str,
+}
+
+const fn python(name: &'static str, run: &'static str) -> Framework {
+    Framework {
+        name,
+        directory: "python",
+        needs: &["python3"],
+        build: PYTHON_ENVIRONMENT,
+        run,
+    }
+}
+
+const fn node(name: &'static str, run: &'static str) -> Framework {
+    Framework {
+        name,
+        directory: "node",
+        needs: &["node", "npm"],
+        build: "cmp -s package-lock.json \"$OUT/package-lock.json\" || \
+                { cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent; }",
+        run,
+    }
+}
+
+const fn java(name: &'static str, run: &'static str) -> Framework {
+    Framework {
+        name,
+        directory: "java",
+        needs: &["java", "javac", "mvn"],
+        build: "mvn -q -B -Dout=\"$OUT\" process-classes",
+        run,
+    }
+}
+
+const ALL: [Framework; 9] = [
+    python("sqlalchemy", "\"$OUT/venv/bin/python\" -B sqlalchemy_app.py"),
+    python("django", "\"$OUT/venv/bin/python\" -B django_app.py"),
+    Framework {
+        name: "gorm",
+        directory: "go",
+        needs: &["go"],
+        build: "go build -o \"$OUT/gorm\" .",
+        run: "\"$OUT/gorm\"",
+    },
+    node("sequelize", "NODE_PATH=\"$OUT/node_modules\" node sequelize.js"),
+    node("typeorm", "NODE_PATH=\"$OUT/node_modules\" node typeorm.js"),
+    node("drizzle", "NODE_PATH=\"$OUT/node_modules\" node drizzle.js"),
+    node("knex", "NODE_PATH=\"$OUT/node_modules\" node knex.js"),
+    java("hibernate", "java -cp \"$OUT/classes:$OUT/lib/*\" HibernateApp"),
+    java(
+        "migrations",
+        "java -cp \"$OUT/classes:$OUT/lib/*\" MigrationTools",
+    ),
+];
+
+/// Runs the applications, or the named ones, and compares what they print with what they print on MySQL, or
+/// records it with `UPDATE=1`. `clients`: the directory of all clients.
+pub fn check(address: &Address, clients: &Path, out: &Path, names: &[String], report: &mut Report) {
+    for framework in &ALL {
+        if !names.is_empty() && !names.iter().any(|n| n == framework.name) {
+            continue;
+        }
+        if let Some(missing) = framework.needs.iter().find(|program| !on_path(program)) {
+            let reason = format!("{missing} is not installed");
+            report.skip(&format!("framework {}", framework.name), &reason);
+            continue;
+        }
+        if let Err(e) = one(framework, address, &clients.join("frameworks"), out, report) {
+            report.fail(&format!("framework {}", framework.name), &e);
+        }
+    }
+}
+
+fn one(
+    framework: &Framework,
+    address: &Address,
+    frameworks: &Path,
+    out: &Path,
+    report: &mut Report,
+) -> Result<(), String> {
+    let source = frameworks.join(framework.directory);
+    let out = out.join("frameworks").join(framework.directory);
+    fs::create_dir_all(&out).map_err(|e| e.to_string())?;
+    let out = out.canonicalize().map_err(|e| e.to_string())?;
+    let built = shell(framework.build, &source, &out, address)?;
+    if !built.status.success() {
+        let said = String::from_utf8_lossy(&built.stderr) + String::from_utf8_lossy(&built.stdout);
+        return Err(format!("cannot be built: {}", last_lines(&said)));
+    }
+    let output = shell(framework.run, &source, &out, address)?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let recorded = expected_file(&source, framework.name);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&recorded, printed.as_bytes()).map_err(|e| format!("{}: {e}", recorded.display()))?;
+    }
+    let expected = fs::read_to_string(&recorded).map_err(|e| format!("{}: {e}", recorded.display()))?;
+    let results = lines_by_name(&printed);
+    for (name, wanted) in lines_by_name(&expected) {
+        let check = format!("{}: {name}", framework.name);
+        match results.get(name) {
+            Some(result) if *result == wanted => report.pass(&check),
+            Some(result) => report.fail(&check, &format!("{result}\n  MySQL: {wanted}")),
+            None => report.fail(&check, "nothing was printed"),
+        }
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, last_lines(&said)));
+    }
+    Ok(())
+}
+
+fn expected_file(source: &Path, name: &str) -> PathBuf {
+    source.join("expected").join(format!("{name}.txt"))
+}
+
+fn lines_by_name(text: &str) -> BTreeMap<&str, &str> {
+    text.lines().filter_map(|line| line.split_once(": ")).collect()
+}
