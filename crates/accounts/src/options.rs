@@ -210,7 +210,10 @@ impl AccountOptions {
     /// ` PASSWORD HISTORY ...` to the end of SHOW CREATE USER, but for the attribute.
     pub(crate) fn rules(&self) -> String {
         let number = |value: Option<u16>| value.map_or("DEFAULT".to_owned(), |value| value.to_string());
-        let mut out = format!("PASSWORD HISTORY {} PASSWORD REUSE INTERVAL ", number(self.history));
+        let mut out = format!(
+            "PASSWORD HISTORY {} PASSWORD REUSE INTERVAL ",
+            number(self.history)
+        );
         match self.reuse_days {
             None => out.push_str("DEFAULT"),
             Some(days) => {
@@ -307,10 +310,14 @@ mod tests {
                 attribute: Some(attribute.to_owned()),
                 ..OptionChanges::default()
             };
-            options.change(&change, false, 0).map(|()| options.attribute.clone())
+            options
+                .change(&change, false, 0)
+                .map(|()| options.attribute.clone())
         };
         assert_eq!(
-            change(r#"{"k": {"z": 1}, "comment": "x", "a": [1, {"b": null}]}"#).unwrap().unwrap(),
+            change(r#"{"k": {"z": 1}, "comment": "x", "a": [1, {"b": null}]}"#)
+                .unwrap()
+                .unwrap(),
             r#"{"a": [1, {"b": null}], "k": {"z": 1}, "comment": "x"}"#
         );
         assert_eq!(
@@ -332,9 +339,8 @@ mod tests {
             history: Some(2),
             ..AccountOptions::default()
         };
-        let mut set = |text: &str| {
-            by_number.remember(password(text, 0), (0, 0), |past| past.authentication == text)
-        };
+        let mut set =
+            |text: &str| by_number.remember(password(text, 0), (0, 0), |past| past.authentication == text);
         assert_eq!(
             ["a", "a", "b", "a", "c", "a"].map(&mut set),
             [true, false, true, false, true, true]

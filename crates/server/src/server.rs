@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use prometheus::Registry;
 
-use crate::login::FailedLogins;
 use crate::config::ServerConfig;
 use crate::connections::Connections;
 use crate::credentials::{DigestCache, RsaKey};
 use crate::listeners::{self, Listener, Waker};
+use crate::login::FailedLogins;
 use crate::metrics::{Figures, Measured, Metrics};
 use crate::parking::{self, Parking};
 use crate::sessions::Sessions;

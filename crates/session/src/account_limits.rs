@@ -63,10 +63,19 @@ impl AccountUsage {
             let mut usage = usage.lock();
             usage.begin_hour(now_us);
             if limits.connections > 0 && usage.open >= limits.connections {
-                return Err(exceeded(&account.user, "max_user_connections", limits.connections));
+                return Err(exceeded(
+                    &account.user,
+                    "max_user_connections",
+                    limits.connections,
+                ));
             }
             let name = "max_connections_per_hour";
-            count(&mut usage.connections, limits.connections_per_hour, &account.user, name)?;
+            count(
+                &mut usage.connections,
+                limits.connections_per_hour,
+                &account.user,
+                name,
+            )?;
             usage.open += 1;
         }
         Ok(Some(Box::new(Guard {

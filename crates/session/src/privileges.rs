@@ -30,7 +30,8 @@ impl Client {
             let table = &access.table;
             let needed = access.everything;
             access.through.is_none()
-                && (own.global.contains(needed) || own.of_table(&table.database, &table.name).contains(needed))
+                && (own.global.contains(needed)
+                    || own.of_table(&table.database, &table.name).contains(needed))
         };
         if accesses.iter().all(is_covered) {
             return Ok(());

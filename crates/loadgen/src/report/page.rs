@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::axis::short;
 use super::STYLE;
+use super::axis::short;
 use super::chart::{Across, BarChart, Line, LineChart, escape};
 use super::compare::{Comparison, MedianRung, Peer};
 use super::text::Ratios;

@@ -16,6 +16,7 @@ use super::insert_target::InsertTarget;
 use super::scope::{FIELD_LIST, Relation, Scope, ScopeNames};
 use super::subquery::Subqueries;
 use super::write::assigned_column;
+use super::write_target::WrittenTable;
 use crate::command::{Command, LoadData};
 use crate::env::BindEnv;
 use crate::errno::{ER_LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR, WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED};
@@ -55,9 +56,11 @@ impl Binder<'_> {
             .iter()
             .any(|field| matches!(field, FieldTarget::Variable(_)));
         check_format(&format, &target, &fields, has_variables)?;
-        self.written
-            .borrow_mut()
-            .push((target.table.id, target.table.name.clone()));
+        self.written.borrow_mut().push(WrittenTable {
+            id: target.table.id,
+            alias: target.table.name.clone(),
+            only_by_name: true,
+        });
         let assignments = self.load_assignments(load, &target.relation)?;
         let columns = given_columns(&fields, &assignments);
         // LOCAL cannot stop the client, so it goes on behind a row that fails.

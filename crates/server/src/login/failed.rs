@@ -132,7 +132,10 @@ mod tests {
         let unbounded = tracking(None, 1);
         assert_eq!(failed.note_at(&account, unbounded, false, later), Ok(()));
         assert_eq!(failed.note_at(&account, unbounded, false, later), blocked(None));
-        assert_eq!(failed.note_at(&account, unbounded, true, later + DAY * 999), blocked(None));
+        assert_eq!(
+            failed.note_at(&account, unbounded, true, later + DAY * 999),
+            blocked(None)
+        );
         assert_eq!(failed.note_at(&account, tracking(None, 2), true, later), Ok(()));
     }
 }

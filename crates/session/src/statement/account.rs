@@ -279,8 +279,12 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
     if !specs.iter().all(changes_own_password) {
         check_creates_users(client)?;
     }
-    specs.iter().try_for_each(|spec| check_current_password(session, spec))?;
-    specs.iter().try_for_each(|spec| check_second_password(client, spec))?;
+    specs
+        .iter()
+        .try_for_each(|spec| check_current_password(session, spec))?;
+    specs
+        .iter()
+        .try_for_each(|spec| check_second_password(client, spec))?;
     let names: Vec<AccountName> = specs
         .iter()
         .map(|spec| (spec.user.clone(), spec.host.clone()))
@@ -398,7 +402,11 @@ fn set_password(session: &Session, written: &UserSpec, now_us: i64) -> Result<Ve
     check_second_password(client, &spec)?;
     check_system_users(session, &[(spec.user.clone(), spec.host.clone())])?;
     let change = change(&with_plugin(&accounts, &spec), false, PasswordRules::of(session))?;
-    session.shared.catalog.accounts.alter_users(&[change], false, now_us)
+    session
+        .shared
+        .catalog
+        .accounts
+        .alter_users(&[change], false, now_us)
 }
 
 /// `@@password_history` and `@@password_reuse_interval`.

@@ -34,7 +34,11 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
             .check_on_database(&name.database, Privilege::CreateTemporaryTables)?;
         return run_temporary(session, command);
     }
-    check_privileges(&session.client, &command.ddl, &session.shared.engine.cluster.schema())?;
+    check_privileges(
+        &session.client,
+        &command.ddl,
+        &session.shared.engine.cluster.schema(),
+    )?;
     session.client.check_table(name, PrivilegeSet::INSERT)?;
     session.table_locks.check_ddl(&command.ddl)?;
     session.shared.engine.check_writable()?;

@@ -16,7 +16,9 @@ pub fn run(session: &mut Session, what: &str) -> Result<()> {
             Some(&"OPTIMIZER_COSTS") => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
             _ => ("RELOAD", ""),
         };
-        session.client.check_any(label, &[Privilege::Reload], &[dynamic])?;
+        session
+            .client
+            .check_any(label, &[Privilege::Reload], &[dynamic])?;
         if words.contains(&"USER_RESOURCES") {
             session.shared.account_usage.reset();
         }

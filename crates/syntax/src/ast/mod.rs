@@ -18,9 +18,8 @@ mod window;
 mod write;
 
 pub use account::{
-    AccountOptions, SecondPassword,
-    AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles, UserSpec,
-    UserStatement,
+    AccountName, AccountOptions, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles,
+    SecondPassword, UserSpec, UserStatement,
 };
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
