@@ -32,6 +32,12 @@ pub struct Identity {
     pub current_role: String,
 }
 
+/// The text of a statement's digest, and the bytes whose hash is the digest.
+///
+/// # Errors
+/// 3676 where the statement cannot be parsed.
+pub type DigestFn = fn(&str, &SqlMode) -> Result<(String, Vec<u8>)>;
+
 /// The context of a statement. It is shared, and read-only while the statement runs, except for the warnings.
 /// Made with `EvalContext { .., ..EvalContext::default() }`.
 pub struct EvalContext {
@@ -69,7 +75,7 @@ pub struct EvalContext {
     /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
     /// What STATEMENT_DIGEST() computes.
-    pub digest: crate::digest::DigestFn,
+    pub digest: DigestFn,
     /// What the statement has read so far.
     pub reads: crate::read_counters::ReadCounters,
 }

@@ -4,18 +4,12 @@
 //! says how a digest is computed.
 
 use sha2::{Digest, Sha256};
-use types::{Result, SqlMode, SqlType, Value};
+use types::{Result, SqlType, Value};
 
 use crate::call::{Binding, Call};
 use crate::datum::Datum;
 use crate::registry::{Family, FunctionDef, function};
 use crate::string::encode::hex_digits;
-
-/// The text of a statement's digest, and the bytes whose hash is the digest.
-///
-/// # Errors
-/// 3676 where the statement cannot be parsed.
-pub type DigestFn = fn(&str, &SqlMode) -> Result<(String, Vec<u8>)>;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

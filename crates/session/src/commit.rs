@@ -9,7 +9,7 @@ use runner::{CommitEnd, Runner};
 use types::{Error, Result, errno};
 use wire::connection::{PacketSink, PendingReply};
 
-use crate::events::statement::StatementEvent;
+use crate::events::event::StatementEvent;
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;

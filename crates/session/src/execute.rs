@@ -16,7 +16,7 @@ use crate::attachment::{columns_of, point_of};
 use crate::commit::Committer;
 use crate::compiled::Compiled;
 use crate::diagnostics::DiagnosticsMark;
-use crate::events::statement::StatementEvent;
+use crate::events::event::StatementEvent;
 use crate::reply::{Done, Outcome};
 use crate::result_set::ResultSetSink;
 use crate::session::Session;

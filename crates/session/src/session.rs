@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::diagnostics::Diagnostics;
 use crate::errors;
 use crate::evaluation::EvalContexts;
-use crate::events::statement::StatementEvent;
+use crate::events::event::StatementEvent;
 use crate::last_statement::LastStatement;
 use crate::prepared::{NamedStatements, PreparedStatements};
 use crate::process::Process;

@@ -202,7 +202,7 @@ pub(super) fn read_rows(
 ) -> Result<usize> {
     env.check_interrupted()?;
     let read = access.next(env.source.reader(), wanted, env.source.is_consistent(), visit)?;
-    scan::count(env.eval(), scan, read);
+    scan::counted::count(env.eval(), scan, read);
     Ok(read)
 }
 

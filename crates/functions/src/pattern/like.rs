@@ -3,6 +3,7 @@
 use types::Collation;
 
 use super::segments::Segments;
+use super::token::{Token, tokens};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -12,15 +13,6 @@ pub(crate) struct Like {
     kind: PatternKind,
     /// For ASCII text, if the pattern is ASCII and the collation compares that byte by byte.
     ascii: Option<Segments>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Token {
-    Char(char),
-    /// `_`
-    One,
-    /// `%`
-    Many,
 }
 
 /// Patterns that need no matching character by character, under collations that compare bytes.
@@ -133,22 +125,6 @@ impl Like {
         self.collation
             .equal(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
     }
-}
-
-fn tokens(pattern: &str, escape: Option<char>) -> Vec<Token> {
-    let mut out = Vec::with_capacity(pattern.len());
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        out.push(match c {
-            // An escape character at the end stands for itself.
-            c if Some(c) == escape => Token::Char(chars.next().unwrap_or(c)),
-            '%' if out.last() == Some(&Token::Many) => continue,
-            '%' => Token::Many,
-            '_' => Token::One,
-            c => Token::Char(c),
-        });
-    }
-    out
 }
 
 fn kind(tokens: &[Token]) -> PatternKind {

@@ -5,3 +5,4 @@ pub(crate) mod operators;
 pub(crate) mod regex_cache;
 pub(crate) mod regexp;
 mod segments;
+mod token;

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::like::Token;
+use super::token::Token;
 
 /// A pattern of ASCII characters.
 #[derive(Debug, Clone)]

@@ -3,10 +3,11 @@
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
 //! counters without a lookup. [`digests`] has the counters, in shards, and [`histogram`] their latencies.
-//! [`statement`] is what one statement adds. [`log_file`] writes logs without ever blocking a statement.
+//! [`event`] is what one statement adds, at its end ([`statement`]). [`log_file`] writes logs without ever blocking a statement.
 //! [`tables`] makes the rows of `performance_schema`.
 
 pub mod digests;
+pub mod event;
 mod general_log;
 mod histogram;
 mod log_file;

@@ -1,33 +1,14 @@
-//! What one statement adds to the counters, and the end of a statement.
+//! The end of a statement: what it adds to the counters.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use functions::ReadCounts;
-use planner::plan_traits::PlanTraits;
-
+use super::event::StatementEvent;
 use super::nanoseconds;
 use crate::compiled::Compiled;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::statistics::Kind;
-
-/// A statement, as the counters see it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct StatementEvent {
-    /// The number of its digest; 0: it is not counted.
-    pub digest: u32,
-    /// It reads one row by its key. Little else has to be counted.
-    pub is_point: bool,
-    pub failed: bool,
-    pub traits: PlanTraits,
-    pub reads: ReadCounts,
-    pub rows_sent: u64,
-    pub affected: u64,
-    pub warnings: u64,
-    /// When it has ended: microseconds since 1970.
-    pub now_us: i64,
-}
 
 impl Shared {
     /// Microseconds since 1970.

@@ -182,7 +182,7 @@ impl<'p> LockedScan<'p> {
                 });
                 if has_filter { rows.push(key, value) } else { Ok(()) }
             })?;
-            super::count(eval, self.scan, read);
+            super::counted::count(eval, self.scan, read);
             if read == 0 {
                 return Ok(false);
             }

@@ -6,6 +6,7 @@
 
 mod access;
 mod as_of;
+pub(crate) mod counted;
 mod locked;
 mod locked_keys;
 pub(crate) mod lookup;
@@ -85,18 +86,6 @@ fn open_for<'p>(
     })
 }
 
-/// Counts rows that were read for a scan.
-pub(crate) fn count(eval: &EvalContext, scan: &TableScan, read: usize) {
-    if read == 0 {
-        return;
-    }
-    match scan.access {
-        plan::Access::Full { .. } => eval.reads.scanned(read),
-        plan::Access::PrimaryPoints { .. } | plan::Access::UniquePoints { .. } => eval.reads.read_keys(read),
-        _ => eval.reads.read_next(read),
-    }
-}
-
 /// The moment that a scan reads, if it is not the statement's. Fails if the table had another definition then.
 fn past(scan: &TableScan, locking: Option<Locking>, env: &Env<'_, '_>) -> Result<Option<Snapshot>> {
     let past = match &scan.as_of {
@@ -161,7 +150,7 @@ impl Operator for Scan<'_> {
                 true => rows.push(key, value),
                 false => Ok(()),
             })?;
-            count(env.eval(), rows.scan(), read);
+            counted::count(env.eval(), rows.scan(), read);
             if let (Some(measure), Some(start)) = (self.measure, start) {
                 let is_first = std::mem::replace(&mut self.is_first, false);
                 measure.called(start.elapsed(), read, is_first);
