@@ -83,6 +83,10 @@ pub(super) fn views(target: &mut Client, views: &[View]) -> Result<Vec<String>> 
         let mut refused = Vec::new();
         for view in &left {
             target.run(&format!("USE {}", quoted(&view.database)))?;
+            target.run(&format!(
+                "SET collation_connection = {}",
+                literal(&view.collation)
+            ))?;
             let create = view.create.replacen("CREATE ", "CREATE OR REPLACE ", 1);
             let mut done = target.run(&create);
             if done.as_ref().is_err_and(|error| error.code() == NO_SUCH_USER) {
@@ -100,6 +104,7 @@ pub(super) fn views(target: &mut Client, views: &[View]) -> Result<Vec<String>> 
                 Err(error) => refused.push((*view, reason(&error))),
             }
         }
+        target.run("SET NAMES utf8mb4")?;
         if refused.is_empty() || refused.len() == left.len() {
             let lines = refused
                 .iter()

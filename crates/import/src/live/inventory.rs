@@ -58,6 +58,8 @@ pub(super) struct View {
     pub(super) database: String,
     pub(super) name: String,
     pub(super) create: String,
+    /// That of the session that created it: literals of the view compare by it.
+    pub(super) collation: String,
 }
 
 #[derive(Debug, Default)]
@@ -108,11 +110,7 @@ impl Inventory {
                         name: table,
                     });
                 }
-                "VIEW" => self.views.push(View {
-                    database: database.to_owned(),
-                    create: shown_create(source, &format!("SHOW CREATE VIEW {full}"))?,
-                    name: table,
-                }),
+                "VIEW" => self.views.push(view(source, database, table)?),
                 other => self.left_out.push(format!(
                     "{} {database}.{table}: no such kind of table here",
                     other.to_lowercase()
@@ -146,6 +144,18 @@ impl Inventory {
         }
         Ok(())
     }
+}
+
+fn view(source: &mut Client, database: &str, name: String) -> Result<View> {
+    let full = format!("{}.{}", quoted(database), quoted(&name));
+    let rows = source.rows(&format!("SHOW CREATE VIEW {full}"))?;
+    let row = rows.first();
+    Ok(View {
+        database: database.to_owned(),
+        name,
+        create: row.map(|row| row.text(1)).unwrap_or_default(),
+        collation: row.map(|row| row.text(3)).unwrap_or_default(),
+    })
 }
 
 fn shown_create(source: &mut Client, show: &str) -> Result<String> {
