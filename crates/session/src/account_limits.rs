@@ -9,11 +9,10 @@ use parking_lot::Mutex;
 use planner::command::Command;
 use planner::plan::Plan;
 use syntax::ast::UserStatement;
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use crate::compiled::Compiled;
 
-const ER_USER_LIMIT_REACHED: u16 = 1226;
 const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
 
 const HOUR_US: i64 = 60 * 60 * 1_000_000;
@@ -165,7 +164,7 @@ fn count(used: &mut u32, limit: u32, user: &str, resource: &str) -> Result<()> {
 
 fn exceeded(user: &str, resource: &str, limit: u32) -> Error {
     Error::new(
-        ER_USER_LIMIT_REACHED,
+        errno::ER_USER_LIMIT_REACHED,
         format!("User '{user}' has exceeded the '{resource}' resource (current value: {limit})"),
     )
 }

@@ -8,8 +8,8 @@ use std::thread::available_parallelism;
 use parking_lot::RwLock;
 use syntax::StatementDigest;
 
+use super::event::StatementEvent;
 use super::histogram::{BUCKETS, Histogram};
-use super::statement::StatementEvent;
 
 /// `performance_schema_digests_size`: statements of any more digests are counted together.
 const DIGESTS_MAX: usize = 10_000;
