@@ -43,7 +43,7 @@ fn resolve_text(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn digest(call: &Call<'_>, args: &[Datum<'_>]) -> Result<(String, Vec<u8>)> {
     let statement = match args.first() {
         Some(Datum::String(text)) => text.to_string(),
-        Some(other) => String::from_utf8_lossy(&other.bytes()).into_owned(),
+        Some(other) => String::from_utf8_lossy(other.bytes()).into_owned(),
         None => String::new(),
     };
     (call.ctx.digest)(&statement, &call.ctx.sql_mode)

@@ -228,7 +228,7 @@ impl Dump {
                 }
             }
             InsertSource::Query(query) => self.query(query),
-            InsertSource::File(_) => self.line("rows of a file".to_owned()),
+            InsertSource::File(_) => self.line("rows of a file"),
         }
         if let InsertMode::Update(sets) = &insert.mode {
             let both: Vec<String> = names

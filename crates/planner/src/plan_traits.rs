@@ -49,7 +49,7 @@ impl PlanTraits {
     }
 
     fn of_scans(scans: &[&TableScan]) -> Self {
-        let is_full = |scan: &&&TableScan| matches!(scan.access, Access::Full { .. });
+        let is_full = |scan: &TableScan| matches!(scan.access, Access::Full { .. });
         let is_range = |scan: &&TableScan| {
             matches!(
                 scan.access,
@@ -57,9 +57,9 @@ impl PlanTraits {
             )
         };
         Self {
-            scans: scans.first().iter().any(|scan| is_full(scan)),
+            scans: scans.first().is_some_and(|scan| is_full(scan)),
             ranges: scans.first().is_some_and(is_range),
-            full_joins: scans.iter().skip(1).any(|scan| is_full(&scan)),
+            full_joins: scans.iter().skip(1).any(|scan| is_full(scan)),
             ..Self::default()
         }
     }

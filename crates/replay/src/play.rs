@@ -139,6 +139,9 @@ fn without_empty_database(target: &Target) -> Target {
     }
 }
 
+/// What deals entries out to a worker, each with its time, and the worker's thread.
+type RunningWorker = (SyncSender<(Instant, Entry)>, JoinHandle<Tally>);
+
 /// Deals entries out to workers, each at its time.
 struct Player {
     speed: Speed,
@@ -147,7 +150,7 @@ struct Player {
     start: Instant,
     /// The time of the log's first entry.
     first_us: Option<u64>,
-    workers: HashMap<u64, (SyncSender<(Instant, Entry)>, JoinHandle<Tally>)>,
+    workers: HashMap<u64, RunningWorker>,
     /// Of workers that have ended.
     tally: Tally,
     ended: Vec<JoinHandle<Tally>>,

@@ -15,13 +15,14 @@ use wire::ok::Ok as OkPacket;
 use wire::{ClientInfo, Flow, PacketSink};
 
 use crate::accounts::Origin;
-use crate::channel::{Channel, ReceiveError, Received, inactivity, shutdown_in_progress};
+use crate::channel::{Channel, inactivity, shutdown_in_progress};
 use crate::connections::LiveConnection;
 use crate::input::Input;
 use crate::login::{LoggedIn, Login, Refusal, read_proxy_header};
 use crate::output::Output;
 use crate::parking::Parked;
 use crate::pending_reply::{ConnectionReply, Reply};
+use crate::receive::{ReceiveError, Received};
 use crate::sessions::{Limits, Session};
 use crate::shared::Shared;
 use crate::socket::Socket;

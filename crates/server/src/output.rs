@@ -9,9 +9,9 @@ use wire::compression::{Algorithm, Compressor};
 use wire::framing::FrameEncoder;
 use wire::{PacketSink, PendingReply};
 
-use crate::channel::{ReceiveError, Received, receive};
 use crate::input::Input;
 use crate::pending_reply::ConnectionReply;
+use crate::receive::{ReceiveError, Received, receive};
 use crate::transport::Transport;
 
 /// How many bytes of frames are collected before they are written to the client.

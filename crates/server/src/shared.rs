@@ -8,7 +8,7 @@ use wire::auth::caching_sha2;
 use crate::config::ServerConfig;
 use crate::connections::Connections;
 use crate::credentials::{DigestCache, RsaKey};
-use crate::login::FailedLogins;
+use crate::failed_logins::FailedLogins;
 use crate::metrics::Metrics;
 use crate::parking::Parking;
 use crate::sessions::Sessions;

@@ -65,7 +65,7 @@ fn literal(number: u8) -> Result<&'static str> {
 /// An object (0, 1) or an array (2, 3); odd ones have offsets of four bytes instead of two. Offsets count
 /// from the container's first byte.
 fn container(kind: u8, value: &[u8], out: &mut String, depth: usize, longest: usize) -> Result<()> {
-    let offset = if kind % 2 == 0 { 2 } else { 4 };
+    let offset = if kind.is_multiple_of(2) { 2 } else { 4 };
     let is_object = kind < 2;
     let mut head = Bytes::new(value);
     let count = head.uint(offset)? as usize;

@@ -220,10 +220,10 @@ fn keys(source: &mut Client, database: &str) -> Result<BTreeMap<String, Vec<Stri
     }
     let mut keys: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((table, index), parts) in indexes {
-        if let Some(parts) = parts.into_iter().collect::<Option<Vec<String>>>() {
-            if index == "PRIMARY" || !keys.contains_key(&table) {
-                keys.insert(table, parts);
-            }
+        if let Some(parts) = parts.into_iter().collect::<Option<Vec<String>>>()
+            && (index == "PRIMARY" || !keys.contains_key(&table))
+        {
+            keys.insert(table, parts);
         }
     }
     Ok(keys)

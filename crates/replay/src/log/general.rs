@@ -98,7 +98,7 @@ impl State {
         }
         match &mut self.open {
             // A server that starts again writes its banner in the middle of the log.
-            Some(open) if !(is_banner(line) && !line.is_empty()) => {
+            Some(open) if !is_banner(line) || line.is_empty() => {
                 open.argument.push(b'\n');
                 open.argument.extend_from_slice(line);
             }

@@ -73,10 +73,10 @@ impl State {
     }
 
     fn head(&mut self, line: &[u8]) {
-        if let Some(rest) = line.strip_prefix(b"# Time: ") {
-            if let Some((at, _)) = time::parse(rest) {
-                self.at_us = at;
-            }
+        if let Some(rest) = line.strip_prefix(b"# Time: ")
+            && let Some((at, _)) = time::parse(rest)
+        {
+            self.at_us = at;
         }
         let id = find(line, b"  Id:").or_else(|| find(line, b"# Thread_id:"));
         if let Some(rest) = id {

@@ -5,7 +5,6 @@
 //! [`exchange`].
 
 mod exchange;
-mod failed;
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,12 +19,12 @@ use wire::status;
 use wire::{ClientInfo, PacketSink};
 
 use crate::accounts::{Account, Origin, best_match};
-use crate::channel::{Channel, ReceiveError, Received};
+use crate::channel::Channel;
 use crate::config::Settings;
+use crate::receive::{ReceiveError, Received};
 use crate::shared::Shared;
 
 use exchange::Exchange;
-pub use failed::FailedLogins;
 
 /// Why a login is refused. Without an error the connection closes silently, since the client is gone.
 #[derive(Debug)]

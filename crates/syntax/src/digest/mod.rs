@@ -280,7 +280,7 @@ impl<'a> TokenReader<'a, '_> {
         let is_name =
             !self.after_system_sign && (follows_dot && self.digest.back(0) == sign(b'.') || precedes_dot);
         match known {
-            Some(word) if !is_name && !(word.is_function && self.byte(token.end) != b'(') => {
+            Some(word) if !is_name && (!word.is_function || self.byte(token.end) == b'(') => {
                 self.keyword(token, word);
             }
             _ if text.strip_prefix('_').is_some_and(words::is_charset) => {

@@ -67,7 +67,7 @@ impl Parser<'_> {
     }
 
     /// The cursor at OUTFILE or DUMPFILE.
-    pub fn into_file(&mut self) -> Result<IntoFile> {
+    pub fn target_file(&mut self) -> Result<IntoFile> {
         let is_dump = self.eat(Kw::DUMPFILE);
         if !is_dump {
             self.expect(Kw::OUTFILE)?;

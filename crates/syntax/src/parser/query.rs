@@ -173,7 +173,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         if self.is_any(&[Kw::OUTFILE, Kw::DUMPFILE]) {
-            return Ok(Some(Box::new(SelectInto::File(self.into_file()?))));
+            return Ok(Some(Box::new(SelectInto::File(self.target_file()?))));
         }
         let variables = self.comma_separated(|parser| match parser.kind() {
             Kind::At => parser.user_variable_name(),
