@@ -9,7 +9,8 @@ mod support;
 use kv::{Error, Reader, Store};
 use kv_tests::support::{begin, commit, get, keys, write};
 use kv_tikv::TikvOptions;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use support::StandIn;
 
 /// A client dies in the middle of an asynchronous commit of these keys (the first is the primary), and its
@@ -24,6 +25,14 @@ fn die(stand_in: &StandIn, of: &[&str], how: &str) {
 fn has_no_locks(stand_in: &StandIn) {
     let status = stand_in.control("/status");
     assert!(status.contains("\"locks\": 0"), "{}", stand_in.control("/locks"));
+}
+
+fn wait_for_no_locks(stand_in: &StandIn) {
+    let deadline = Instant::now() + PATIENCE;
+    while !stand_in.control("/status").contains("\"locks\": 0") {
+        assert!(Instant::now() < deadline, "{}", stand_in.control("/locks"));
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
@@ -63,8 +72,9 @@ fn a_snapshot_sees_an_asynchronous_commit_that_was_before_it() {
     let store = stand_in.open();
     write(&store, &[("a", Some("0")), ("x", Some("0"))]);
     let before = store.snapshot_now().unwrap();
-    // A read of one of the other keys removes that key's lock.
     assert_eq!(get(&before, "x").as_deref(), Some("0"));
+    // The lock of the other key goes behind the commit's answer.
+    wait_for_no_locks(&stand_in);
     die(&stand_in, &["a", "x"], "");
     let after = store.snapshot_now().unwrap();
     assert_eq!(get(&after, "x").as_deref(), Some("x"));
