@@ -46,7 +46,7 @@ impl Waiter {
         decided
     }
 
-    /// Ends the wait with [`Error::Deadlock`].
+    /// Ends the wait with [`crate::Error::Deadlock`].
     pub fn make_victim(&self) -> bool {
         self.end(VICTIM)
     }

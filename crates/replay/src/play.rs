@@ -25,7 +25,7 @@ pub struct ReplayArguments {
     /// A general log or a slow log of MySQL or MariaDB.
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
-    /// The server to send the statements to: mysql://USER[:PASSWORD]@HOST[:PORT]/DB
+    /// The server to send the statements to: `mysql://USER:PASSWORD@HOST:PORT/DB`
     #[arg(long, value_name = "DSN", default_value = "mysql://root@127.0.0.1:4000")]
     to: String,
     /// Times the speed of the log: 1, 2.5, max.

@@ -2,7 +2,7 @@
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The server to copy from, and the databases: mysql://USER[:PASSWORD]@HOST[:PORT]/DB[,DB]
+    /// The server to copy from, and the databases: `mysql://USER:PASSWORD@HOST:PORT/DB,DB`
     #[arg(long, value_name = "DSN")]
     pub(super) from: Option<String>,
     /// The server to copy to.

@@ -2,7 +2,7 @@
 
 use super::{Assignment, ColumnName, ObjectName};
 
-/// LOAD DATA [LOCAL] INFILE.
+/// `LOAD DATA [LOCAL] INFILE`.
 #[derive(Debug, Clone)]
 pub struct LoadData {
     /// The client sends the file.

@@ -2,7 +2,7 @@
 //!
 //! - [`JsonBinary`]: a document that is stored, moved and compared. [`JsonRef`]: one value in it, read in place.
 //! - [`Json`]: a document as a tree, for what makes or changes documents.
-//! - [`parse`]: text in, with MySQL's error messages and positions.
+//! - [`mod@parse`]: text in, with MySQL's error messages and positions.
 //!
 //! ```text
 //! document     = type value
