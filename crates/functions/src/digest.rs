@@ -6,9 +6,9 @@
 use sha2::{Digest, Sha256};
 use types::{Result, SqlType, Value};
 
-use crate::call::{Binding, Call};
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, function};
+use crate::expr::{Binding, Call, FunctionDef};
+use crate::registry::{Family, function};
 use crate::string::encode::hex_digits;
 
 pub(crate) static FAMILY: Family = Family {

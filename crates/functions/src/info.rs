@@ -9,14 +9,14 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 use crate::Expr;
 use crate::bind::arguments::condition;
 use crate::bind::{common_type, type_of_value};
-use crate::call::Binding;
-use crate::call::{Call, Row};
 use crate::cast;
 use crate::cast::conversion::Conversion;
 use crate::datum::to_double;
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, ScalarFn, function, lazy};
+use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
+use crate::input::Row;
+use crate::registry::{Alias, Family, MANY, function, lazy};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -131,7 +131,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("json_table"),
 ];
 
-const fn of_session(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
+const fn of_session(name: &'static str, resolve: crate::expr::ResolveFn, eval: ScalarFn) -> FunctionDef {
     function(name, 0, 0, resolve, eval).session().infallible()
 }
 

@@ -13,7 +13,6 @@
 pub mod aggregate;
 pub mod assign;
 pub mod bind;
-pub mod call;
 mod cast;
 mod charset;
 pub mod comparable;
@@ -25,6 +24,7 @@ mod digest;
 pub mod eval;
 pub mod expr;
 mod info;
+pub mod input;
 mod json;
 mod math;
 mod ops;
@@ -46,7 +46,6 @@ pub mod window;
 mod xml;
 
 pub use bind::common_type;
-pub use call::{ColumnarValue, Row};
 pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Identity, Strictness};
@@ -55,13 +54,13 @@ pub use eval::{
     assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
     eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
-pub use expr::Expr;
+pub use expr::{Expr, Function, FunctionDef};
+pub use input::{ColumnarValue, Row};
 pub use json::multi_valued;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
 pub use read_counters::{ReadCounters, ReadCounts};
-pub use registry::{Function, FunctionDef};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::ill_formed::ill_formed_text;

@@ -2,8 +2,8 @@
 
 use types::{SqlType, TypeKind, Value};
 
-use crate::call::Call;
 use crate::cast::conversion::Conversion;
+use crate::expr::Call;
 use crate::{EvalContext, Expr};
 
 /// An expression; parameters print as their values where the context is known.

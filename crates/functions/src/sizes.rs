@@ -4,9 +4,9 @@
 
 use types::{Collation, Result, SqlType, Value};
 
-use crate::call::{Binding, Call};
 use crate::datum::{Datum, to_double};
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

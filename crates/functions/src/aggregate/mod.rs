@@ -30,11 +30,11 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 use crate::Expr;
 use crate::bind::compare::resolve_converted;
 use crate::bind::env::TypeEnv;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::{to_decimal, to_double};
+use crate::expr::{Call, FunctionDef, Nullability};
 use crate::quotient::cut_quotient;
-use crate::registry::{self, Family, FunctionDef, Nullability, function};
+use crate::registry::{self, Family, function};
 
 pub use call::{AggregateCall, AggregateFunction};
 pub use collect::Concat;

@@ -4,7 +4,7 @@ use types::{Collation, Result, SqlType, TypeKind, Value};
 
 use super::collation;
 use crate::Expr;
-use crate::call::Binding;
+use crate::expr::Binding;
 
 /// Digits before the point that a number of a type may have.
 pub(crate) fn integer_digits(ty: &SqlType) -> u32 {

@@ -5,7 +5,7 @@ use types::{Error, Result, SqlType, TypeKind, errno};
 use super::arguments::{implicit_cast, numeric_type, read_members};
 use super::compare::{ComparisonKind, by_member, date_side, pair, under_one_collation};
 use super::env::TypeEnv;
-use crate::call::Binding;
+use crate::expr::Binding;
 use crate::string::ill_formed::refuse_in_json;
 use crate::{Expr, registry};
 /// Resolves a function or operator by its lower-case name.

@@ -10,7 +10,7 @@ use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, t
 use super::collation;
 use super::env::TypeEnv;
 use crate::Expr;
-use crate::call::Binding;
+use crate::expr::Binding;
 
 /// The functions that convert one side of a comparison; see [`crate::ops::constants`].
 pub(crate) const DATETIME_OPERAND: &str = "datetime operand";

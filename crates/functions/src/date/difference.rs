@@ -9,10 +9,9 @@ use super::{
     Moment, dated_at, datetime_at, datetime_text, fraction_digits, integer, moment_at, stays_dated,
     time_value,
 };
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 use crate::temporal::{self, DateRules};
 
 pub(crate) static FAMILY: Family = Family {

@@ -6,10 +6,9 @@ use types::{Result, SqlType, Value};
 use super::interval::Unit;
 use super::week::WeekRule;
 use super::{DAYS, MONTHS, Moment, datetime_at, integer, moment_at, stays_dated, time_at};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, ScalarFn, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
+use crate::registry::{Alias, Family, function};
 use crate::temporal::DateRules;
 
 pub(crate) static FAMILY: Family = Family {
@@ -88,7 +87,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("extract", 2, 2, resolve_extract, extract).nullability(Nullability::Always),
 ];
 
-const fn part(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
+const fn part(name: &'static str, resolve: crate::expr::ResolveFn, eval: ScalarFn) -> FunctionDef {
     function(name, 1, 1, resolve, eval).nullability(Nullability::Always)
 }
 

@@ -6,10 +6,9 @@ use types::{Result, SqlType, Value};
 use super::week::WeekRule;
 use super::{DAYS, MONTHS, datetime_at, time_at};
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 use crate::temporal::DateRules;
 
 pub(crate) static FAMILY: Family = Family {

@@ -7,11 +7,10 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
 use super::{datetime_at, datetime_text};
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 use crate::temporal::{self, DateRules, parse};
 
 pub(crate) static FAMILY: Family = Family {

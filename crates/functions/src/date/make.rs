@@ -5,11 +5,10 @@ use types::temporal::{DateTime, Time};
 use types::{Result, SqlType, Value, errno};
 
 use super::{datetime_at, exact_seconds, fraction_digits, integer, time_at, time_value};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 use crate::temporal::{self, DateRules};
 
 pub(crate) static FAMILY: Family = Family {

@@ -22,9 +22,8 @@ use types::temporal::{DateTime, Time};
 use types::{Collation, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
+use crate::expr::{Binding, Call};
 use crate::temporal::{self, DateRules, parse};
 
 pub(crate) const MONTHS: [&str; 12] = [

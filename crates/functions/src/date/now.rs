@@ -6,9 +6,8 @@ use types::temporal::{DateTime, Time};
 use types::{Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, ScalarFn, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
+use crate::registry::{Alias, Family, function};
 use crate::timezone::TimeZone;
 
 pub(crate) static FAMILY: Family = Family {

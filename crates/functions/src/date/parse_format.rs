@@ -5,10 +5,9 @@ use types::{Result, SqlType, TypeKind, Value, errno};
 
 use super::{DAYS, MONTHS};
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

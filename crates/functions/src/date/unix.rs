@@ -6,11 +6,10 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 use super::format::format_datetime;
 use super::{datetime_at, fraction_digits, integer};
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 use crate::temporal::DateRules;
 use crate::timezone::TimeZone;
 

@@ -1,17 +1,23 @@
 //! Evaluates a column at a time: with an Arrow kernel if the function has one, otherwise with its scalar form
-//! in a loop.
+//! in a loop. Branches (AND, OR, IF, CASE, COALESCE) must not fail for rows that do not take them.
 
-use arrow::array::{Array, ArrayRef};
+use std::sync::Arc;
+
+use arrow::array::{Array, BooleanArray};
+use arrow::compute::kernels::boolean;
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
-use super::{branches, row, speculate};
-use crate::call::{Call, ColumnarValue, Row};
+use super::scalar_calls::{by_values, decimals, for_all, scalar_call, without_json};
+use super::truths::{choose, truths_of, types_error};
+use super::{row, speculate};
 use crate::datum::{Cell, Datum};
 use crate::eval::output::append;
-use crate::registry::{Eval, ScalarFn};
+use crate::eval::properties::{is_deterministic, is_fallible};
+use crate::expr::{Call, Eval};
+use crate::input::{ColumnarValue, Row};
 use crate::{EvalContext, Expr, cast};
 
 /// Evaluates over a batch. Truth values may come as Arrow booleans, decimals at a scale of their own;
@@ -50,13 +56,13 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
             branches: cases,
             otherwise,
             ty,
-        } => branches::case(expr, cases, otherwise.as_deref(), ty, batch, ctx),
+        } => case(expr, cases, otherwise.as_deref(), ty, batch, ctx),
     }
 }
 
 fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<ColumnarValue> {
     let Eval::Scalar(eval) = call.def.eval else {
-        return branches::evaluate(expr, call, batch);
+        return lazy_call(expr, call, batch);
     };
     let rows = batch.num_rows();
     let mut args = Vec::with_capacity(call.args.len());
@@ -77,110 +83,178 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     if constant && rows > 0 {
         return for_all(rows, || scalar_call(call, eval, &args, 0));
     }
-    let mut out = builder(&call.ty, rows);
-    let mut values = Vec::with_capacity(rows);
-    for i in 0..rows {
-        if i % 1024 == 1023 {
-            call.ctx.check_interrupted()?;
-        }
-        let value = scalar_call(call, eval, &args, i)?;
-        match &mut out {
-            Some(out) => append(out, Datum::of(&value), &call.ty)?,
-            None => values.push(value),
-        }
-    }
-    match out {
-        Some(mut out) => Ok(ColumnarValue::Array(out.finish())),
-        None => decimals(&values).map(ColumnarValue::Array),
+    by_values(call, eval, &args, rows)
+}
+
+/// A call of a function that decides which of its arguments are evaluated. Every branch is first evaluated for
+/// all rows at once. If that fails or would warn, the branch is evaluated row by row, only for the rows that
+/// take it.
+fn lazy_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<ColumnarValue> {
+    let fast = match call.def.name {
+        "and" => logic(call, batch, true),
+        "or" => logic(call, batch, false),
+        "if" => if_function(call, batch),
+        "coalesce" | "ifnull" => coalesce(call, batch),
+        "in" => in_list(call, batch),
+        _ => return by_rows(expr, batch, call.ctx),
+    };
+    match fast? {
+        Some(value) => Ok(value),
+        None => by_rows(expr, batch, call.ctx),
     }
 }
 
-/// The texts of JSON values.
-fn without_json(value: ColumnarValue) -> Result<ColumnarValue> {
-    Ok(match value {
-        ColumnarValue::Scalar(Value::Json(json)) => {
-            ColumnarValue::Scalar(Value::String(json.root().to_text()))
+fn by_rows(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ColumnarValue> {
+    let ty = expr.ty();
+    if ty.kind == TypeKind::Decimal {
+        let mut values = Vec::with_capacity(batch.num_rows());
+        for i in 0..batch.num_rows() {
+            values.push(row::evaluate(expr, &Row::Batch(batch, i), ctx)?.into_value());
         }
-        ColumnarValue::Array(array) if *array.data_type() == DataType::LargeBinary => {
-            let ty = SqlType::varchar(u32::MAX, types::Collation::Utf8mb4Bin);
-            let mut texts = ColumnBuilder::new(&ty, array.len());
-            for row in 0..array.len() {
-                append(&mut texts, Datum::at(array.as_ref(), row)?, &ty)?;
-            }
-            ColumnarValue::Array(texts.finish())
-        }
-        other => other,
-    })
+        return decimals(&values).map(ColumnarValue::Array);
+    }
+    let mut out = ColumnBuilder::new(&ty, batch.num_rows());
+    for i in 0..batch.num_rows() {
+        let cell = row::evaluate(expr, &Row::Batch(batch, i), ctx)?;
+        append(&mut out, cell.datum(), &ty)?;
+    }
+    Ok(ColumnarValue::Array(out.finish()))
 }
 
-/// One value for all rows. It is computed once, unless it warns: then it warns for each row, as in MySQL.
-fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<ColumnarValue> {
-    if let Ok(value) = speculate::attempt(&mut evaluate) {
-        return Ok(ColumnarValue::Scalar(value));
+/// Evaluates a branch for all rows, even those that do not take it. `None` if the result could differ from
+/// evaluating it only for the rows that take it.
+fn attempt(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Option<ColumnarValue>> {
+    if !is_fallible(expr) {
+        return evaluate(expr, batch, ctx).map(Some);
     }
-    let mut value = Value::Null;
-    for _ in 0..rows {
-        value = evaluate()?;
+    if !is_deterministic(expr) {
+        return Ok(None);
     }
-    Ok(ColumnarValue::Scalar(value))
+    Ok(speculate::attempt(|| evaluate(expr, batch, ctx)).ok())
 }
 
-/// The builder for a result; `None` for decimals, which have scales of their own inside an expression.
-fn builder(ty: &SqlType, rows: usize) -> Option<ColumnBuilder> {
-    (ty.kind != TypeKind::Decimal).then(|| ColumnBuilder::new(ty, rows))
-}
-
-/// An array of decimals at the largest of their scales.
-pub(crate) fn decimals(values: &[Value]) -> Result<ArrayRef> {
-    let scale = values
-        .iter()
-        .map(|v| if let Value::Decimal(d) = v { d.scale } else { 0 })
-        .max();
-    let ty = SqlType::decimal(65, scale.unwrap_or(0).min(types::Decimal::MAX_SCALE));
-    let mut out = ColumnBuilder::new(&ty, values.len());
-    for value in values {
-        append(&mut out, Datum::of(value), &ty)?;
-    }
-    Ok(out.finish())
-}
-
-fn scalar_call(call: &Call<'_>, eval: ScalarFn, args: &[ColumnarValue], index: usize) -> Result<Value> {
-    let strict = call.def.null_in_null_out;
-    match args {
-        [a] => {
-            let a = at(a, index)?;
-            if strict && a.is_null() {
-                Ok(Value::Null)
-            } else {
-                eval(call, &[a])
-            }
+/// `AND` (`conjunction`) and `OR`, of any number of conditions.
+fn logic(call: &Call<'_>, batch: &RecordBatch, conjunction: bool) -> Result<Option<ColumnarValue>> {
+    let Some((first, rest)) = call.args.split_first() else {
+        return Ok(None);
+    };
+    let rows = batch.num_rows();
+    // The first condition is evaluated for every row. If it warns, and a later one has to be evaluated by
+    // rows, it must not warn twice.
+    let Some(first) = attempt(first, batch, call.ctx)? else {
+        return Ok(None);
+    };
+    let mut result = truths_of(&first, rows)?;
+    for condition in rest {
+        let decided = if conjunction {
+            result.true_count() == 0 && result.null_count() == 0
+        } else {
+            result.true_count() == rows
+        };
+        if decided {
+            break;
         }
-        [a, b] => {
-            let (a, b) = (at(a, index)?, at(b, index)?);
-            if strict && (a.is_null() || b.is_null()) {
-                return Ok(Value::Null);
-            }
-            eval(call, &[a, b])
-        }
-        args => {
-            let mut datums = Vec::with_capacity(args.len());
-            for arg in args {
-                let datum = at(arg, index)?;
-                if strict && datum.is_null() {
-                    return Ok(Value::Null);
-                }
-                datums.push(datum);
-            }
-            eval(call, &datums)
-        }
+        let Some(next) = attempt(condition, batch, call.ctx)? else {
+            return Ok(None);
+        };
+        let next = truths_of(&next, rows)?;
+        let combined = if conjunction {
+            boolean::and_kleene(&result, &next)
+        } else {
+            boolean::or_kleene(&result, &next)
+        };
+        result = combined.map_err(types_error)?;
     }
+    Ok(Some(ColumnarValue::Array(Arc::new(result))))
 }
 
-/// The value of an argument in one row.
-pub(crate) fn at(value: &ColumnarValue, index: usize) -> Result<Datum<'_>> {
-    match value {
-        ColumnarValue::Scalar(value) => Ok(Datum::of(value)),
-        ColumnarValue::Array(array) if index < array.len() => Datum::at(array.as_ref(), index),
-        ColumnarValue::Array(_) => Err(Error::internal("an argument's array is too short")),
+fn if_function(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarValue>> {
+    let [condition, then, otherwise] = call.args else {
+        return Ok(None);
+    };
+    let (ctx, rows) = (call.ctx, batch.num_rows());
+    let Some(condition) = attempt(condition, batch, ctx)? else {
+        return Ok(None);
+    };
+    let condition = truths_of(&condition, rows)?;
+    let (Some(then), Some(otherwise)) = (attempt(then, batch, ctx)?, attempt(otherwise, batch, ctx)?) else {
+        return Ok(None);
+    };
+    choose(&condition, &then, &otherwise, &call.ty, rows).map(|a| Some(ColumnarValue::Array(a)))
+}
+
+/// `IN`, by its kernel.
+fn in_list(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarValue>> {
+    let Some(kernel) = call.def.vector else {
+        return Ok(None);
+    };
+    let mut args = Vec::with_capacity(call.args.len());
+    for arg in call.args {
+        match attempt(arg, batch, call.ctx)? {
+            Some(value) => args.push(value),
+            None => return Ok(None),
+        }
     }
+    kernel(call, &args, batch.num_rows())
+}
+
+fn coalesce(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarValue>> {
+    let rows = batch.num_rows();
+    let mut values = Vec::with_capacity(call.args.len());
+    for arg in call.args {
+        let Some(value) = attempt(arg, batch, call.ctx)? else {
+            return Ok(None);
+        };
+        let complete = match &value {
+            ColumnarValue::Scalar(v) => !v.is_null(),
+            ColumnarValue::Array(a) => a.null_count() == 0 && *a.data_type() != DataType::Null,
+        };
+        values.push(value);
+        if complete {
+            break;
+        }
+    }
+    let Some(last) = values.pop() else {
+        return Ok(None);
+    };
+    let mut result = last;
+    for value in values.into_iter().rev() {
+        let present = match &value {
+            ColumnarValue::Scalar(v) => BooleanArray::from(vec![!v.is_null(); rows]),
+            ColumnarValue::Array(a) => arrow::compute::is_not_null(a.as_ref()).map_err(types_error)?,
+        };
+        result = ColumnarValue::Array(choose(&present, &value, &result, &call.ty, rows)?);
+    }
+    Ok(Some(result))
+}
+
+/// `CASE`.
+fn case(
+    expr: &Expr,
+    cases: &[(Expr, Expr)],
+    otherwise: Option<&Expr>,
+    ty: &SqlType,
+    batch: &RecordBatch,
+    ctx: &EvalContext,
+) -> Result<ColumnarValue> {
+    let rows = batch.num_rows();
+    let mut chosen = Vec::with_capacity(cases.len());
+    for (condition, value) in cases {
+        let (Some(condition), Some(value)) = (attempt(condition, batch, ctx)?, attempt(value, batch, ctx)?)
+        else {
+            return by_rows(expr, batch, ctx);
+        };
+        chosen.push((truths_of(&condition, rows)?, value));
+    }
+    let mut result = match otherwise {
+        None => ColumnarValue::Scalar(Value::Null),
+        Some(otherwise) => match attempt(otherwise, batch, ctx)? {
+            Some(value) => value,
+            None => return by_rows(expr, batch, ctx),
+        },
+    };
+    for (condition, value) in chosen.iter().rev() {
+        result = ColumnarValue::Array(choose(condition, value, &result, ty, rows)?);
+    }
+    Ok(result)
 }

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use super::row;
-use crate::call::Row;
 use crate::eval::properties::is_leaf;
+use crate::input::Row;
 use crate::{EvalContext, Expr};
 
 /// The condition with its constants computed. A constant that fails is left unchanged: it may never be

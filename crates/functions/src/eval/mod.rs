@@ -2,21 +2,21 @@
 //!
 //! - [`eval_value`], [`eval_row`]: one row, without Arrow, as the transactional executor's writes use it.
 //! - [`eval`], [`eval_array`], [`eval_predicate`]: a batch. Small batches are evaluated row by row, large
-//!   ones with the kernels of [`columnar`] if the functions have them.
-//! - [`branches`]: AND, OR, IF, CASE, COALESCE over columns, where a branch that is not taken must not fail.
+//!   ones by `columnar.rs`, with the functions' kernels.
 //! - [`mod@fold`]: constants computed while planning; [`mod@hoist`]: once a statement.
 //!
 //! Inside an expression DECIMAL quotients have more digits than their type says, as in MySQL. The functions
 //! here round results to the type, except for [`eval_assigned`].
 
-pub(crate) mod branches;
-pub(crate) mod columnar;
+mod columnar;
 mod fold;
 mod hoist;
 pub(crate) mod output;
 mod properties;
 pub(crate) mod row;
+mod scalar_calls;
 pub(crate) mod speculate;
+pub(crate) mod truths;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBuilder};
 use arrow::record_batch::RecordBatch;
@@ -25,8 +25,8 @@ use types::{Result, SqlType, Value};
 
 use self::output::{append, finish_array, finish_value};
 use self::properties::is_leaf;
-use crate::call::{ColumnarValue, Row};
 use crate::datum::Datum;
+use crate::input::{ColumnarValue, Row};
 use crate::truth::truth;
 use crate::{EvalContext, Expr};
 
@@ -127,7 +127,7 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
             let holds = truth(&Datum::of(&value)) == Some(true);
             Ok(BooleanArray::from(vec![holds; rows]))
         }
-        ColumnarValue::Array(array) => Ok(without_nulls(&branches::truths(&array)?)),
+        ColumnarValue::Array(array) => Ok(without_nulls(&truths::truths(&array)?)),
     }
 }
 
@@ -143,7 +143,7 @@ pub fn eval_truths(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Resul
             let truth = truth(&Datum::of(&value));
             Ok(std::iter::repeat_n(truth, rows).collect())
         }
-        ColumnarValue::Array(array) => branches::truths(&array),
+        ColumnarValue::Array(array) => truths::truths(&array),
     }
 }
 

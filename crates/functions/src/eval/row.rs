@@ -3,9 +3,9 @@
 
 use types::{Error, Result, Value};
 
-use crate::call::{Call, Row};
 use crate::datum::{Cell, Datum};
-use crate::registry::Eval;
+use crate::expr::{Call, Eval};
+use crate::input::Row;
 use crate::truth::truth;
 use crate::{EvalContext, Expr, cast};
 

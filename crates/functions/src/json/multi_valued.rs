@@ -6,13 +6,13 @@
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::argument::{document, made, resolve_json};
 use super::convert::{of_result, of_value};
 use super::order::compare;
-use super::read::{document, made, resolve_json};
 use super::returning::converted;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, of_json};
+use crate::expr::{Call, FunctionDef, Nullability};
+use crate::registry::{Family, of_json};
 use crate::{EvalContext, Expr};
 
 pub(crate) static FAMILY: Family = Family {

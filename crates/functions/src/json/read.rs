@@ -9,14 +9,13 @@ use std::collections::HashSet;
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::argument::{Document, document, made, path_at, resolve_json, single_path_at};
 use super::convert::{of_result, parse_argument};
 use super::order::compare;
-use super::path::{self, Path};
 use super::{returning, schema, storage};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, MANY, Nullability, of_json};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, MANY, of_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -60,10 +59,6 @@ static FUNCTIONS: &[FunctionDef] = &[
         .nullability(Nullability::Always),
 ];
 
-pub(super) fn resolve_json(_: &mut Binding<'_>) -> Result<SqlType> {
-    Ok(SqlType::JSON)
-}
-
 fn resolve_integer(_: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType {
         length: 21,
@@ -104,72 +99,6 @@ fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
         (true, _) => binding.text_result(length, Collation::Utf8mb4Bin),
         _ => long_text(),
     })
-}
-
-/// A document that an argument is, or that was parsed from one.
-pub(super) enum Document<'a> {
-    Ref(JsonRef<'a>),
-    Own(JsonBinary),
-}
-
-impl Document<'_> {
-    pub fn root(&self) -> JsonRef<'_> {
-        match self {
-            Self::Ref(json) => *json,
-            Self::Own(json) => json.root(),
-        }
-    }
-
-    pub fn to_tree(&self) -> Json {
-        self.root().to_tree()
-    }
-}
-
-/// The document in argument `index`. Errors 3141 and 3146.
-pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) -> Result<Document<'a>> {
-    let name = match call.def.name {
-        "->" | "->>" => "json_extract",
-        name => name,
-    };
-    match args.get(index) {
-        Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name).map(Document::Own),
-        Some(Datum::Json(json)) => Ok(Document::Ref(*json)),
-        _ => Err(Error::new(
-            errno::ER_INVALID_TYPE_FOR_JSON,
-            format!(
-                "Invalid data type for JSON data in argument {} to function {name}; a JSON string or JSON type is required.",
-                index + 1
-            ),
-        )),
-    }
-}
-
-/// A document that a function has made.
-pub(super) fn made(json: Json) -> Result<Value> {
-    JsonBinary::new(&json).map(Value::Json)
-}
-
-/// The path in argument `index`.
-pub(super) fn path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
-    match args.get(index) {
-        Some(datum @ (Datum::String(_) | Datum::Bytes(_))) => {
-            path::parse(&String::from_utf8_lossy(datum.bytes()))
-        }
-        Some(other) => path::parse(&other.to_value().display_text(&SqlType::BIGINT)),
-        None => path::parse(""),
-    }
-}
-
-/// A path that names one value. Error 3149.
-pub(super) fn single_path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
-    let path = path_at(args, index)?;
-    if path.is_multiple() {
-        return Err(Error::new(
-            errno::ER_INVALID_JSON_PATH_WILDCARD,
-            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
-        ));
-    }
-    Ok(path)
 }
 
 /// What the paths in the arguments after the first lead to in the document.

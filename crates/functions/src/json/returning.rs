@@ -3,14 +3,14 @@
 use types::json::{Json, JsonBinary, JsonRef, JsonView};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::argument::{Document, document, path_at};
 use super::convert::parse_argument;
 use super::path;
-use super::read::{Document, document, path_at};
 use crate::bind::literal_type;
-use crate::call::{Binding, Call};
 use crate::context::{EvalContext, Strictness};
 use crate::datum::Datum;
 use crate::eval::eval_value;
+use crate::expr::{Binding, Call};
 use crate::{Expr, bind};
 
 /// The collation of a document's texts here.

@@ -11,10 +11,10 @@ use regex::Regex;
 use types::json::{Json, JsonBinary};
 use types::{Error, Result, Value, errno};
 
+use super::argument::{document, made};
 use super::order;
-use super::read::{document, made};
-use crate::call::Call;
 use crate::datum::Datum;
+use crate::expr::Call;
 
 pub(super) fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(i64::from(failure(call, args)?.is_none())))

@@ -6,9 +6,9 @@
 use types::json::Json;
 use types::{Result, Value};
 
-use super::read::document;
-use crate::call::Call;
+use super::argument::document;
 use crate::datum::Datum;
+use crate::expr::Call;
 
 /// The largest offset of a small array or object; larger ones have offsets of four bytes.
 const SMALL: usize = 65_535;

@@ -6,13 +6,12 @@
 use types::json::{Json, key_order};
 use types::{Error, Result, SqlType, Value, errno};
 
+use super::argument::{document, made, resolve_json, single_path_at};
 use super::convert::of_result;
 use super::path::{Index, Leg, Path};
-use super::read::{document, made, resolve_json, single_path_at};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, of_json};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, MANY, of_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

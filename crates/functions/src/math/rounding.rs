@@ -5,12 +5,11 @@ use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
 use crate::bind::arguments::digits;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 #[cfg(test)]
 use crate::datum::{to_decimal, to_double};
-use crate::registry::{Alias, Family, FunctionDef, function};
+use crate::expr::{Binding, Call, FunctionDef};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -2,11 +2,10 @@
 
 use types::{Result, SqlType, Value, errno};
 
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::to_double;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -48,7 +47,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     .infallible(),
 ];
 
-const fn one(name: &'static str, eval: crate::registry::ScalarFn) -> FunctionDef {
+const fn one(name: &'static str, eval: crate::expr::ScalarFn) -> FunctionDef {
     function(name, 1, 1, resolve, eval).nullability(Nullability::Always)
 }
 

@@ -7,13 +7,12 @@ use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
 use super::arithmetic_vector;
 use crate::Expr;
 use crate::bind::arguments::digits;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::context::Strictness;
 use crate::datum::Datum;
 use crate::datum::{to_decimal, to_double};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::quotient::quotient;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

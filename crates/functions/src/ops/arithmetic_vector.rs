@@ -13,7 +13,8 @@ use arrow::datatypes::{
 };
 use types::{Decimal, Result, TypeKind, Value};
 
-use crate::call::{Call, ColumnarValue};
+use crate::expr::Call;
+use crate::input::ColumnarValue;
 use crate::quotient::quotient_scale;
 
 pub(crate) fn evaluate(

@@ -5,10 +5,9 @@
 use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, function};
+use crate::expr::{Binding, Call, FunctionDef};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use types::{Result, Value};
 
 use crate::bind::compare::resolve;
-use crate::call::Call;
 use crate::compare::compare;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::expr::{Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -29,7 +29,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         .infallible(),
 ];
 
-const fn comparison(name: &'static str, eval: crate::registry::ScalarFn) -> FunctionDef {
+const fn comparison(name: &'static str, eval: crate::expr::ScalarFn) -> FunctionDef {
     function(name, 2, 2, resolve, eval)
         .takes_json()
         .infallible()

@@ -13,8 +13,9 @@ use arrow::compute::kernels::cmp;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use types::{Collation, Decimal, Result, TypeKind, Value};
 
-use crate::call::{Call, ColumnarValue};
-use crate::eval::branches::types_error;
+use crate::eval::truths::types_error;
+use crate::expr::Call;
+use crate::input::ColumnarValue;
 
 /// A comparison operator.
 #[derive(Clone, Copy, PartialEq)]

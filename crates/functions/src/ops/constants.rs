@@ -11,11 +11,11 @@ use crate::bind::compare::{
     DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
     DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
 };
-use crate::call::Call;
 use crate::cast::number::full_year;
 use crate::context::Strictness;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, function};
+use crate::expr::{Call, FunctionDef};
+use crate::registry::{Family, function};
 use crate::temporal::parse::{self, DateRules, ParsedDateTime};
 use crate::temporal::{self, date_place};
 

@@ -3,10 +3,11 @@
 use types::{Result, SqlType, Value};
 
 use crate::bind::compare::resolve_logic;
-use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function, lazy};
+use crate::expr::{Call, FunctionDef, Nullability};
+use crate::input::{ColumnarValue, Row};
+use crate::registry::{Alias, Family, MANY, function, lazy};
 use crate::truth::{truth, value_of};
 
 pub(crate) static FAMILY: Family = Family {
@@ -127,8 +128,8 @@ fn not_vector(_: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Opti
     let [ColumnarValue::Array(array)] = args else {
         return Ok(None);
     };
-    let truths = crate::eval::branches::truths(array)?;
-    let negated = arrow::compute::not(&truths).map_err(crate::eval::branches::types_error)?;
+    let truths = crate::eval::truths::truths(array)?;
+    let negated = arrow::compute::not(&truths).map_err(crate::eval::truths::types_error)?;
     Ok(Some(ColumnarValue::Array(std::sync::Arc::new(negated))))
 }
 
@@ -174,6 +175,6 @@ fn is_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Op
         }
         _ => return Ok(None),
     };
-    let found = found.map_err(crate::eval::branches::types_error)?;
+    let found = found.map_err(crate::eval::truths::types_error)?;
     Ok(Some(ColumnarValue::Array(std::sync::Arc::new(found))))
 }

@@ -10,11 +10,12 @@ use types::{Collation, Result, Value};
 
 use super::comparison_vector;
 use crate::bind::compare::resolve_converted;
-use crate::call::{Call, ColumnarValue, Row};
 use crate::compare::compare;
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::registry::{Family, FunctionDef, MANY, function, lazy};
+use crate::expr::{Call, FunctionDef};
+use crate::input::{ColumnarValue, Row};
+use crate::registry::{Family, MANY, function, lazy};
 use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {
@@ -226,7 +227,7 @@ fn between_vector(call: &Call<'_>, args: &[ColumnarValue], rows: usize) -> Resul
     let (Some(above), Some(below)) = (above, below) else {
         return Ok(None);
     };
-    let both = arrow::compute::and_kleene(&above, &below).map_err(crate::eval::branches::types_error)?;
+    let both = arrow::compute::and_kleene(&above, &below).map_err(crate::eval::truths::types_error)?;
     Ok(Some(ColumnarValue::Array(Arc::new(both))))
 }
 

@@ -8,10 +8,10 @@ use arrow::datatypes::DataType;
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::like::Like;
-use crate::call::Binding;
-use crate::call::{Call, ColumnarValue};
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, function};
+use crate::expr::{Binding, Call, FunctionDef};
+use crate::input::ColumnarValue;
+use crate::registry::{Family, function};
 use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {

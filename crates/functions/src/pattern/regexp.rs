@@ -11,10 +11,9 @@ use regex::{Regex, RegexBuilder};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::regex_cache::{CACHE_LIMIT, RegexFlags};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, function};
 use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {

@@ -9,10 +9,9 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::block_cipher::{BLOCK, Chaining};
 use super::hash::argument_bytes;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

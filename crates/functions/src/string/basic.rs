@@ -3,11 +3,10 @@
 use types::{Charset, Result, SqlType, Value};
 
 use super::{count_of, length, literal_count, too_large, value_of};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::charset::encoded_len;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -7,9 +7,9 @@ use types::{Result, SqlType, TypeKind, Value};
 
 use super::length;
 use crate::Expr;
-use crate::call::Binding;
 use crate::datum::Datum;
-use crate::registry::{self, Family, Nullability, function};
+use crate::expr::{Binding, Nullability};
+use crate::registry::{self, Family, function};
 
 const NAME: &str = "padded char";
 

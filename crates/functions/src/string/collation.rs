@@ -5,12 +5,11 @@ use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, errno};
 use crate::Expr;
 use crate::bind::arguments::{text_length, text_result};
 use crate::bind::collation::derive;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -11,10 +11,9 @@ use flate2::write::ZlibEncoder;
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::hash::bytes;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -5,12 +5,11 @@ use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 use super::{literal_count, slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::hex_as_number;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

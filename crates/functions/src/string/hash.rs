@@ -7,11 +7,10 @@ use types::{Charset, Result, SqlType, Value, errno};
 
 use super::encode::hex_digits;
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::charset;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -8,8 +8,8 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
 use crate::bind::arguments::literal_type;
-use crate::call::Binding;
-use crate::registry::{self, Family, Nullability, function};
+use crate::expr::{Binding, Nullability};
+use crate::registry::{self, Family, function};
 
 const NAME: &str = "ill-formed text";
 

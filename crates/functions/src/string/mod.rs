@@ -29,8 +29,8 @@ pub(crate) mod uuid;
 
 use types::{Result, SqlType, Value};
 
-use crate::call::Call;
 use crate::datum::Datum;
+use crate::expr::Call;
 
 /// The value of a text or binary type from its bytes, which for text came from text.
 pub(crate) fn value_of(ty: &SqlType, bytes: Vec<u8>) -> Value {
@@ -96,7 +96,7 @@ pub(crate) fn count_of(datum: &Datum<'_>) -> usize {
 }
 
 /// The literal integer of an argument, when it is one: what a result's length can be told from.
-pub(crate) fn literal_count(call: &crate::call::Binding<'_>, index: usize) -> Option<u32> {
+pub(crate) fn literal_count(call: &crate::expr::Binding<'_>, index: usize) -> Option<u32> {
     match call.args.get(index) {
         Some(crate::Expr::Literal { value, .. }) => {
             let count = value.as_i64()?.max(0);

@@ -5,10 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use types::{Collation, Result, SqlType, Value};
 
 use super::encode::wrong_value;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

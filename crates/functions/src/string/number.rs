@@ -4,12 +4,11 @@ use types::{Decimal, Result, SqlType, Value};
 
 use super::{too_large, value_of};
 use crate::bind::arguments::text_length;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::math::rounding::round_double;
-use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
+use crate::registry::{Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -3,10 +3,9 @@
 use types::{Result, SqlType, Value};
 
 use super::{byte_length, count_of, length, literal_count, slice, too_large, value_of};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

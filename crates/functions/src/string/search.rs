@@ -6,11 +6,10 @@ use types::{Charset, Collation, Members, Result, SqlType, TypeKind, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
 use crate::datum::compare_same;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Alias, Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

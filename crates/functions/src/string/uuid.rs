@@ -9,11 +9,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use types::{Collation, Error, Result, SqlType, Value};
 
 use super::encode::{decode_hex, hex_digits};
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::math::random::entropy;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

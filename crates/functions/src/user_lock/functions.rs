@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use types::{Error, Result, SqlType, Value, errno};
 
-use crate::call::Binding;
-use crate::call::Call;
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 /// The longest name, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -32,8 +31,8 @@ static FUNCTIONS: &[FunctionDef] = &[
 
 const fn of_name(
     name: &'static str,
-    resolve: crate::registry::ResolveFn,
-    eval: crate::registry::ScalarFn,
+    resolve: crate::expr::ResolveFn,
+    eval: crate::expr::ScalarFn,
 ) -> FunctionDef {
     function(name, 1, 1, resolve, eval)
         .sees_null()

@@ -18,8 +18,7 @@ use arrow::datatypes::i256;
 use types::array::ColumnBuilder;
 use types::{Decimal, Result, SqlType, Value};
 
-use super::Partition;
-use super::evaluate::pick;
+use super::partition::{Partition, values_at};
 use crate::EvalContext;
 use crate::aggregate::{Accumulator, AggregateCall, AggregateFunction, average_value};
 use crate::compare::compare;
@@ -167,7 +166,7 @@ fn extremes(
         }
         results.push(candidates.front().copied());
     }
-    pick(values, results.into_iter())
+    values_at(values, results.into_iter())
 }
 
 /// Any aggregate.

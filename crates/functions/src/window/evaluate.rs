@@ -4,24 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, UInt64Array};
-use arrow::compute::{interleave, take};
-use arrow::record_batch::RecordBatch;
+use arrow::compute::interleave;
 use types::{Error, Result};
 
+use super::partition::{Partition, values_at};
 use super::{WindowCall, WindowFunction, aggregate};
 use crate::eval::eval_array;
 use crate::eval::output::finish_array;
 use crate::{EvalContext, Expr};
-
-/// The rows of one partition, in the order of their window.
-#[derive(Debug, Clone, Copy)]
-pub struct Partition<'a> {
-    pub rows: &'a RecordBatch,
-    /// The ranges of rows that are equal under ORDER BY, in order; all rows are peers if there is none.
-    pub peers: &'a [Range<usize>],
-    /// The frame of each row, from [`super::frames()`].
-    pub frames: &'a [Range<usize>],
-}
 
 /// The values of a call, one for each row, in the call's type.
 pub fn evaluate(call: &WindowCall, partition: &Partition<'_>, ctx: &EvalContext) -> Result<ArrayRef> {
@@ -101,7 +91,7 @@ fn other_rows(
     let values = value_of_rows(call.args.first(), partition, ctx)?;
     let rows = 0..partition.rows.num_rows();
     let Some(default) = call.args.get(2) else {
-        return pick(&values, rows.map(other));
+        return values_at(&values, rows.map(other));
     };
     let defaults = eval_array(default, partition.rows, ctx)?;
     let sources: Vec<(usize, usize)> = rows
@@ -119,7 +109,7 @@ fn of_frames(
 ) -> Result<ArrayRef> {
     let values = value_of_rows(call.args.first(), partition, ctx)?;
     let rows = partition.frames.iter();
-    pick(
+    values_at(
         &values,
         rows.map(|frame| row(frame).filter(|row| frame.contains(row))),
     )
@@ -128,10 +118,4 @@ fn of_frames(
 fn value_of_rows(arg: Option<&Expr>, partition: &Partition<'_>, ctx: &EvalContext) -> Result<ArrayRef> {
     let arg = arg.ok_or_else(|| Error::internal("a window function without its argument"))?;
     eval_array(arg, partition.rows, ctx)
-}
-
-/// The values at some rows, or NULL.
-pub(super) fn pick(values: &ArrayRef, rows: impl Iterator<Item = Option<usize>>) -> Result<ArrayRef> {
-    let rows: UInt64Array = rows.map(|row| row.map(|row| row as u64)).collect();
-    take(values.as_ref(), &rows, None).map_err(Error::internal)
 }

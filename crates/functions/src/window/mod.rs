@@ -12,6 +12,7 @@ mod aggregate;
 mod bind;
 mod evaluate;
 mod frames;
+mod partition;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +22,9 @@ use crate::Expr;
 use crate::aggregate::AggregateCall;
 
 pub use bind::bind;
-pub use evaluate::{Partition, evaluate};
+pub use evaluate::evaluate;
 pub use frames::frames;
+pub use partition::Partition;
 
 /// One call of a window function in a query, bound. Arguments are over the columns of the window's input.
 #[derive(Debug, Clone, PartialEq)]

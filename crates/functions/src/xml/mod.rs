@@ -14,9 +14,9 @@ use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use self::document::Document;
 use self::evaluate::{Evaluation, XPathValue};
-use crate::call::{Binding, Call};
 use crate::datum::Datum;
-use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
