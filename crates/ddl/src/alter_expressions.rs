@@ -3,8 +3,9 @@
 
 use functions::{EvalContext, Expr, Strictness, assign, eval_value};
 use schema::bound::add_columns;
+use schema::check_constraints::{generated_check_name, generated_check_number};
 use schema::definition::AlterChange;
-use schema::expression::{Check, generated_check_name, generated_check_number};
+use schema::expression::Check;
 use schema::model::{Column, Table};
 use types::{Error, Result, errno};
 

@@ -2,7 +2,6 @@
 
 use schema::expression::Check;
 use schema::model::{ForeignKey, Index, IndexPart, SchemaState, Table};
-use schema::shadow::ShadowTable;
 use types::{Error, Result};
 
 use crate::alter_plan::Altered;

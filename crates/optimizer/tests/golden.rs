@@ -171,7 +171,7 @@ impl Runner {
             .collect();
         let env = BindEnv {
             schema: self.schema.clone(),
-            temporary: &schema::temporary::NO_TEMPORARY_TABLES,
+            temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: self.database.as_deref(),
             params: &params,
             params_known: !self.guess,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
-use schema::temporary::TemporaryTables;
+use schema::temporary_tables::TemporaryTables;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;

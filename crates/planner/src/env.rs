@@ -7,7 +7,7 @@ use std::sync::Arc;
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{TimeZone, Warnings};
 use schema::model::{Schema, Table};
-use schema::temporary::TemporaryTables;
+use schema::temporary_tables::TemporaryTables;
 use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 

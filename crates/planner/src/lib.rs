@@ -33,4 +33,4 @@ pub use command::Bound;
 pub use conjuncts::conjuncts;
 pub use env::BindEnv;
 pub use row_check::RowCheck;
-pub use schema::temporary::NO_TEMPORARY_TABLES;
+pub use schema::temporary_tables::NO_TEMPORARY_TABLES;

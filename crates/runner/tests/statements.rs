@@ -70,7 +70,7 @@ impl Program {
         let parsed = syntax::parse(sql, &SqlMode::default()).unwrap();
         let env = BindEnv {
             schema: self.engine.cluster.schema(),
-            temporary: &schema::temporary::NO_TEMPORARY_TABLES,
+            temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &[],
             params_known: true,

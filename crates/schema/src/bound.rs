@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use functions::{EvalContext, Expr, Row};
 use types::{Error, Result, Value, errno};
 
-use crate::model::Table;
 use crate::partition::function::PartitionFunction;
 
 #[derive(Debug, Clone, Default)]
@@ -55,8 +54,8 @@ impl BoundCheck {
     }
 }
 
-/// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition: the copy of a definition,
-/// which may be changed, starts without them.
+/// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition: the copy
+/// of a definition, which may be changed, starts without them. `table_expressions.rs` fills it.
 #[derive(Debug, Default)]
 pub struct BoundCell(OnceLock<Option<Arc<BoundExpressions>>>);
 
@@ -72,60 +71,15 @@ impl PartialEq for BoundCell {
     }
 }
 
-impl Table {
-    /// Whether the definition has an expression of any kind.
-    pub fn has_expressions(&self) -> bool {
-        use crate::model::Default;
-        !self.checks.is_empty()
-            || self.partitioning.is_some()
-            || self
-                .columns
-                .iter()
-                .any(|c| c.generated.is_some() || matches!(c.default, Default::Expression(_)))
+impl BoundCell {
+    /// What has been bound, if it has been.
+    pub(crate) fn get(&self) -> Option<Option<&Arc<BoundExpressions>>> {
+        self.0.get().map(Option::as_ref)
     }
 
-    /// The bound expressions; `None` if the definition has none.
-    ///
-    /// # Errors
-    /// 1105 if they have not been bound yet.
-    pub fn expressions(&self) -> Result<Option<&Arc<BoundExpressions>>> {
-        match self.bound.0.get() {
-            Some(bound) => Ok(bound.as_ref()),
-            None if !self.has_expressions() => Ok(None),
-            None => Err(Error::internal(format!(
-                "the expressions of table {}.{} are not bound",
-                self.database, self.name
-            ))),
-        }
-    }
-
-    /// What decides in which partition a row lies; `None`: the table has no partitions.
-    ///
-    /// # Errors
-    /// As [`Table::expressions`].
-    pub fn partition_function(&self) -> Result<Option<&Arc<PartitionFunction>>> {
-        match &self.partitioning {
-            None => Ok(None),
-            Some(_) => Ok(self.expressions()?.and_then(|bound| bound.partitions.as_ref())),
-        }
-    }
-
-    /// The bound expressions; `bind` binds them at the first call.
-    ///
-    /// # Errors
-    /// Those of `bind`.
-    pub fn bind_expressions(
-        &self,
-        bind: impl FnOnce(&Self) -> Result<BoundExpressions>,
-    ) -> Result<Option<&Arc<BoundExpressions>>> {
-        if let Some(bound) = self.bound.0.get() {
-            return Ok(bound.as_ref());
-        }
-        let bound = match self.has_expressions() {
-            true => Some(Arc::new(bind(self)?)),
-            false => None,
-        };
-        Ok(self.bound.0.get_or_init(|| bound).as_ref())
+    /// Sets what has been bound, unless it is set already. Returns what is set.
+    pub(crate) fn set_once(&self, bound: Option<Arc<BoundExpressions>>) -> Option<&Arc<BoundExpressions>> {
+        self.0.get_or_init(|| bound).as_ref()
     }
 }
 

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Table;
-
 /// Values by the names of options, in capital letters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateOptions(BTreeMap<String, String>);
@@ -94,19 +92,6 @@ impl CreateOptions {
             Some("COMPRESSED") => "Compressed",
             _ => "Dynamic",
         }
-    }
-}
-
-impl Table {
-    /// `create_options` of `information_schema.tables`.
-    pub fn listed_options(&self) -> String {
-        let partitioned = self.partitioning.is_some().then(|| "partitioned".to_owned());
-        let options = Some(self.options.listed()).filter(|text| !text.is_empty());
-        options
-            .into_iter()
-            .chain(partitioned)
-            .collect::<Vec<_>>()
-            .join(" ")
     }
 }
 

@@ -20,14 +20,6 @@ pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> 
     }
 }
 
-/// `now(fsp)`, as MySQL prints it.
-pub fn now_call(fsp: u8) -> String {
-    match fsp {
-        0 => "now()".to_owned(),
-        fsp => format!("now({fsp})"),
-    }
-}
-
 /// `CURRENT_TIMESTAMP` as text: a TIMESTAMP's in UTC, a DATETIME's in the session's zone.
 fn now_text(ty: &SqlType, now_us: i64, time_zone: &TimeZone) -> String {
     let unit = 10i64.pow(6 - u32::from(ty.decimals.min(6)));

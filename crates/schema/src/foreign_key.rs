@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use types::{Error, Result, TypeKind, errno};
 
+use crate::check_constraints::{generated_check_name, generated_check_number};
 use crate::definition::NewForeignKey;
-use crate::expression::{generated_check_name, generated_check_number};
 use crate::limits::NAME_CHARS_MAX;
 use crate::model::{
     Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table,

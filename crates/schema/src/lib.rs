@@ -11,11 +11,12 @@
 //! - [`view`]: what a view is besides its name and columns.
 //! - [`create_options`]: options that are only shown.
 //! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
+//!   [`check_constraints`]: the names of CHECK constraints.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
-//! - [`shadow`]: the rows that an ALTER TABLE rewrites, while it does.
+//! - [`shadow`]: how an ALTER TABLE rewrites rows.
 //! - [`privilege`]: what an account can be granted.
-//! - [`temporary`]: tables of one session.
+//! - [`temporary`], [`temporary_tables`]: tables of one session.
 //! - [`sharded_id`]: how AUTO_RANDOM values and hidden row ids are composed.
 //!
 //! Not here: transactions and I/O of any kind. `cluster` loads the definitions of a store, `ddl` changes
@@ -23,6 +24,7 @@
 //! [`model`].
 
 pub mod bound;
+pub mod check_constraints;
 pub mod create_options;
 pub mod default_value;
 pub mod definition;
@@ -41,8 +43,9 @@ pub mod shadow;
 pub mod sharded_id;
 pub mod show_create;
 pub mod statistics;
-mod stored_expression;
+mod table_expressions;
 pub mod temporary;
+pub mod temporary_tables;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 pub mod view;

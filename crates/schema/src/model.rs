@@ -11,7 +11,7 @@ use crate::bound::BoundCell;
 use crate::create_options::CreateOptions;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::partition::Partitioning;
-use crate::shadow::ShadowTable;
+use crate::shadow::Conversion;
 use crate::sharded_id::{AutoRandom, IdLayout};
 use crate::temporary::TemporaryIds;
 use crate::view::View;
@@ -103,6 +103,17 @@ pub struct Table {
     pub physical: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioning: Option<Box<Partitioning>>,
+}
+
+/// What an ALTER TABLE that rewrites rows makes of a table: the new definition and, under an id of its own, the new
+/// rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShadowTable {
+    /// What writers do for it: from delete-only on they remove its rows, from write-only on they write them.
+    pub state: SchemaState,
+    /// The definition afterwards. Its id is that of the shadow table.
+    pub target: Table,
+    pub conversion: Conversion,
 }
 
 /// How MySQL treats a table of `information_schema` and its like.
@@ -579,6 +590,17 @@ impl Table {
     /// Indexes that are complete.
     pub fn public_indexes(&self) -> impl Iterator<Item = &Index> {
         self.indexes.iter().filter(|i| i.state == SchemaState::Public)
+    }
+
+    /// `create_options` of `information_schema.tables`.
+    pub fn listed_options(&self) -> String {
+        let partitioned = self.partitioning.is_some().then(|| "partitioned".to_owned());
+        let options = Some(self.options.listed()).filter(|text| !text.is_empty());
+        options
+            .into_iter()
+            .chain(partitioned)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Checks the positions and ids within the definition, so that no user of it can index out of bounds. The

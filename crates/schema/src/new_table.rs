@@ -4,8 +4,8 @@
 use types::{Result, Warning, errno};
 
 use crate::bound::BoundCell;
+use crate::check_constraints::generated_check_name;
 use crate::definition::{TableDefinition, TableName};
-use crate::expression::generated_check_name;
 use crate::limits::check_table;
 use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{foreign_key, indexes, sharded_id};

@@ -1,22 +1,9 @@
-//! A table that an ALTER TABLE rewrites, while it does: the *shadow table* has the new definition and, under
-//! an id of its own, the new rows.
-//!
-//! [`Conversion`] says how a row becomes one of the shadow table; [`crate::layout::ShadowLayout`] does it.
+//! How the rows of a table become those of its *shadow table* ([`crate::model::ShadowTable`]), while an ALTER TABLE
+//! rewrites them. [`crate::layout::ShadowLayout`] does it.
 
 use functions::{EvalContext, Strictness, TimeZone};
 use serde::{Deserialize, Serialize};
 use types::SqlMode;
-
-use crate::model::{SchemaState, Table};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ShadowTable {
-    /// What writers do for it: from delete-only on they remove its rows, from write-only on they write them.
-    pub state: SchemaState,
-    /// The definition afterwards. Its id is that of the shadow table.
-    pub target: Table,
-    pub conversion: Conversion,
-}
 
 /// How values are converted: all that the result depends on besides the row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

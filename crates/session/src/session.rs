@@ -9,7 +9,7 @@ use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
-use schema::temporary::TemporaryTables;
+use schema::temporary_tables::TemporaryTables;
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{ClientInfo, TlsInfo};

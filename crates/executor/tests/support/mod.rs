@@ -186,7 +186,7 @@ impl Conn<'_> {
             .collect();
         let env = BindEnv {
             schema: self.db.cluster.schema(),
-            temporary: &schema::temporary::NO_TEMPORARY_TABLES,
+            temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &types,
             params_known: true,

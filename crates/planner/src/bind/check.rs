@@ -1,7 +1,8 @@
 //! CHECK constraints of a new table: their names, and whether they refer to what they may.
 
+use schema::check_constraints::generated_check_name;
 use schema::definition::TableDefinition;
-use schema::expression::{Check, generated_check_name};
+use schema::expression::Check;
 use schema::model::{Column, Table};
 use syntax::ast::{CheckDefinition, TableElement};
 use types::Result;

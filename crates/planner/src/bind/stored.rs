@@ -9,7 +9,7 @@ use functions::{Expr, TimeZone, Warnings};
 use schema::bound::{BoundCheck, BoundExpressions, ColumnExpression, add_columns};
 use schema::expression::{Check, StoredExpression};
 use schema::model::{Column, Default, Schema, Table};
-use schema::temporary::NO_TEMPORARY_TABLES;
+use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use syntax::ast::{self, ColumnName};
 use syntax::print;
 use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};

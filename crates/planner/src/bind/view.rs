@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use schema::model::Table;
-use schema::temporary::NO_TEMPORARY_TABLES;
+use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
 use syntax::print::{Names, Style};

@@ -6,8 +6,8 @@ use functions::{EvalContext, Expr, Row, Strictness, TimeZone};
 use types::{Error, Result, SqlMode, SqlType, Value};
 
 use super::defaults::stored_default;
-use super::row::TableLayout;
 use super::stored::column;
+use super::stored_columns::StoredColumns;
 use crate::bound::add_columns;
 use crate::default_value::implicit;
 use crate::model::Table;
@@ -16,7 +16,7 @@ use crate::model::Table;
 #[derive(Debug, Clone)]
 pub(super) struct Computed {
     /// What is read of a row, each column at its own offset.
-    read: TableLayout,
+    read: StoredColumns,
     /// In the order of evaluation.
     columns: Vec<ComputedColumn>,
     /// Where the selected columns go: position and offset.
@@ -67,7 +67,11 @@ impl Computed {
         columns.reverse();
         needed.retain(|&offset| table.columns.get(offset).is_some_and(|c| !c.is_virtual()));
         Ok(Self {
-            read: TableLayout::in_place(table, &needed)?,
+            read: StoredColumns::new(
+                table,
+                table.columns.iter().map(|column| column.ty).collect(),
+                needed.iter().map(|&offset| (offset, offset)),
+            )?,
             columns,
             selected,
             context: CachedContext::default(),

@@ -7,8 +7,8 @@ use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
 
 use super::key_columns::KeyColumns;
-use super::row::{give_to, integer_value};
 use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
+use super::stored_columns::{give_to, integer_value};
 use super::zone::to_local;
 use crate::model::{Handle, Table};
 

@@ -25,6 +25,7 @@ mod key_parts;
 mod row;
 mod shadow;
 mod stored;
+mod stored_columns;
 #[cfg(test)]
 mod tests;
 mod write;

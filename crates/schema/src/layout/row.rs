@@ -1,33 +1,21 @@
 //! Selected columns of rows.
 
 use codec::RowHandle;
-use codec::row::{CellValue, ColumnBuffer};
+use codec::row::ColumnBuffer;
 use functions::TimeZone;
-use types::{Error, Result, SqlType, TypeKind, Value};
+use types::{Result, SqlType, Value};
 
 use super::computed::Computed;
-use super::key_columns::KeyColumns;
-use super::stored::{Place, clustered_parts, column, column_source, place};
-use super::zone::to_local;
-use crate::model::{Handle, Table};
+use super::stored::{Place, column, place};
+use super::stored_columns::{StoredColumns, give_to};
+use crate::model::Table;
 
 /// Decodes selected columns of a table's rows. One object serves all executions of a plan.
 #[derive(Debug, Clone)]
 pub struct TableLayout {
-    /// Of each position.
-    types: Vec<SqlType>,
-    row: codec::row::RowDecoder,
-    key: RowKey,
+    stored: StoredColumns,
     /// Set if virtual generated columns are among the selected ones: it then makes all of them.
     computed: Option<Box<Computed>>,
-}
-
-/// The selected columns that a row's key has.
-#[derive(Debug, Clone)]
-enum RowKey {
-    /// The integer handle, at these positions of the result.
-    Integer(Vec<usize>),
-    Parts(KeyColumns),
 }
 
 impl TableLayout {
@@ -37,8 +25,8 @@ impl TableLayout {
     /// 1105 for an offset the table does not have, or a default that is none of its column's type.
     pub fn new(table: &Table, columns: &[usize]) -> Result<Self> {
         let types = columns.iter().map(|&offset| Ok(column(table, offset)?.ty));
-        let wanted = columns.iter().copied().enumerate();
-        Self::with_positions(table, types.collect::<Result<_>>()?, wanted)
+        let selected = columns.iter().copied().enumerate();
+        Self::with_positions(table, types.collect::<Result<_>>()?, selected)
     }
 
     /// For rows with as many values as the table has columns: selected columns at their own offsets, NULL for
@@ -54,48 +42,23 @@ impl TableLayout {
     fn with_positions(
         table: &Table,
         types: Vec<SqlType>,
-        wanted: impl Iterator<Item = (usize, usize)>,
+        selected: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Self> {
-        let mut computed = Vec::new();
-        let mut stored = Vec::new();
-        let mut sources = Vec::new();
-        let mut integer_wanted = Vec::new();
-        let mut parts_wanted = Vec::new();
-        for (position, offset) in wanted {
-            let column = column(table, offset)?;
-            let of_kind = match place(table, offset) {
-                Place::Computed => &mut computed,
-                _ => &mut stored,
-            };
-            of_kind.push((position, offset));
-            match place(table, offset) {
-                Place::IntegerHandle => integer_wanted.push(position),
-                Place::HandlePart(part) => parts_wanted.push((part, position)),
-                Place::Row => sources.push((position, column_source(column)?)),
-                Place::Computed => {}
-            }
-        }
-        let key = match table.handle {
-            Handle::Clustered { .. } => {
-                RowKey::Parts(KeyColumns::new(table, clustered_parts(table), &parts_wanted)?)
-            }
-            Handle::Integer { .. } | Handle::Hidden => RowKey::Integer(integer_wanted),
-        };
+        let is_computed = |(_, offset): &(usize, usize)| matches!(place(table, *offset), Place::Computed);
+        let (computed, stored): (Vec<_>, Vec<_>) = selected.partition(is_computed);
         let computed = match computed.is_empty() {
             true => None,
             false => Some(Box::new(Computed::new(table, &computed, &stored)?)),
         };
         Ok(Self {
-            types,
-            row: codec::row::RowDecoder::new(sources),
-            key,
+            stored: StoredColumns::new(table, types, stored)?,
             computed,
         })
     }
 
     /// The type of each position.
     pub fn types(&self) -> &[SqlType] {
-        &self.types
+        self.stored.types()
     }
 
     /// Appends a row to the buffers, one for each selected column. After an error the buffers' lengths may
@@ -112,71 +75,21 @@ impl TableLayout {
             let mut values = values.iter().enumerate();
             return values.try_for_each(|(position, value)| give_to(buffers, position, value));
         }
-        self.row.decode(value, |packed| to_local(packed, zone), buffers)?;
-        self.decode_key(key, zone, |position, value| give_to(buffers, position, &value))
+        self.stored.decode_row(key, value, zone, buffers)
     }
 
     /// A row's selected columns as values, one for each position.
     pub fn decode_row_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
-        let mut values = vec![Value::Null; self.types.len()];
         if let Some(computed) = &self.computed {
+            let mut values = vec![Value::Null; self.types().len()];
             computed.fill(key, value, zone, &mut values)?;
             return Ok(values);
         }
-        self.row
-            .decode_values(value, |packed| to_local(packed, zone), &mut values)?;
-        self.decode_key(key, zone, |position, value| {
-            values[position] = value;
-            Ok(())
-        })?;
-        Ok(values)
-    }
-
-    fn decode_key(
-        &self,
-        key: &[u8],
-        zone: TimeZone,
-        mut give: impl FnMut(usize, Value) -> Result<()>,
-    ) -> Result<()> {
-        match &self.key {
-            RowKey::Integer(wanted) if !wanted.is_empty() => {
-                let handle = codec::key::int_handle(key)?;
-                wanted
-                    .iter()
-                    .try_for_each(|&position| give(position, integer_value(handle, &self.types[position])?))
-            }
-            RowKey::Parts(parts) if !parts.is_empty() => {
-                parts.read(codec::key::handle_bytes(key)?, zone, give)
-            }
-            RowKey::Integer(_) | RowKey::Parts(_) => Ok(()),
-        }
+        self.stored.decode_row_values(key, value, zone)
     }
 
     /// The handle in a row's key.
     pub fn handle_of_row_key(&self, key: &[u8]) -> Result<RowHandle> {
-        Ok(match self.key {
-            RowKey::Integer(_) => RowHandle::Int(codec::key::int_handle(key)?),
-            RowKey::Parts(_) => RowHandle::Common(codec::key::handle_bytes(key)?.to_vec()),
-        })
+        self.stored.handle_of_row_key(key)
     }
-}
-
-pub(super) fn give_to(buffers: &mut [ColumnBuffer], position: usize, value: &Value) -> Result<()> {
-    match buffers.get_mut(position) {
-        Some(buffer) => buffer.push(CellValue::from(value)),
-        None => Err(Error::internal("fewer buffers than chosen columns")),
-    }
-}
-
-/// An integer handle as a value of its column's type.
-pub(super) fn integer_value(handle: i64, ty: &SqlType) -> Result<Value> {
-    if !ty.unsigned && ty.kind != TypeKind::Year {
-        return Ok(Value::Int(handle));
-    }
-    u64::try_from(handle).map(Value::UInt).map_err(|_| {
-        codec::Error::Malformed {
-            what: "an unsigned handle",
-        }
-        .into()
-    })
 }

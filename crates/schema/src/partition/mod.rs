@@ -13,7 +13,7 @@ pub mod show;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result};
 
-use crate::stored_expression::StoredExpression;
+use crate::expression::StoredExpression;
 
 /// MySQL's limit, subpartitions included (manual 24.6).
 pub const MAX_PARTITIONS: usize = 8192;
