@@ -8,7 +8,6 @@ use crate::context::{ExecContext, RowSink};
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
-use crate::operator::common_table::Scope;
 use crate::operator::{scan, sort, tree};
 use crate::source::ReadSource;
 
@@ -41,7 +40,7 @@ pub fn query(
     {
         return range.run(&mut env, rows);
     }
-    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
+    let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }

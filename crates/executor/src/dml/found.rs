@@ -26,7 +26,6 @@ use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::env::Env;
 use crate::memory::Memory;
-use crate::operator::common_table::Scope;
 use crate::operator::tree;
 use crate::source::ReadSource;
 
@@ -53,7 +52,7 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
         batches: Vec::new(),
         types: plan.root.output_types(),
     };
-    let mut root = tree::build(&plan.root, &Scope::default(), &mut env)?;
+    let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         env.memory.grow(batch_bytes(&batch))?;
         found.batches.push(batch);

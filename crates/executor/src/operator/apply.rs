@@ -15,12 +15,14 @@ use planner::plan::{Apply, ApplyKind, JoinKind, Rel};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType};
 
-use super::common_table::Scope;
+use super::BoxOperator;
 use super::join::nested::AllPartners;
+use super::join::page::{Found, Page};
+use super::join::pairing::Pairing;
+use super::join::partners::Partners;
 use super::join::right_side::{RightSide, RowsTaken, more_than_one_row};
-use super::join::{Found, Page, Pairing, Partners};
 use super::part::Part;
-use super::{BoxOperator, tree};
+use super::scope::Scope;
 use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, batch_of};
 use crate::env::Env;
 
@@ -37,7 +39,7 @@ pub(super) fn open<'p>(
     scope: &Scope<'p>,
     env: &mut Env<'_, '_>,
 ) -> Result<BoxOperator<'p>> {
-    let input = tree::build(&apply.input, scope, env)?;
+    let input = scope.build(&apply.input, env)?;
     let types = (apply.input.output_types(), apply.subquery.output_types());
     let (kind, condition, taken) = match &apply.kind {
         ApplyKind::Scalar => (JoinKind::Left, None, RowsTaken::One),

@@ -6,7 +6,8 @@ use arrow::record_batch::RecordBatch;
 use planner::plan::Measure;
 use types::Result;
 
-use super::join::{Found, Page, Partners};
+use super::join::page::{Found, Page};
+use super::join::partners::Partners;
 use super::{BoxOperator, Operator};
 use crate::env::Env;
 

@@ -1,5 +1,6 @@
 //! The operators of a query, one per file. [`tree`] makes those of a plan. [`join`] has all that pairs rows of
-//! two inputs, subqueries included ([`apply`]); [`common_table`] has the rows that several operators use.
+//! two inputs, subqueries included ([`apply`]); [`common_table`] has the rows that several operators use,
+//! [`scope`] what a part of a plan shares with the plan around it.
 //!
 //! Rows are pulled: an operator calls [`Operator::next`] of its input and says how many rows it can use, so
 //! that `LIMIT 1` reads one row, and a whole table is read in batches of a thousand. Not here: how
@@ -7,7 +8,7 @@
 
 mod aggregate;
 mod apply;
-pub(crate) mod common_table;
+mod common_table;
 mod distinct;
 mod filter;
 mod join;
@@ -20,6 +21,7 @@ mod project;
 mod recursive;
 mod repeat;
 pub(crate) mod scan;
+mod scope;
 mod set_operation;
 pub(crate) mod sort;
 pub(crate) mod tree;

@@ -5,8 +5,8 @@ use arrow::record_batch::RecordBatch;
 use planner::plan::Rel;
 use types::Result;
 
-use super::common_table::Scope;
-use super::{BoxOperator, tree};
+use super::BoxOperator;
+use super::scope::Scope;
 use crate::env::Env;
 
 pub(super) struct Part<'p> {
@@ -19,7 +19,7 @@ pub(super) struct Part<'p> {
 impl<'p> Part<'p> {
     pub fn open(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Self> {
         Ok(Self {
-            root: tree::build(rel, scope, env)?,
+            root: scope.build(rel, env)?,
             scope: scope.clone(),
             held_bytes: 0,
         })

@@ -11,9 +11,9 @@ use planner::plan::Rel;
 use types::{Error, Result, SqlType};
 
 use super::Operator;
-use super::common_table::{Round, Scope};
 use super::distinct::Unseen;
 use super::part::Part;
+use super::scope::{Round, Scope};
 use crate::batch::{batch_bytes, keep};
 use crate::env::Env;
 

@@ -12,9 +12,9 @@ use planner::plan::Rel;
 use syntax::stack::with_room;
 use types::{Result, SqlType};
 
-use super::common_table::Scope;
 use super::distinct::Distinct;
-use super::{BoxOperator, Operator, tree};
+use super::scope::Scope;
+use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, keep};
 use crate::env::Env;
 
@@ -38,8 +38,8 @@ pub(super) fn open<'p>(
         });
     }
     let is_intersect = operator == SetOperator::Intersect;
-    let left = tree::build(left, scope, env)?;
-    let right = tree::build(right, scope, env)?;
+    let left = scope.build(left, env)?;
+    let right = scope.build(right, env)?;
     Ok(Box::new(Difference::new(left, right, types, is_intersect, all)?))
 }
 
@@ -70,10 +70,7 @@ impl<'p> UnionAll<'p> {
             first = left;
         }
         inputs.push(first);
-        let inputs = inputs
-            .into_iter()
-            .rev()
-            .map(|input| tree::build(input, scope, env));
+        let inputs = inputs.into_iter().rev().map(|input| scope.build(input, env));
         Ok(Self {
             inputs: inputs.collect::<Result<Vec<_>>>()?.into_iter(),
             current: None,

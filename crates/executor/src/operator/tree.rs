@@ -4,7 +4,8 @@ use planner::plan::Rel;
 use syntax::stack::with_room;
 use types::Result;
 
-use super::common_table::{self, Scope};
+use super::common_table;
+use super::scope::Scope;
 use super::{
     BoxOperator, aggregate, apply, distinct, filter, join, json_table, limit, measured, one_row, project,
     recursive, repeat, scan, set_operation, sort, values, virtual_scan, window,
@@ -12,9 +13,13 @@ use super::{
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
 
+/// Makes the operators of a whole plan.
+pub(crate) fn open<'p>(plan: &'p Rel, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
+    build(plan, &Scope::new(build), env)
+}
+
 /// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
-/// `scope`: the common tables that they may use.
-pub(crate) fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
+fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
         Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), scan.reads_key(), env)?,

@@ -35,7 +35,6 @@ use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
-use crate::operator::common_table::Scope;
 use crate::operator::{sort, tree};
 use crate::source::ReadSource;
 
@@ -151,7 +150,7 @@ impl Insert<'_> {
                 };
                 let root = match &mut root {
                     Some(root) => root,
-                    None => root.insert(tree::build(&below, &Scope::default(), &mut env)?),
+                    None => root.insert(tree::open(&below, &mut env)?),
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
@@ -184,7 +183,7 @@ impl Insert<'_> {
             takes_no_locks: false,
             holds_least_after_sort,
         };
-        let mut root = tree::build(&below, &Scope::default(), &mut env)?;
+        let mut root = tree::open(&below, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
             let new = self.rows_of(&batch, query, projected);

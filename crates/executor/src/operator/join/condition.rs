@@ -6,7 +6,7 @@ use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_predicate, eval_truths};
 use types::Result;
 
-use super::Page;
+use super::page::Page;
 use crate::batch::{arrow_error, arrow_schema, batch_of};
 
 /// What a pair must satisfy, over the columns that it reads only.

@@ -16,8 +16,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use planner::plan::{JoinKey, JoinKind};
 use types::{Error, Result};
 
+use super::page::{Found, Page};
+use super::partners::Partners;
 use super::right_side::RightSide;
-use super::{Found, Page, Partners};
 use crate::batch::batch_bytes;
 use crate::env::Env;
 use crate::operator::project::evaluate;

@@ -3,7 +3,8 @@
 use arrow::record_batch::RecordBatch;
 use types::Result;
 
-use super::{Found, Page, Partners};
+use super::page::{Found, Page};
+use super::partners::Partners;
 use crate::batch::{ALL_ROWS, BATCH_BYTES};
 use crate::env::Env;
 use crate::operator::BoxOperator;

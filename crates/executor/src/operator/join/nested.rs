@@ -3,8 +3,9 @@
 use arrow::record_batch::RecordBatch;
 use types::Result;
 
+use super::page::{Found, Page};
+use super::partners::Partners;
 use super::right_side::RightSide;
-use super::{Found, Page, Partners};
 use crate::batch::batch_bytes;
 use crate::env::Env;
 

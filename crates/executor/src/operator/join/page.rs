@@ -1,11 +1,19 @@
-//! A page of pairs of rows, which [`super::Partners`] fill.
+//! A page of pairs of rows, which [`super::partners::Partners`] fill.
 
 use arrow::compute;
 use arrow::record_batch::RecordBatch;
 use types::{Error, Result, SqlType};
 
-use super::Found;
 use crate::batch::{BATCH_BYTES, arrow_error, batch_bytes, schema_of};
+
+/// What is known of a left row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::operator) enum Found {
+    Nothing,
+    /// The comparison with some right row is NULL.
+    Unknown,
+    Partner,
+}
 
 pub(in crate::operator) struct Page {
     rows: RecordBatch,

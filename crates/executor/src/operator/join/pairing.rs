@@ -12,7 +12,8 @@ use planner::plan::JoinKind;
 use types::{Error, Result, SqlType};
 
 use super::condition::Condition;
-use super::{Found, Page, Partners};
+use super::page::{Found, Page};
+use super::partners::Partners;
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, schema_of};
 use crate::env::Env;
 use crate::operator::filter::split;

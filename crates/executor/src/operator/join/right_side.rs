@@ -13,8 +13,8 @@ use types::{Error, Result, SqlType, errno};
 
 use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, schema_of};
 use crate::env::Env;
-use crate::operator::common_table::Scope;
 use crate::operator::part::Part;
+use crate::operator::scope::Scope;
 
 pub(in crate::operator) struct RightSide<'p> {
     rel: &'p Rel,

@@ -1,0 +1,23 @@
+//! What joins differ in: how the rows of the right side are found.
+
+use arrow::record_batch::RecordBatch;
+use types::Result;
+
+use super::page::{Found, Page};
+use crate::env::Env;
+
+/// Finds the right side's rows that may go with the rows of the left side.
+pub(in crate::operator) trait Partners {
+    /// Takes the next batch of the left side. `false`: no row of the left side has a partner.
+    fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool>;
+
+    /// Adds pairs to a page, in the order of the left rows, and advances [`Page::done`]. It stops when the page
+    /// is full or all left rows are done. A row that [`Page::is_settled`] needs no more pairs. `found`: what
+    /// the pages before have found for each left row.
+    fn find(&mut self, page: &mut Page, found: &[Found], env: &mut Env<'_, '_>) -> Result<()>;
+
+    /// About how many bytes a row of the right side has, if that is known.
+    fn row_bytes(&self) -> usize {
+        0
+    }
+}
