@@ -31,6 +31,7 @@ mod scan_filter;
 #[cfg(test)]
 mod shapes;
 mod subqueries;
+mod subquery_values;
 mod translate;
 mod tuple;
 mod width;
@@ -102,7 +103,7 @@ fn run(
     })?;
     runtime.block_on(async {
         let running = Running::new(&plan.root, source, eval, budget, spilling_joins)?;
-        running.query(plan, sink).await
+        subqueries::run_query(plan, &running, sink).await
     })
 }
 

@@ -1,4 +1,4 @@
-//! One run of a query.
+//! One run of a query: its memory, and the streams of its plans.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,8 @@ use arrow::record_batch::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_plan::execute_stream;
-use executor::RowSink;
 use functions::EvalContext;
-use planner::plan::{QueryPlan, Rel};
+use planner::plan::Rel;
 
 use crate::Source;
 use crate::budget::Budget;
@@ -17,8 +16,7 @@ use crate::error::carry;
 use crate::limits::BatchSize;
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
-use crate::subqueries::Subqueries;
-use crate::{runtime, translate, width};
+use crate::{runtime, width};
 
 /// What all plans of one run of a query share: its own, and those of its subqueries.
 pub struct Running<'a> {
@@ -52,20 +50,6 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Passes the rows to `sink` as they come.
-    pub async fn query(&self, plan: &QueryPlan, sink: &mut dyn RowSink) -> Result<()> {
-        let subqueries = Subqueries::run(&plan.root, self).await?;
-        let mut stream = self.start(self.translate(&plan.root, &subqueries)?)?;
-        while let Some(batch) = self.next_batch(&mut stream).await? {
-            sink.batch(&to_output(batch, plan)?).map_err(carry)?;
-        }
-        Ok(())
-    }
-
-    pub fn translate(&self, rel: &Rel, subqueries: &Subqueries) -> Result<Plan> {
-        translate::translate(rel, self, subqueries)
-    }
-
     pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {
         self.memory.expect_sorts(operators::spilling_sorts(&plan)?);
         execute_stream(plan, self.context.clone())
@@ -82,11 +66,4 @@ impl<'a> Running<'a> {
             }
         }
     }
-}
-
-/// The columns of the result, without hidden ones. Their types are those of the plan's operators: a DECIMAL
-/// of the result may be text here.
-fn to_output(batch: RecordBatch, plan: &QueryPlan) -> Result<RecordBatch> {
-    let shown: Vec<usize> = (0..plan.columns.len()).collect();
-    Ok(batch.project(&shown)?)
 }

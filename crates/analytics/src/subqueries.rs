@@ -1,63 +1,63 @@
-//! Subqueries that give the same for all rows. They run before the query, which takes their values as
-//! constants.
+//! A query with its subqueries. Those that give the same for all rows run before the query, which takes their values
+//! as constants.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, new_empty_array};
 use arrow::datatypes::DataType;
+use arrow::record_batch::RecordBatch;
 use datafusion_common::{Result, ScalarValue};
 use datafusion_physical_expr::PhysicalExprRef;
 use datafusion_physical_expr::expressions::Literal;
-use planner::plan::{Apply, ApplyKind, Rel};
+use executor::RowSink;
+use planner::plan::{Apply, ApplyKind, QueryPlan, Rel};
 use types::{Error, errno};
 
 use crate::call::{Operation, call};
 use crate::error::carry;
 use crate::operators;
 use crate::running::Running;
+use crate::subquery_values::SubqueryValues;
+use crate::translate::translate;
 
-/// The values of subqueries.
-#[derive(Debug, Default)]
-pub struct Subqueries {
-    /// The columns that each Apply adds to its input's. The key is the operator's address.
-    values: HashMap<*const Apply, Vec<PhysicalExprRef>>,
+/// Runs a query. Its rows go to `sink` as they come.
+pub async fn run_query(plan: &QueryPlan, running: &Running<'_>, sink: &mut dyn RowSink) -> Result<()> {
+    let values = run_all(&plan.root, running).await?;
+    let mut stream = running.start(translate(&plan.root, running, &values)?)?;
+    while let Some(batch) = running.next_batch(&mut stream).await? {
+        sink.batch(&to_output(batch, plan)?).map_err(carry)?;
+    }
+    Ok(())
 }
 
-impl Subqueries {
-    /// Runs the subqueries of a plan.
-    pub async fn run(root: &Rel, running: &Running<'_>) -> Result<Self> {
-        let mut applies = Vec::new();
-        root.walk(&mut |rel| {
-            if let Rel::Apply(apply) = rel {
-                applies.push(apply);
-            }
-        });
-        let mut subqueries = Self::default();
-        // From the inside out: a subquery may have subqueries.
-        for apply in applies.into_iter().rev() {
-            let values = value(apply, &subqueries, running).await?;
-            subqueries.values.insert(std::ptr::from_ref(apply), values);
+/// Runs the subqueries of a plan.
+async fn run_all(root: &Rel, running: &Running<'_>) -> Result<SubqueryValues> {
+    let mut applies = Vec::new();
+    root.walk(&mut |rel| {
+        if let Rel::Apply(apply) = rel {
+            applies.push(apply);
         }
-        Ok(subqueries)
+    });
+    let mut values = SubqueryValues::default();
+    // From the inside out: a subquery may have subqueries.
+    for apply in applies.into_iter().rev() {
+        let columns = run_one(apply, &values, running).await?;
+        values.insert(apply, columns);
     }
-
-    /// The columns that the operator adds to its input's.
-    pub fn values(&self, apply: &Apply) -> Result<Vec<PhysicalExprRef>> {
-        let values = self.values.get(&std::ptr::from_ref(apply));
-        values
-            .cloned()
-            .ok_or_else(|| carry(Error::internal("a subquery that has not run")))
-    }
+    Ok(values)
 }
 
-async fn value(apply: &Apply, inner: &Subqueries, running: &Running<'_>) -> Result<Vec<PhysicalExprRef>> {
+async fn run_one(
+    apply: &Apply,
+    inner: &SubqueryValues,
+    running: &Running<'_>,
+) -> Result<Vec<PhysicalExprRef>> {
     let is_scalar = matches!(apply.kind, ApplyKind::Scalar);
-    let plan = running.translate(&apply.subquery, inner)?;
+    let plan = translate(&apply.subquery, running, inner)?;
     let schema = plan.schema();
     let types = schema.fields().iter().map(|field| field.data_type());
     // It is not run for no rows: it could warn.
-    if operators::is_empty(&running.translate(&apply.input, inner)?) {
+    if operators::is_empty(&translate(&apply.input, running, inner)?) {
         let nulls = types.map(|ty| ScalarValue::try_from(ty).map(literal));
         return if is_scalar {
             nulls.collect()
@@ -91,6 +91,13 @@ async fn value(apply: &Apply, inner: &Subqueries, running: &Running<'_>) -> Resu
         None => types.map(ScalarValue::try_from).collect::<Result<_>>()?,
     };
     Ok(values.into_iter().map(literal).collect())
+}
+
+/// The columns of the result, without hidden ones. Their types are those of the plan's operators: a DECIMAL
+/// of the result may be text here.
+fn to_output(batch: RecordBatch, plan: &QueryPlan) -> Result<RecordBatch> {
+    let shown: Vec<usize> = (0..plan.columns.len()).collect();
+    Ok(batch.project(&shown)?)
 }
 
 fn literal(value: ScalarValue) -> PhysicalExprRef {

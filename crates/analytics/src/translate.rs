@@ -18,7 +18,7 @@ use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::scan_filter::{Observed, ScanFilters};
-use crate::subqueries::Subqueries;
+use crate::subquery_values::SubqueryValues;
 use crate::{Source, aggregate, expression, grouping_key, join, metrics, scan};
 
 /// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
@@ -31,7 +31,7 @@ const FIRST_INPUT_BIT: u32 = 62;
 const INPUT_BITS: u32 = 8;
 
 /// Translates a plan. Its rows come in any number of partitions.
-pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &Subqueries) -> Result<Plan> {
+pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) -> Result<Plan> {
     let translator = Translator {
         source: running.source,
         eval: running.eval,
@@ -49,7 +49,7 @@ struct Translator<'a> {
     eval: &'a Arc<EvalContext>,
     batches: BatchSize,
     spilling_joins: bool,
-    subqueries: &'a Subqueries,
+    subqueries: &'a SubqueryValues,
     /// How many set operations the operator is inside of.
     inside: Cell<u32>,
     /// What operators above say of scans.
@@ -105,7 +105,7 @@ impl Translator<'_> {
                 join::over(left, right.plan, join, filters, self.spilling_joins, self.eval)
             }
             Rel::Apply(apply) => {
-                let values = self.subqueries.values(apply)?;
+                let values = self.subqueries.of(apply)?;
                 self.with_columns(self.rel(&apply.input, positions)?, values)
             }
             Rel::SetOperation {

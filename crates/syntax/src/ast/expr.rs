@@ -1,7 +1,7 @@
 //! Expressions as written.
 
 use super::VariableScope;
-use super::query::{OrderItem, Query};
+use super::query::Query;
 use super::window::Window;
 
 /// `[[database.]table.]column`.
@@ -10,6 +10,13 @@ pub struct ColumnName {
     pub database: Option<String>,
     pub table: Option<String>,
     pub column: String,
+}
+
+/// An item of ORDER BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderItem {
+    pub expr: Expr,
+    pub descending: bool,
 }
 
 /// An expression. Long chains of AND and OR are flat lists, so that ten thousand of them need no deep

@@ -28,8 +28,8 @@ pub use definition::{
     ReferenceAction, TableElement, TableOptions, TypeName,
 };
 pub use expr::{
-    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
-    UnaryOp,
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,
+    TruthTest, UnaryOp,
 };
 pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadField};
 pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
@@ -40,8 +40,7 @@ pub use partition::{
 pub use query::{
     CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
-    NamedTable, OrderItem, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator,
-    TableRef, With,
+    NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,

@@ -1,7 +1,7 @@
 //! Queries as written: query expressions, query blocks, the tables of FROM.
 
 use super::window::NamedWindow;
-use super::{DataType, Expr, Hints, IntoFile, ObjectName};
+use super::{DataType, Expr, Hints, IntoFile, ObjectName, OrderItem};
 
 /// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query
 /// Expressions".
@@ -233,12 +233,6 @@ pub enum IndexHintKind {
 pub struct NamedExpr {
     pub expr: Expr,
     pub text: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct OrderItem {
-    pub expr: Expr,
-    pub descending: bool,
 }
 
 /// LIMIT: literals and parameters only.

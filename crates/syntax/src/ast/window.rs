@@ -1,8 +1,7 @@
 //! Windows as written. Source: manual 12.20.2 "Window Function Concepts and Syntax", 12.20.3 "Window Function
 //! Frame Specification".
 
-use super::Expr;
-use super::query::OrderItem;
+use super::{Expr, OrderItem};
 
 /// What follows OVER.
 #[derive(Debug, Clone, PartialEq)]
