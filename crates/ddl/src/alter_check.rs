@@ -6,7 +6,8 @@ use schema::model::{Schema, Table};
 use schema::sharded_id;
 use types::{Error, Result};
 
-use crate::alter_plan::{Altered, alter};
+use crate::alter_plan::alter;
+use crate::altered::Altered;
 use crate::context::{DdlContext, check_primary_key};
 use crate::foreign_key;
 use crate::new_name::check_free;

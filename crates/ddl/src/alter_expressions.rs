@@ -9,7 +9,7 @@ use schema::expression::Check;
 use schema::model::{Column, Table};
 use types::{Error, Result, errno};
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::context::DdlContext;
 use crate::rewrite::{Rewrite, rewrites};
 

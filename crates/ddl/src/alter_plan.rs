@@ -6,67 +6,26 @@
 //! replaces an index.
 
 use schema::default_value;
-use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position, TableName};
+use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position};
 use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
 use schema::limits::check_table;
 use schema::model::{Column, Default, ForeignKey, Index, IndexPart, SchemaState, Table};
-use schema::shadow::Conversion;
 use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning, errno};
 
 use crate::alter_expressions;
-use crate::backfill::Backfilled;
+use crate::altered::Altered;
 use crate::context::DdlContext;
+use crate::conversion::conversion;
 use crate::modify::{self, compatible};
 use crate::partition::columns::check_columns_stay;
 use crate::primary_key;
-use crate::rewrite::{Rewrite, conversion, rewrites};
+use crate::rewrite::{Rewrite, rewrites};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
-
-/// The result of an ALTER TABLE.
-#[derive(Debug)]
-pub(crate) struct Altered {
-    /// The table afterwards, except for its new name. Indexes that must be built are in it, as public ones.
-    pub table: Table,
-    /// Ids of the indexes that must be built, and of those that are removed.
-    pub new_indexes: Vec<i64>,
-    pub dropped_indexes: Vec<i64>,
-    /// The names of CHECK constraints that all rows must satisfy.
-    pub new_checks: Vec<String>,
-    /// The error if the table has a row.
-    pub only_if_empty: Option<Error>,
-    /// Set if the rows must be rewritten; then there are no new indexes beside them.
-    pub rewrite: Option<Rewrite>,
-    pub conversion: Option<Conversion>,
-    /// New indexes cannot be built while other statements use the table.
-    pub closed: bool,
-    pub rename: Option<TableName>,
-    /// The keys that are added; they are in `table`, too.
-    pub new_keys: Vec<ForeignKey>,
-    /// `foreign_key_checks` is 0: rows need not obey them.
-    pub keys_unchecked: bool,
-    /// `AUTO_INCREMENT = n`.
-    pub auto_increment: Option<u64>,
-    /// `AUTO_RANDOM_BASE = n`.
-    pub auto_random_base: Option<u64>,
-    /// How many rows it has copied, where MySQL reports that.
-    pub rows: u64,
-    pub warnings: Vec<Warning>,
-}
-
-impl Altered {
-    /// What has been done for the rows, as the statement reports it.
-    pub(crate) fn report(&mut self, made: Backfilled) {
-        self.warnings.extend(made.warnings);
-        if self.rewrite.is_some_and(|rewrite| rewrite.copies) {
-            self.rows = made.rows;
-        }
-    }
-}
 
 struct DraftColumn {
     column: Column,
@@ -74,10 +33,10 @@ struct DraftColumn {
     before: Option<usize>,
 }
 
-pub(crate) struct DraftIndex {
-    pub index: Index,
+struct DraftIndex {
+    index: Index,
     /// Column ids, since offsets change, and the parts before the change.
-    pub parts: Vec<(i64, IndexPart)>,
+    parts: Vec<(i64, IndexPart)>,
 }
 
 struct DraftKey {
@@ -255,15 +214,16 @@ impl<'a> Draft<'a> {
             .collect();
         let indexes = base
             .public_indexes()
+            .cloned()
+            .chain(primary_key::of_integer_handle(base))
             .map(|index| DraftIndex {
                 parts: index
                     .parts
                     .iter()
                     .filter_map(|p| Some((base.columns.get(p.column)?.id, *p)))
                     .collect(),
-                index: index.clone(),
+                index,
             })
-            .chain(primary_key::of_integer_handle(base))
             .collect();
         let foreign_keys = base.foreign_keys.iter().map(|key| DraftKey {
             columns: key.columns.iter().map(|&at| base.columns[at].id).collect(),

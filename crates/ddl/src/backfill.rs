@@ -10,15 +10,16 @@ use std::time::Duration;
 use cluster::Cluster;
 use cluster::lease::lease_is_over;
 use cluster::meta::{Meta, keys};
-use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Reader, Store, Transaction};
+use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Reader, Store};
 use schema::model::Table;
-use types::{Result, Warning};
+use types::Result;
 
 use crate::change::ranges;
 use crate::context::Watch;
 use crate::copy_rows::RowCopier;
 use crate::fill_indexes::IndexFiller;
 use crate::job::{Job, Progress, check_not_cancelled};
+use crate::page_work::{Backfilled, LockedRow, PageError, PageWork};
 
 /// Rows of one transaction, if no other transaction has locked any of them.
 const PAGE_ROWS: usize = 512;
@@ -27,34 +28,6 @@ const PAGE_BYTES: usize = 1 << 20;
 /// How long one transaction waits for a locked row before the page is tried again.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// A row that a page's transaction has locked, with its newest value.
-pub(crate) struct LockedRow {
-    pub key: Vec<u8>,
-    pub value: Vec<u8>,
-}
-
-/// What is made of the rows of a page.
-pub(crate) trait PageWork {
-    /// Writes what it makes of some rows. `rows_before`: how many came before them.
-    fn page(
-        &mut self,
-        txn: &mut Transaction,
-        options: &LockOptions,
-        page: &[LockedRow],
-        rows_before: u64,
-    ) -> Result<(), PageError>;
-
-    /// The last page is committed.
-    fn committed(&mut self) {}
-}
-
-/// What a backfill has done.
-#[derive(Debug, Default)]
-pub(crate) struct Backfilled {
-    pub rows: u64,
-    pub warnings: Vec<Warning>,
-}
 
 /// Makes what `job` makes of the rows of `table`: entries of new indexes, which `table` has in any state, or
 /// rewritten rows.
@@ -202,26 +175,4 @@ fn after(key: &[u8]) -> Vec<u8> {
     let mut next = key.to_vec();
     next.push(0);
     next
-}
-
-pub(crate) enum PageError {
-    /// A row is locked: the page can be tried again.
-    Busy,
-    Failed(types::Error),
-}
-
-impl From<kv::Error> for PageError {
-    fn from(error: kv::Error) -> Self {
-        if error.is_retryable() {
-            Self::Busy
-        } else {
-            Self::Failed(error.into())
-        }
-    }
-}
-
-impl From<types::Error> for PageError {
-    fn from(error: types::Error) -> Self {
-        Self::Failed(error)
-    }
 }

@@ -4,7 +4,7 @@ use schema::expression::Check;
 use schema::model::{ForeignKey, Index, IndexPart, SchemaState, Table};
 use types::{Error, Result};
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::change::Change;
 use crate::foreign_key;
 use crate::job::TableChange;

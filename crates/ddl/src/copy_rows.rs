@@ -13,7 +13,7 @@ use schema::model::Table;
 use schema::shadow::Conversion;
 use types::{Result, SqlType, Value, Warning};
 
-use crate::backfill::{LockedRow, PageError, PageWork};
+use crate::page_work::{LockedRow, PageError, PageWork};
 
 /// How many warnings are kept: `max_error_count` is not larger.
 const WARNINGS_MAX: usize = 65_535;

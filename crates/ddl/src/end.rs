@@ -6,7 +6,7 @@ use schema::model::{Index, Table};
 use schema::shadow::ShadowHandles;
 use types::Result;
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::between::in_state;
 use crate::change::{Change, Outcome, ranges};
 use crate::foreign_key;

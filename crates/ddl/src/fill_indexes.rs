@@ -12,7 +12,7 @@ use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout};
 use schema::model::Table;
 use types::{Result, Value};
 
-use crate::backfill::{LockedRow, PageError, PageWork};
+use crate::page_work::{LockedRow, PageError, PageWork};
 
 pub(crate) struct IndexFiller<'a> {
     table: &'a Table,

@@ -13,7 +13,7 @@ use schema::foreign_key::{
 use schema::model::{ForeignKey, Reference, Schema, Table};
 use types::{Error, Result, errno};
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::change::Change;
 use crate::context::DdlContext;
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
 use crate::about::About;
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 
 /// How long undoing or resuming a job waits for transactions before other jobs have their turn.
 pub(crate) const RESUME_WAIT: Duration = Duration::from_secs(10);

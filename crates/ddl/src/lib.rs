@@ -27,10 +27,10 @@
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `backfill` works on all rows: `fill_indexes`, `copy_rows`. `rewrite` says when rows are rewritten,
-//!   `primary_key` what that has to do with their keys.
+//!   `conversion` how, `primary_key` what that has to do with their keys.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
 //!   `backfill` and `rows`.
-//! - `alter_plan` computes the definition after an ALTER TABLE, `modify` says which column changes keep
+//! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` says which column changes keep
 //!   stored values as they are, `between` has the definitions while the change runs, `way` decides about
 //!   ALGORITHM and LOCK.
 //! - `temporary`: definitions of temporary tables, which are not stored.
@@ -46,12 +46,14 @@ mod alter;
 mod alter_check;
 mod alter_expressions;
 mod alter_plan;
+mod altered;
 mod backfill;
 mod between;
 mod change;
 mod changer;
 pub mod check;
 mod context;
+mod conversion;
 mod copy_rows;
 mod create_table;
 mod database;
@@ -69,6 +71,7 @@ mod load;
 mod local;
 mod modify;
 mod new_name;
+mod page_work;
 mod partition;
 mod primary_key;
 mod publish;

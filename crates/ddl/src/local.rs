@@ -16,13 +16,15 @@ use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result};
 
 use crate::alter_check::altered;
-use crate::alter_plan::{Altered, alter};
-use crate::backfill::{Backfilled, backfill};
+use crate::alter_plan::alter;
+use crate::altered::Altered;
+use crate::backfill::backfill;
 use crate::between::{in_state, put_in_state, reserve_ids};
 use crate::change::{Change, Outcome};
 use crate::context::{DdlContext, Statement, Watch, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
+use crate::page_work::Backfilled;
 use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};

@@ -6,28 +6,24 @@
 use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
 use types::{Error, Result, TypeKind};
 
-use crate::alter_plan::DraftIndex;
 use crate::modify::keeps_values;
 use crate::rewrite::Rewrite;
 
 /// The primary key of a table whose handle is an integer column. Its index has the id 0.
-pub(crate) fn of_integer_handle(table: &Table) -> Option<DraftIndex> {
+pub(crate) fn of_integer_handle(table: &Table) -> Option<Index> {
     let Handle::Integer { column } = table.handle else {
         return None;
     };
-    Some(DraftIndex {
-        parts: vec![(table.columns.get(column)?.id, IndexPart::whole(column))],
-        index: Index {
-            id: 0,
-            name: "PRIMARY".to_owned(),
-            parts: Vec::new(),
-            unique: true,
-            primary: true,
-            comment: String::new(),
-            state: SchemaState::Public,
-            invisible: false,
-            generated: false,
-        },
+    Some(Index {
+        id: 0,
+        name: "PRIMARY".to_owned(),
+        parts: vec![IndexPart::whole(column)],
+        unique: true,
+        primary: true,
+        comment: String::new(),
+        state: SchemaState::Public,
+        invisible: false,
+        generated: false,
     })
 }
 

@@ -1,13 +1,7 @@
 //! Why an ALTER TABLE rewrites the rows of its table, and what MySQL says about that.
 //!
-//! The rewritten rows are those of a *shadow table* ([`schema::shadow`]) until all of them are there.
-
-use schema::model::{Handle, Table};
-use schema::shadow::{Conversion, ShadowHandles};
-
-use crate::alter_plan::Altered;
-use crate::context::DdlContext;
-use crate::primary_key::keeps_handles;
+//! The rewritten rows are those of a *shadow table* ([`schema::shadow`]) until all of them are there. How a row is
+//! rewritten: [`crate::conversion`].
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rewrite {
@@ -68,37 +62,4 @@ pub(crate) fn rewrites(all: &mut Option<Rewrite>, why: Rewrite) {
             closed: before.closed || why.closed,
         },
     });
-}
-
-/// How the rows of `base` become those of the definition after an ALTER TABLE that rewrites them. The
-/// definition gets an id for the index that the conversion needs.
-pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Option<Conversion> {
-    altered.rewrite?;
-    let after = &mut altered.table;
-    let handles = if keeps_handles(base, after) {
-        ShadowHandles::Same
-    } else if after.handle == Handle::Hidden {
-        ShadowHandles::New
-    } else {
-        after.max_index_id += 1;
-        ShadowHandles::ByKey {
-            index: after.max_index_id,
-        }
-    };
-    let is_new = |id: i64| {
-        base.columns
-            .iter()
-            .all(|column| column.id != id || !column.auto_increment)
-    };
-    let gives_ids = after
-        .auto_increment_column()
-        .is_some_and(|at| is_new(after.columns[at].id));
-    Some(Conversion {
-        first_id: gives_ids.then(|| altered.auto_increment.unwrap_or(1)),
-        sql_mode: ctx.sql_mode,
-        time_zone: ctx.time_zone.name(),
-        now_us: ctx.now_us,
-        checks: altered.new_checks.clone(),
-        handles,
-    })
 }

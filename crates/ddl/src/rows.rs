@@ -10,7 +10,7 @@ use schema::layout::{IndexLayout, TableLayout};
 use schema::model::{ForeignKey, Handle, SchemaState, Table};
 use types::{Error, Result, Value};
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::change::ranges;
 use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;

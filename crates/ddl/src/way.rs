@@ -14,7 +14,7 @@ use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
 use schema::model::Table;
 use types::{Error, Result, Warning, errno};
 
-use crate::alter_plan::Altered;
+use crate::altered::Altered;
 use crate::between::{is_online, sees_rows};
 use crate::rewrite::Rewrite;
 

@@ -12,22 +12,8 @@ use std::path::{Path, PathBuf};
 /// How many files of a crate are in cycles; of a crate that is not here, none. A number may only become
 /// smaller.
 const FILES_IN_CYCLES: &[(&str, usize)] = &[
-    // A part of a plan may be a subquery, which is translated and run as a whole plan is.
-    ("analytics", 3),
-    // Expressions of a definition, the rewriting of rows and the job that does it are parts of ALTER's plan.
-    ("ddl", 10),
-    // An operator that runs a subquery makes the subquery's operators; joins and subqueries share their pairs.
-    ("executor", 15),
-    // An expression names the functions it calls, a function is given expressions (`expr`, `registry`,
-    // `call`). A branch of an expression over columns may have branches (`eval::branches`, `eval::columnar`).
-    // JSON_VALUE's clauses and the validation of schemas (`json`), frames and their aggregates (`window`).
-    ("functions", 11),
     // An expression may hold a query, and a query holds expressions.
     ("planner", 9),
-    // A table's definition has expressions, which are bound once for the table, and its definition after a
-    // rewrite that runs; a row has computed columns.
-    ("schema", 9),
-    ("syntax", 2),
 ];
 
 /// A module's path within its crate; empty for `lib.rs`.

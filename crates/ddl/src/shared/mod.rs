@@ -31,14 +31,15 @@ use step::{StepOptions, freeze, publish_state};
 use types::{Error, Result};
 
 use crate::alter_check::altered;
-use crate::alter_plan::Altered;
-use crate::backfill::{Backfilled, backfill};
+use crate::altered::Altered;
+use crate::backfill::backfill;
 use crate::between::reserve_ids;
 use crate::change::{Change, Outcome};
 use crate::context::{Statement, Watch, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::local::exclusive_steps;
+use crate::page_work::Backfilled;
 use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};

@@ -1,0 +1,41 @@
+//! How an ALTER TABLE rewrites rows: under which handles, and by which settings values are converted.
+
+use schema::model::{Handle, Table};
+use schema::shadow::{Conversion, ShadowHandles};
+
+use crate::altered::Altered;
+use crate::context::DdlContext;
+use crate::primary_key::keeps_handles;
+
+/// How the rows of `base` become those of the definition after an ALTER TABLE that rewrites them. The
+/// definition gets an id for the index that the conversion needs.
+pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Option<Conversion> {
+    altered.rewrite?;
+    let after = &mut altered.table;
+    let handles = if keeps_handles(base, after) {
+        ShadowHandles::Same
+    } else if after.handle == Handle::Hidden {
+        ShadowHandles::New
+    } else {
+        after.max_index_id += 1;
+        ShadowHandles::ByKey {
+            index: after.max_index_id,
+        }
+    };
+    let is_new = |id: i64| {
+        base.columns
+            .iter()
+            .all(|column| column.id != id || !column.auto_increment)
+    };
+    let gives_ids = after
+        .auto_increment_column()
+        .is_some_and(|at| is_new(after.columns[at].id));
+    Some(Conversion {
+        first_id: gives_ids.then(|| altered.auto_increment.unwrap_or(1)),
+        sql_mode: ctx.sql_mode,
+        time_zone: ctx.time_zone.name(),
+        now_us: ctx.now_us,
+        checks: altered.new_checks.clone(),
+        handles,
+    })
+}
