@@ -1,7 +1,7 @@
 //! Definitions that are published while an ALTER TABLE runs.
 
 use schema::expression::Check;
-use schema::model::{ForeignKey, Index, IndexPart, SchemaState, Table};
+use schema::model::{ForeignKey, Index, IndexPart, SchemaState, ShadowTable, Table};
 use types::{Error, Result};
 
 use crate::altered::Altered;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kv::{KeyRange, PrivateKeys};
 use schema::model::Table;
 use schema::temporary;
+use schema::temporary_tables::TemporaryTables;
 use types::{Error, Result};
 
 use crate::session::Session;
@@ -56,7 +57,7 @@ impl Session {
 
     /// Removes all temporary tables.
     pub(crate) fn reset_temporary(&mut self) {
-        self.temporary = temporary::TemporaryTables::default();
+        self.temporary = TemporaryTables::default();
         self.transaction.remove_private(&temporary::keys().into());
     }
 
