@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// smaller.
 const FILES_IN_CYCLES: &[(&str, usize)] = &[
     // An expression may hold a query, and a query holds expressions.
-    ("planner", 9),
+    ("planner", 25),
 ];
 
 /// A module's path within its crate; empty for `lib.rs`.

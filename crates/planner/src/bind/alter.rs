@@ -6,300 +6,311 @@ use schema::privilege::{Privilege, PrivilegeSet};
 use schema::sharded_id;
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::Binder;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
-use super::definition::{inline_indexes, is_whole};
+use super::definition::{check_engine, inline_indexes, is_whole, note_hash};
 use super::foreign_key::index_of;
+use super::{
+    Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, stored,
+};
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
     DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
 };
 
-impl Binder<'_> {
-    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], options: AlterOptions) -> Result<Ddl> {
-        if let [AlterItem::Partition(action)] = items {
-            return self.alter_partitions(name, action);
-        }
-        let renames = items.iter().any(|item| matches!(item, AlterItem::RenameTable(_)));
-        let privileges = match (options.is_index_statement, renames) {
-            (true, _) => PrivilegeSet::of(&[Privilege::Index]),
-            (false, true) => PrivilegeSet::of(&[Privilege::Alter, Privilege::Drop]),
-            (false, false) => PrivilegeSet::of(&[Privilege::Alter]),
+pub(super) fn bind_alter_table(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    items: &[AlterItem],
+    options: AlterOptions,
+) -> Result<Ddl> {
+    if let [AlterItem::Partition(action)] = items {
+        return alter_partitions::bind_alter_partitions(binder, name, action);
+    }
+    let renames = items.iter().any(|item| matches!(item, AlterItem::RenameTable(_)));
+    let privileges = match (options.is_index_statement, renames) {
+        (true, _) => PrivilegeSet::of(&[Privilege::Index]),
+        (false, true) => PrivilegeSet::of(&[Privilege::Alter, Privilege::Drop]),
+        (false, false) => PrivilegeSet::of(&[Privilege::Alter]),
+    };
+    let table = binder.base_table(name, privileges)?;
+    let mut changes = Vec::with_capacity(items.len());
+    // Columns take the collation that the statement gives the table, if it does.
+    let collation = new_collation(binder, items)?.unwrap_or(table.collation);
+    for item in items {
+        alter_item(binder, item, &table, collation, &mut changes)?;
+    }
+    Ok(Ddl::AlterTable {
+        name: binder.table_name(name)?,
+        changes,
+        way: way(options),
+    })
+}
+
+fn new_collation(binder: &Binder<'_>, items: &[AlterItem]) -> Result<Option<Collation>> {
+    for item in items {
+        let (charset, collation) = match item {
+            AlterItem::Options(options) => (&options.charset, &options.collation),
+            AlterItem::ConvertTo(options) => (&options.charset, &options.collation),
+            _ => continue,
         };
-        let table = self.base_table(name, privileges)?;
-        let mut changes = Vec::with_capacity(items.len());
-        // Columns take the collation that the statement gives the table, if it does.
-        let collation = self.new_collation(items)?.unwrap_or(table.collation);
-        for item in items {
-            self.alter_item(item, &table, collation, &mut changes)?;
-        }
-        Ok(Ddl::AlterTable {
-            name: self.table_name(name)?,
-            changes,
-            way: way(options),
-        })
-    }
-
-    fn new_collation(&self, items: &[AlterItem]) -> Result<Option<Collation>> {
-        for item in items {
-            let (charset, collation) = match item {
-                AlterItem::Options(options) => (&options.charset, &options.collation),
-                AlterItem::ConvertTo(options) => (&options.charset, &options.collation),
-                _ => continue,
-            };
-            let collation = self.collation_of_clauses(charset.as_deref(), collation.as_deref())?;
-            if collation.is_some() {
-                return Ok(collation);
-            }
-        }
-        Ok(None)
-    }
-
-    fn alter_item(
-        &self,
-        item: &AlterItem,
-        table: &Table,
-        collation: Collation,
-        changes: &mut Vec<AlterChange>,
-    ) -> Result<()> {
-        match item {
-            AlterItem::AddColumn(definition, place) => {
-                changes.push(AlterChange::AddColumn {
-                    column: self.column(definition, collation)?,
-                    position: position(place),
-                });
-                add_inline_indexes(definition, changes)?;
-                self.add_column_checks(definition, changes);
-            }
-            AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
-            AlterItem::ModifyColumn {
-                name,
-                definition,
-                position: place,
-            } => {
-                changes.push(AlterChange::ModifyColumn {
-                    name: name.clone(),
-                    column: self.modified_column(name, definition, table, collation)?,
-                    position: place.as_ref().map(position),
-                });
-                add_inline_indexes(definition, changes)?;
-                self.add_column_checks(definition, changes);
-            }
-            AlterItem::AddIndex(index) => {
-                self.note_hash(index);
-                let index = self.add_hidden_columns(table, index, changes)?;
-                changes.push(add_index(&index, Some(table), false)?);
-            }
-            AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
-            AlterItem::AddForeignKey(definition) => {
-                let key = self.foreign_key(definition, &table.database)?;
-                changes.push(add_index(&index_of(definition), Some(table), true)?);
-                changes.push(AlterChange::AddForeignKey(key));
-            }
-            AlterItem::DropForeignKey(name) => {
-                changes.push(AlterChange::DropForeignKey { name: name.clone() });
-            }
-            AlterItem::DropConstraint(name) => {
-                let name = name.clone();
-                changes.push(match table.check_named(&name) {
-                    Some(_) => AlterChange::DropCheck { name },
-                    None => AlterChange::DropConstraint { name },
-                });
-            }
-            AlterItem::DropPrimaryKey => changes.push(AlterChange::DropPrimaryKey),
-            AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
-                from: from.clone(),
-                to: to.clone(),
-            }),
-            AlterItem::RenameColumn(from, to) => changes.push(AlterChange::RenameColumn {
-                from: from.clone(),
-                to: to.clone(),
-            }),
-            AlterItem::RenameTable(to) => changes.push(AlterChange::RenameTable {
-                to: self.table_name(to)?,
-            }),
-            AlterItem::SetDefault(column, clause) => {
-                changes.push(self.set_default(column, clause.as_ref(), table)?);
-            }
-            AlterItem::SetColumnVisibility { column, invisible } => {
-                changes.push(AlterChange::SetColumnVisibility {
-                    column: column.clone(),
-                    invisible: *invisible,
-                });
-            }
-            AlterItem::SetIndexVisibility { index, invisible } => {
-                changes.push(AlterChange::SetIndexVisibility {
-                    index: index.clone(),
-                    invisible: *invisible,
-                });
-            }
-            AlterItem::AddCheck(check) => changes.push(self.add_check(check, None)),
-            AlterItem::DropCheck(name) => changes.push(AlterChange::DropCheck { name: name.clone() }),
-            AlterItem::AlterCheck {
-                name,
-                enforced,
-                of_any_kind,
-            } => {
-                if *of_any_kind && table.check_named(name).is_none() {
-                    return Err(no_constraint(name));
-                }
-                changes.push(AlterChange::AlterCheck {
-                    name: name.clone(),
-                    enforced: *enforced,
-                });
-            }
-            AlterItem::Options(options) => self.alter_options(options, table, changes)?,
-            AlterItem::Partition(_) | AlterItem::MaintainPartitions(..) => {
-                return Err(Error::not_supported(
-                    "a change of partitions beside other changes",
-                    "use a statement for each",
-                ));
-            }
-            AlterItem::Keys => changes.push(AlterChange::Keys),
-            AlterItem::Force => changes.push(AlterChange::Rebuild),
-            AlterItem::OrderBy if table.handle == Handle::Hidden => {
-                return Err(Error::not_supported(
-                    "ALTER TABLE ... ORDER BY of a table without a primary key",
-                    "add a primary key by which rows are in this order",
-                ));
-            }
-            AlterItem::OrderBy => changes.push(AlterChange::OrderBy),
-            AlterItem::ConvertTo(options) => self.convert_to(options, table, changes)?,
-        }
-        Ok(())
-    }
-
-    /// CONVERT TO CHARACTER SET: a change of all columns of text, and of the table's own collation. Without a
-    /// character set (DEFAULT), it is the database's.
-    fn convert_to(
-        &self,
-        options: &DatabaseOptions,
-        table: &Table,
-        changes: &mut Vec<AlterChange>,
-    ) -> Result<()> {
-        let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-        let collation = match written {
-            Some(collation) => collation,
-            None => self.env.schema.require_database(&table.database)?.collation,
-        };
-        let is_changed = |name: &str| {
-            changes.iter().any(|change| match change {
-                AlterChange::ModifyColumn { name: other, .. } | AlterChange::DropColumn { name: other } => {
-                    other.eq_ignore_ascii_case(name)
-                }
-                _ => false,
-            })
-        };
-        let columns = table
-            .columns
-            .iter()
-            .filter(|column| !column.hidden && !is_changed(&column.name));
-        let converted = columns.filter_map(|column| {
-            let ty = converted_type(&column.ty, collation)?;
-            Some(AlterChange::ModifyColumn {
-                name: column.name.clone(),
-                column: Column { ty, ..column.clone() },
-                position: None,
-            })
-        });
-        let converted: Vec<AlterChange> = converted.collect();
-        changes.extend(converted);
-        changes.push(AlterChange::DefaultCollation(collation));
-        Ok(())
-    }
-
-    /// A column of the primary key stays NOT NULL whether the new definition says so or not.
-    fn modified_column(
-        &self,
-        name: &str,
-        definition: &ColumnDefinition,
-        table: &Table,
-        collation: Collation,
-    ) -> Result<schema::model::Column> {
-        let mut column = self.column(definition, collation)?;
-        let offset = table.column_offset(name);
-        let in_key =
-            offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
-        column.nullable &= !in_key;
-        Ok(column)
-    }
-
-    fn set_default(
-        &self,
-        column: &str,
-        clause: Option<&DefaultClause>,
-        table: &Table,
-    ) -> Result<AlterChange> {
-        let offset = table.column_offset(column).ok_or_else(|| {
-            Error::new(
-                errno::ER_BAD_FIELD_ERROR,
-                format!("Unknown column '{column}' in '{}'", table.name),
-            )
-        })?;
-        let definition = &table.columns[offset];
-        if clause.is_some() && definition.generated.is_some() {
-            return Err(wrong_usage_of_generated("DEFAULT"));
-        }
-        if clause.is_some() && definition.auto_increment {
-            return Err(Error::new(
-                errno::ER_INVALID_DEFAULT,
-                format!("Invalid default value for '{column}'"),
-            ));
-        }
-        if clause.is_some() && definition.auto_random.is_some() {
-            return Err(sharded_id::invalid("auto_random is incompatible with default"));
-        }
-        let default = clause
-            .map(|clause| {
-                self.definition_default(&definition.name, definition.ty, clause, definition.nullable)
-            })
-            .transpose()?;
-        Ok(AlterChange::SetDefault {
-            column: column.to_owned(),
-            default,
-        })
-    }
-
-    fn add_check(&self, check: &CheckDefinition, column: Option<&str>) -> AlterChange {
-        AlterChange::AddCheck {
-            name: check.name.clone(),
-            expression: self.stored_expression(&check.condition),
-            enforced: check.enforced,
-            column: column.map(str::to_owned),
+        let collation = collation::collation_of_clauses(binder, charset.as_deref(), collation.as_deref())?;
+        if collation.is_some() {
+            return Ok(collation);
         }
     }
+    Ok(None)
+}
 
-    fn add_column_checks(&self, definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) {
-        let checks = definition.checks.iter();
-        changes.extend(checks.map(|check| self.add_check(check, Some(&definition.name))));
-    }
-
-    fn alter_options(
-        &self,
-        options: &TableOptions,
-        table: &Table,
-        changes: &mut Vec<AlterChange>,
-    ) -> Result<()> {
-        self.check_engine(options, &table.name)?;
-        changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
-        changes.extend(options.auto_random_base.map(AlterChange::AutoRandomBase));
-        changes.extend(options.shard_row_id_bits.map(AlterChange::ShardRowIdBits));
-        if options.pre_split_regions.is_some() {
+fn alter_item(
+    binder: &Binder<'_>,
+    item: &AlterItem,
+    table: &Table,
+    collation: Collation,
+    changes: &mut Vec<AlterChange>,
+) -> Result<()> {
+    match item {
+        AlterItem::AddColumn(definition, place) => {
+            changes.push(AlterChange::AddColumn {
+                column: column::bind_column(binder, definition, collation)?,
+                position: position(place),
+            });
+            add_inline_indexes(definition, changes)?;
+            add_column_checks(binder, definition, changes);
+        }
+        AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
+        AlterItem::ModifyColumn {
+            name,
+            definition,
+            position: place,
+        } => {
+            changes.push(AlterChange::ModifyColumn {
+                name: name.clone(),
+                column: modified_column(binder, name, definition, table, collation)?,
+                position: place.as_ref().map(position),
+            });
+            add_inline_indexes(definition, changes)?;
+            add_column_checks(binder, definition, changes);
+        }
+        AlterItem::AddIndex(index) => {
+            note_hash(binder, index);
+            let index = functional_index::add_hidden_columns(binder, table, index, changes)?;
+            changes.push(add_index(&index, Some(table), false)?);
+        }
+        AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
+        AlterItem::AddForeignKey(definition) => {
+            let key = foreign_key::bind_foreign_key(binder, definition, &table.database)?;
+            changes.push(add_index(&index_of(definition), Some(table), true)?);
+            changes.push(AlterChange::AddForeignKey(key));
+        }
+        AlterItem::DropForeignKey(name) => {
+            changes.push(AlterChange::DropForeignKey { name: name.clone() });
+        }
+        AlterItem::DropConstraint(name) => {
+            let name = name.clone();
+            changes.push(match table.check_named(&name) {
+                Some(_) => AlterChange::DropCheck { name },
+                None => AlterChange::DropConstraint { name },
+            });
+        }
+        AlterItem::DropPrimaryKey => changes.push(AlterChange::DropPrimaryKey),
+        AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
+            from: from.clone(),
+            to: to.clone(),
+        }),
+        AlterItem::RenameColumn(from, to) => changes.push(AlterChange::RenameColumn {
+            from: from.clone(),
+            to: to.clone(),
+        }),
+        AlterItem::RenameTable(to) => changes.push(AlterChange::RenameTable {
+            to: binder.table_name(to)?,
+        }),
+        AlterItem::SetDefault(column, clause) => {
+            changes.push(set_default(binder, column, clause.as_ref(), table)?);
+        }
+        AlterItem::SetColumnVisibility { column, invisible } => {
+            changes.push(AlterChange::SetColumnVisibility {
+                column: column.clone(),
+                invisible: *invisible,
+            });
+        }
+        AlterItem::SetIndexVisibility { index, invisible } => {
+            changes.push(AlterChange::SetIndexVisibility {
+                index: index.clone(),
+                invisible: *invisible,
+            });
+        }
+        AlterItem::AddCheck(check) => changes.push(add_check(binder, check, None)),
+        AlterItem::DropCheck(name) => changes.push(AlterChange::DropCheck { name: name.clone() }),
+        AlterItem::AlterCheck {
+            name,
+            enforced,
+            of_any_kind,
+        } => {
+            if *of_any_kind && table.check_named(name).is_none() {
+                return Err(no_constraint(name));
+            }
+            changes.push(AlterChange::AlterCheck {
+                name: name.clone(),
+                enforced: *enforced,
+            });
+        }
+        AlterItem::Options(options) => alter_options(binder, options, table, changes)?,
+        AlterItem::Partition(_) | AlterItem::MaintainPartitions(..) => {
             return Err(Error::not_supported(
-                "ALTER TABLE ... PRE_SPLIT_REGIONS",
-                "use SPLIT TABLE",
+                "a change of partitions beside other changes",
+                "use a statement for each",
             ));
         }
-        changes.push(AlterChange::Rebuild);
-        if !options.shown.is_empty() {
-            changes.push(AlterChange::Options(options.shown.clone()));
+        AlterItem::Keys => changes.push(AlterChange::Keys),
+        AlterItem::Force => changes.push(AlterChange::Rebuild),
+        AlterItem::OrderBy if table.handle == Handle::Hidden => {
+            return Err(Error::not_supported(
+                "ALTER TABLE ... ORDER BY of a table without a primary key",
+                "add a primary key by which rows are in this order",
+            ));
         }
-        changes.extend(options.comment.clone().map(AlterChange::Comment));
-        let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-        changes.extend(collation.map(AlterChange::DefaultCollation));
-        Ok(())
+        AlterItem::OrderBy => changes.push(AlterChange::OrderBy),
+        AlterItem::ConvertTo(options) => convert_to(binder, options, table, changes)?,
     }
+    Ok(())
+}
+
+/// CONVERT TO CHARACTER SET: a change of all columns of text, and of the table's own collation. Without a
+/// character set (DEFAULT), it is the database's.
+fn convert_to(
+    binder: &Binder<'_>,
+    options: &DatabaseOptions,
+    table: &Table,
+    changes: &mut Vec<AlterChange>,
+) -> Result<()> {
+    let written =
+        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    let collation = match written {
+        Some(collation) => collation,
+        None => binder.env.schema.require_database(&table.database)?.collation,
+    };
+    let is_changed = |name: &str| {
+        changes.iter().any(|change| match change {
+            AlterChange::ModifyColumn { name: other, .. } | AlterChange::DropColumn { name: other } => {
+                other.eq_ignore_ascii_case(name)
+            }
+            _ => false,
+        })
+    };
+    let columns = table
+        .columns
+        .iter()
+        .filter(|column| !column.hidden && !is_changed(&column.name));
+    let converted = columns.filter_map(|column| {
+        let ty = converted_type(&column.ty, collation)?;
+        Some(AlterChange::ModifyColumn {
+            name: column.name.clone(),
+            column: Column { ty, ..column.clone() },
+            position: None,
+        })
+    });
+    let converted: Vec<AlterChange> = converted.collect();
+    changes.extend(converted);
+    changes.push(AlterChange::DefaultCollation(collation));
+    Ok(())
+}
+
+/// A column of the primary key stays NOT NULL whether the new definition says so or not.
+fn modified_column(
+    binder: &Binder<'_>,
+    name: &str,
+    definition: &ColumnDefinition,
+    table: &Table,
+    collation: Collation,
+) -> Result<schema::model::Column> {
+    let mut column = column::bind_column(binder, definition, collation)?;
+    let offset = table.column_offset(name);
+    let in_key = offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
+    column.nullable &= !in_key;
+    Ok(column)
+}
+
+fn set_default(
+    binder: &Binder<'_>,
+    column: &str,
+    clause: Option<&DefaultClause>,
+    table: &Table,
+) -> Result<AlterChange> {
+    let offset = table.column_offset(column).ok_or_else(|| {
+        Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{column}' in '{}'", table.name),
+        )
+    })?;
+    let definition = &table.columns[offset];
+    if clause.is_some() && definition.generated.is_some() {
+        return Err(wrong_usage_of_generated("DEFAULT"));
+    }
+    if clause.is_some() && definition.auto_increment {
+        return Err(Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{column}'"),
+        ));
+    }
+    if clause.is_some() && definition.auto_random.is_some() {
+        return Err(sharded_id::invalid("auto_random is incompatible with default"));
+    }
+    let default = clause
+        .map(|clause| {
+            default_value::bind_default(
+                binder,
+                &definition.name,
+                definition.ty,
+                clause,
+                definition.nullable,
+            )
+        })
+        .transpose()?;
+    Ok(AlterChange::SetDefault {
+        column: column.to_owned(),
+        default,
+    })
+}
+
+fn add_check(binder: &Binder<'_>, check: &CheckDefinition, column: Option<&str>) -> AlterChange {
+    AlterChange::AddCheck {
+        name: check.name.clone(),
+        expression: stored::stored_expression(binder, &check.condition),
+        enforced: check.enforced,
+        column: column.map(str::to_owned),
+    }
+}
+
+fn add_column_checks(binder: &Binder<'_>, definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) {
+    let checks = definition.checks.iter();
+    changes.extend(checks.map(|check| add_check(binder, check, Some(&definition.name))));
+}
+
+fn alter_options(
+    binder: &Binder<'_>,
+    options: &TableOptions,
+    table: &Table,
+    changes: &mut Vec<AlterChange>,
+) -> Result<()> {
+    check_engine(binder, options, &table.name)?;
+    changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
+    changes.extend(options.auto_random_base.map(AlterChange::AutoRandomBase));
+    changes.extend(options.shard_row_id_bits.map(AlterChange::ShardRowIdBits));
+    if options.pre_split_regions.is_some() {
+        return Err(Error::not_supported(
+            "ALTER TABLE ... PRE_SPLIT_REGIONS",
+            "use SPLIT TABLE",
+        ));
+    }
+    changes.push(AlterChange::Rebuild);
+    if !options.shown.is_empty() {
+        changes.push(AlterChange::Options(options.shown.clone()));
+    }
+    changes.extend(options.comment.clone().map(AlterChange::Comment));
+    let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+    changes.extend(collation.map(AlterChange::DefaultCollation));
+    Ok(())
 }
 
 /// The type of a column after CONVERT TO; `None` if it is no text. A TEXT that may need more bytes in the new

@@ -6,57 +6,61 @@ use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{AlterItem, Maintenance, ObjectName, PartitionAction, PartitionDefinition, PartitionNames};
 use types::{Error, Result};
 
-use super::Binder;
+use super::{Binder, partition};
 
-impl Binder<'_> {
-    pub fn alter_partitions(&self, name: &ObjectName, action: &PartitionAction) -> Result<Ddl> {
-        let table = self.base_table(name, needed_for(action))?;
-        let partitioning = || {
-            table.partitioning.as_deref().ok_or_else(|| {
-                Error::new(
-                    1505,
-                    "Partition management on a not partitioned table is not possible",
-                )
-            })
-        };
-        let name = self.table_name(name)?;
-        let change = match action {
-            PartitionAction::By(written) => PartitionChange::By(Box::new(self.partitioning(written)?)),
-            PartitionAction::Remove => PartitionChange::Remove,
-            PartitionAction::Add(written) => PartitionChange::Add(self.added(written, partitioning()?)?),
-            PartitionAction::AddCount(count) => PartitionChange::AddCount(*count),
-            PartitionAction::Drop(names) => PartitionChange::Drop(names.clone()),
-            PartitionAction::Truncate(names) => PartitionChange::Truncate(named(names)),
-            PartitionAction::Coalesce(count) => PartitionChange::Coalesce(*count),
-            PartitionAction::Rebuild(names) => PartitionChange::Rebuild(named(names)),
-            PartitionAction::Reorganize { names, into } => PartitionChange::Reorganize {
-                names: names.clone(),
-                into: self.added(into, partitioning()?)?,
-            },
-            PartitionAction::Exchange {
-                partition,
-                table: other,
-                validates,
-            } => {
-                return Ok(Ddl::ExchangePartition {
-                    name,
-                    partition: partition.clone(),
-                    other: self.table_name(other)?,
-                    validates: *validates,
-                });
-            }
-        };
-        Ok(Ddl::AlterPartitions { name, change })
-    }
+pub(super) fn bind_alter_partitions(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    action: &PartitionAction,
+) -> Result<Ddl> {
+    let table = binder.base_table(name, needed_for(action))?;
+    let partitioning = || {
+        table.partitioning.as_deref().ok_or_else(|| {
+            Error::new(
+                1505,
+                "Partition management on a not partitioned table is not possible",
+            )
+        })
+    };
+    let name = binder.table_name(name)?;
+    let change = match action {
+        PartitionAction::By(written) => {
+            PartitionChange::By(Box::new(partition::bind_partitioning(binder, written)?))
+        }
+        PartitionAction::Remove => PartitionChange::Remove,
+        PartitionAction::Add(written) => PartitionChange::Add(added(binder, written, partitioning()?)?),
+        PartitionAction::AddCount(count) => PartitionChange::AddCount(*count),
+        PartitionAction::Drop(names) => PartitionChange::Drop(names.clone()),
+        PartitionAction::Truncate(names) => PartitionChange::Truncate(named(names)),
+        PartitionAction::Coalesce(count) => PartitionChange::Coalesce(*count),
+        PartitionAction::Rebuild(names) => PartitionChange::Rebuild(named(names)),
+        PartitionAction::Reorganize { names, into } => PartitionChange::Reorganize {
+            names: names.clone(),
+            into: added(binder, into, partitioning()?)?,
+        },
+        PartitionAction::Exchange {
+            partition,
+            table: other,
+            validates,
+        } => {
+            return Ok(Ddl::ExchangePartition {
+                name,
+                partition: partition.clone(),
+                other: binder.table_name(other)?,
+                validates: *validates,
+            });
+        }
+    };
+    Ok(Ddl::AlterPartitions { name, change })
+}
 
-    /// New partitions of a table that has some.
-    fn added(&self, written: &[PartitionDefinition], of: &Partitioning) -> Result<Vec<Partition>> {
-        let width = match of.sub {
-            Some(_) => of.partitions.first().map_or(1, Partition::width),
-            None => 0,
-        };
-        self.partitions(written, of, width)
-    }
+/// New partitions of a table that has some.
+fn added(binder: &Binder<'_>, written: &[PartitionDefinition], of: &Partitioning) -> Result<Vec<Partition>> {
+    let width = match of.sub {
+        Some(_) => of.partitions.first().map_or(1, Partition::width),
+        None => 0,
+    };
+    partition::partitions(binder, written, of, width)
 }
 
 fn named(names: &PartitionNames) -> Option<Vec<String>> {
@@ -74,30 +78,28 @@ pub fn maintained(items: &[AlterItem]) -> Option<(Maintenance, &PartitionNames)>
     }
 }
 
-impl Binder<'_> {
-    /// # Errors
-    /// 1505 for a table without partitions, 1735 for an unknown partition.
-    pub fn check_maintained(
-        &self,
-        name: &ObjectName,
-        action: Maintenance,
-        names: &PartitionNames,
-    ) -> Result<()> {
-        let privileges = match action {
-            Maintenance::Check => PrivilegeSet::SELECT,
-            _ => PrivilegeSet::SELECT | PrivilegeSet::INSERT,
-        };
-        let table = self.base_table(name, privileges)?;
-        if table.partitioning.is_none() {
-            return Err(Error::new(
-                1505,
-                "Partition management on a not partitioned table is not possible",
-            ));
-        }
-        match names {
-            PartitionNames::All => Ok(()),
-            PartitionNames::Named(names) => table.selected_leaves(names).map(drop),
-        }
+/// # Errors
+/// 1505 for a table without partitions, 1735 for an unknown partition.
+pub(super) fn check_maintained(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    action: Maintenance,
+    names: &PartitionNames,
+) -> Result<()> {
+    let privileges = match action {
+        Maintenance::Check => PrivilegeSet::SELECT,
+        _ => PrivilegeSet::SELECT | PrivilegeSet::INSERT,
+    };
+    let table = binder.base_table(name, privileges)?;
+    if table.partitioning.is_none() {
+        return Err(Error::new(
+            1505,
+            "Partition management on a not partitioned table is not possible",
+        ));
+    }
+    match names {
+        PartitionNames::All => Ok(()),
+        PartitionNames::Named(names) => table.selected_leaves(names).map(drop),
     }
 }
 

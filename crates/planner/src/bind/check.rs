@@ -7,46 +7,44 @@ use schema::model::{Column, Table};
 use syntax::ast::{CheckDefinition, TableElement};
 use types::Result;
 
-use super::Binder;
 use super::stored::{columns_of_check, expressions};
+use super::{Binder, stored};
 
-impl Binder<'_> {
-    /// The constraints of a CREATE TABLE, each with the offset in `columns` of the column that it stands behind.
-    /// Those without a name are numbered in the order in which they are written.
-    pub fn checks(
-        &self,
-        table: &str,
-        elements: &[TableElement],
-        columns: &[Column],
-    ) -> Vec<(Check, Option<usize>)> {
-        let (mut checks, mut number) = (Vec::new(), 0);
-        let mut add = |definition: &CheckDefinition, column: Option<usize>| {
-            let name = definition.name.clone().unwrap_or_else(|| {
-                number += 1;
-                generated_check_name(table, number)
-            });
-            let check = Check {
-                name,
-                expression: self.stored_expression(&definition.condition),
-                enforced: definition.enforced,
-                validating: false,
-            };
-            checks.push((check, column));
+/// The constraints of a CREATE TABLE, each with the offset in `columns` of the column that it stands behind.
+/// Those without a name are numbered in the order in which they are written.
+pub(super) fn bind_checks(
+    binder: &Binder<'_>,
+    table: &str,
+    elements: &[TableElement],
+    columns: &[Column],
+) -> Vec<(Check, Option<usize>)> {
+    let (mut checks, mut number) = (Vec::new(), 0);
+    let mut add = |definition: &CheckDefinition, column: Option<usize>| {
+        let name = definition.name.clone().unwrap_or_else(|| {
+            number += 1;
+            generated_check_name(table, number)
+        });
+        let check = Check {
+            name,
+            expression: stored::stored_expression(binder, &definition.condition),
+            enforced: definition.enforced,
+            validating: false,
         };
-        for element in elements {
-            match element {
-                TableElement::Column(column) => {
-                    // Columns that CREATE TABLE ... SELECT selects stand behind the others.
-                    let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&column.name);
-                    let offset = columns.iter().position(is_it);
-                    column.checks.iter().for_each(|check| add(check, offset));
-                }
-                TableElement::Check(check) => add(check, None),
-                TableElement::Index(_) | TableElement::ForeignKey(_) => {}
+        checks.push((check, column));
+    };
+    for element in elements {
+        match element {
+            TableElement::Column(column) => {
+                // Columns that CREATE TABLE ... SELECT selects stand behind the others.
+                let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&column.name);
+                let offset = columns.iter().position(is_it);
+                column.checks.iter().for_each(|check| add(check, offset));
             }
+            TableElement::Check(check) => add(check, None),
+            TableElement::Index(_) | TableElement::ForeignKey(_) => {}
         }
-        checks
     }
+    checks
 }
 
 /// Checks the expressions of a table that is being created.

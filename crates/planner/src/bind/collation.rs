@@ -106,46 +106,44 @@ fn deprecated_national() -> Warning {
     )
 }
 
-impl Binder<'_> {
-    /// The character set that an expression names.
-    pub fn charset_of_expression(&self, name: &str) -> Result<Charset> {
-        let charset = charset_named(name)?;
-        if let Some(warning) = deprecated_charset(name) {
-            self.warn_each_time(warning);
-        }
-        Ok(charset)
+/// The character set that an expression names.
+pub(super) fn charset_of_expression(binder: &Binder<'_>, name: &str) -> Result<Charset> {
+    let charset = charset_named(name)?;
+    if let Some(warning) = deprecated_charset(name) {
+        binder.warn_each_time(warning);
     }
+    Ok(charset)
+}
 
-    /// The character set of `N'...'` and NCHAR.
-    pub fn national_charset(&self) -> Charset {
-        self.warn_each_time(deprecated_national());
-        Charset::Utf8mb3
-    }
+/// The character set of `N'...'` and NCHAR.
+pub(super) fn national_charset(binder: &Binder<'_>) -> Charset {
+    binder.warn_each_time(deprecated_national());
+    Charset::Utf8mb3
+}
 
-    /// [`of_clauses`] for a definition, with warnings.
-    pub fn collation_of_clauses(
-        &self,
-        charset: Option<&str>,
-        collation: Option<&str>,
-    ) -> Result<Option<Collation>> {
-        charset
-            .and_then(deprecated_charset)
-            .into_iter()
-            .for_each(|w| self.warn(w));
-        let named = collation.and_then(Collation::from_name);
-        named
-            .and_then(deprecated_collation)
-            .into_iter()
-            .for_each(|w| self.warn(w));
-        of_clauses(charset, collation)
-    }
+/// [`of_clauses`] for a definition, with warnings.
+pub(super) fn collation_of_clauses(
+    binder: &Binder<'_>,
+    charset: Option<&str>,
+    collation: Option<&str>,
+) -> Result<Option<Collation>> {
+    charset
+        .and_then(deprecated_charset)
+        .into_iter()
+        .for_each(|w| binder.warn(w));
+    let named = collation.and_then(Collation::from_name);
+    named
+        .and_then(deprecated_collation)
+        .into_iter()
+        .for_each(|w| binder.warn(w));
+    of_clauses(charset, collation)
+}
 
-    /// The same for a column's type.
-    pub fn collation_of_type(&self, ty: &DataType) -> Result<Option<Collation>> {
-        if ty.national {
-            self.warn(deprecated_national());
-            return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
-        }
-        self.collation_of_clauses(ty.charset.as_deref(), ty.collation.as_deref())
+/// The same for a column's type.
+pub(super) fn collation_of_type(binder: &Binder<'_>, ty: &DataType) -> Result<Option<Collation>> {
+    if ty.national {
+        binder.warn(deprecated_national());
+        return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
     }
+    collation_of_clauses(binder, ty.charset.as_deref(), ty.collation.as_deref())
 }

@@ -5,8 +5,8 @@ use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
 use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
-use super::Binder;
 use super::collation::{of_clauses, own_collation};
+use super::{Binder, collation, default_value, members, stored};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -21,223 +21,238 @@ const VARCHAR_BYTES_MAX: u64 = 65_535;
 const FRACTION_DIGITS_MAX: u64 = 6;
 const DECIMALS_MAX: u64 = 30;
 
-impl Binder<'_> {
-    /// A column with no id yet. `inherited` is the table's collation.
-    pub fn column(&self, definition: &ColumnDefinition, inherited: Collation) -> Result<Column> {
-        let name = &definition.name;
-        let (ty, explicit_collation) = match self.column_type(name, &definition.ty, inherited) {
-            Err(error) if error.code == errno::ER_TOO_BIG_FIELDLENGTH => {
-                let text = self.as_text(definition).ok_or(error)?;
-                self.column_type(name, &text, inherited)?
-            }
-            found => found?,
-        };
-        if definition.primary && definition.nullable == Some(true) {
-            return Err(Error::new(
-                errno::ER_PRIMARY_CANT_HAVE_NULL,
-                "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
-            ));
+/// A column with no id yet. `inherited` is the table's collation.
+pub(super) fn bind_column(
+    binder: &Binder<'_>,
+    definition: &ColumnDefinition,
+    inherited: Collation,
+) -> Result<Column> {
+    let name = &definition.name;
+    let (ty, explicit_collation) = match column_type(binder, name, &definition.ty, inherited) {
+        Err(error) if error.code == errno::ER_TOO_BIG_FIELDLENGTH => {
+            let text = as_text(binder, definition).ok_or(error)?;
+            column_type(binder, name, &text, inherited)?
         }
-        let nullable =
-            !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
-        if definition.auto_increment {
-            check_auto_increment(definition, &ty)?;
-            self.warn_of_float_ids(name, &ty);
-        }
-        let auto_random = auto_random(definition, &ty)?;
-        let generated = self.generated(definition)?;
-        let default = match &definition.default {
-            Some(clause) => self.definition_default(name, ty, clause, nullable)?,
-            None => Default::None,
-        };
-        let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-        if definition
-            .on_update
-            .is_some_and(|digits| !is_moment || digits != ty.decimals)
-        {
-            return Err(Error::new(
-                ER_INVALID_ON_UPDATE,
-                format!("Invalid ON UPDATE clause for '{name}' column"),
-            ));
-        }
-        Ok(Column {
-            id: 0,
-            name: name.clone(),
-            ty,
-            nullable,
-            explicit_collation,
-            default,
-            on_update_now: definition.on_update.is_some(),
-            auto_increment: definition.auto_increment,
-            auto_random,
-            comment: definition.comment.clone().unwrap_or_default(),
-            state: SchemaState::Public,
-            original_default: None,
-            generated,
-            invisible: definition.invisible,
-            hidden: false,
-            elements: None,
-        })
-    }
-
-    fn generated(&self, definition: &ColumnDefinition) -> Result<Option<Generated>> {
-        let Some(clause) = &definition.generated else {
-            return Ok(None);
-        };
-        let refused = [
-            (definition.default.is_some(), "DEFAULT"),
-            (definition.auto_increment, "AUTO_INCREMENT"),
-            (definition.on_update.is_some(), "ON UPDATE"),
-        ];
-        if let Some((_, what)) = refused.iter().find(|(is_there, _)| *is_there) {
-            return Err(wrong_usage_of_generated(what));
-        }
-        Ok(Some(Generated {
-            expression: self.stored_expression(&clause.value),
-            stored: clause.stored,
-        }))
-    }
-
-    /// The type, and whether its character set or collation was written.
-    pub fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
-        // A collation means nothing to a number, but has to be one.
-        of_clauses(None, ty.collation.as_deref())?;
-        let written = self.collation_of_type(ty);
-        if ty.zerofill {
-            self.deprecated(
-                "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad \
-                 numbers, or store the formatted numbers in a CHAR column.",
-            );
-        }
-        use TypeName::*;
-        let plain = |ty| Ok((ty, false));
-        match ty.name {
-            TinyInt => plain(self.integer(name, ty, TypeKind::TinyInt, [4, 3])?),
-            SmallInt => plain(self.integer(name, ty, TypeKind::SmallInt, [6, 5])?),
-            MediumInt => plain(self.integer(name, ty, TypeKind::MediumInt, [9, 8])?),
-            Int => plain(self.integer(name, ty, TypeKind::Int, [11, 10])?),
-            BigInt => plain(self.integer(name, ty, TypeKind::BigInt, [20, 20])?),
-            Bool => plain(SqlType {
-                kind: TypeKind::TinyInt,
-                length: 1,
-                ..SqlType::BIGINT
-            }),
-            Serial => plain(SqlType::BIGINT_UNSIGNED),
-            Decimal => {
-                let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
-                if let (Some(0), Some(scale @ 1..)) = (ty.length, ty.decimals) {
-                    check_decimals(name, 0, scale)?;
-                }
-                let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
-                plain(SqlType {
-                    unsigned: ty.unsigned || ty.zerofill,
-                    zerofill: ty.zerofill,
-                    ..exact
-                })
-            }
-            Float | Double => plain(self.floating(name, ty)?),
-            Char | VarChar | TinyText | Text | MediumText | LongText => {
-                characters(name, ty, written?, inherited)
-            }
-            Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => {
-                plain(text_type(name, ty, Collation::Binary)?)
-            }
-            Date => plain(SqlType::DATE),
-            Time => plain(SqlType::time(fraction_digits(name, ty)?)),
-            DateTime => plain(SqlType::datetime(fraction_digits(name, ty)?)),
-            Timestamp => plain(SqlType::timestamp(fraction_digits(name, ty)?)),
-            Year => plain(self.year(ty)?),
-            Json => plain(SqlType::JSON),
-            Bit => plain(super::members::bit(name, ty.length)?),
-            Enum | Set => self.with_members(name, ty, written?, inherited),
-        }
-    }
-
-    fn integer(&self, name: &str, ty: &DataType, kind: TypeKind, widths: [u32; 2]) -> Result<SqlType> {
-        if let Some(width) = ty.length {
-            self.deprecated("Integer display width is deprecated and will be removed in a future release.");
-            check_display_width(name, width)?;
-        }
-        let unsigned = ty.unsigned || ty.zerofill;
-        let width = ty.length.filter(|&width| width > 0).map(clamped);
-        Ok(SqlType {
-            kind,
-            unsigned,
-            length: width.unwrap_or(widths[usize::from(unsigned)]),
-            zerofill: ty.zerofill,
-            ..SqlType::BIGINT
-        })
-    }
-
-    fn floating(&self, name: &str, ty: &DataType) -> Result<SqlType> {
-        let mut exact = if ty.name == TypeName::Double {
-            SqlType::DOUBLE
-        } else {
-            SqlType::FLOAT
-        };
-        exact.unsigned = ty.unsigned || ty.zerofill;
-        exact.zerofill = ty.zerofill;
-        match (ty.length, ty.decimals) {
-            (Some(digits), Some(decimals)) => {
-                self.deprecated(
-                    "Specifying number of digits for floating point data types is deprecated and will be removed in a \
-                     future release.",
-                );
-                check_display_width(name, digits)?;
-                check_decimals(name, digits, decimals)?;
-                exact.length = clamped(digits);
-                exact.decimals = decimals as u8;
-            }
-            // FLOAT(p): the precision in bits decides which of the two it is.
-            (Some(bits), None) if bits > 53 => return Err(wrong_specifier(name)),
-            (Some(bits), None) if bits > 24 => {
-                exact = SqlType {
-                    unsigned: exact.unsigned,
-                    zerofill: exact.zerofill,
-                    ..SqlType::DOUBLE
-                };
-            }
-            _ => {}
-        }
-        Ok(exact)
-    }
-
-    fn year(&self, ty: &DataType) -> Result<SqlType> {
-        match ty.length {
-            None => {}
-            Some(4) => self.warn(Warning::warning(
-                ER_WARN_DEPRECATED_SYNTAX,
-                "'YEAR(4)' is deprecated and will be removed in a future release. Please use YEAR instead",
-            )),
-            Some(_) => {
-                return Err(Error::new(
-                    ER_INVALID_YEAR_COLUMN_LENGTH,
-                    "Invalid display width. Use YEAR instead.",
-                ));
-            }
-        }
-        Ok(SqlType::YEAR)
-    }
-
-    fn warn_of_float_ids(&self, name: &str, ty: &SqlType) {
-        const ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT: u16 = 3856;
-        if ty.is_float() {
-            self.warn(Warning::warning(
-                ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT,
-                format!(
-                    "AUTO_INCREMENT support for FLOAT/DOUBLE columns is deprecated and will be removed in a future \
-                     release. Consider removing AUTO_INCREMENT from column '{name}'."
-                ),
-            ));
-        }
-    }
-
-    fn deprecated(&self, message: &str) {
-        self.warn(Warning::warning(
-            ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
-            message,
+        found => found?,
+    };
+    if definition.primary && definition.nullable == Some(true) {
+        return Err(Error::new(
+            errno::ER_PRIMARY_CANT_HAVE_NULL,
+            "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
         ));
     }
+    let nullable = !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
+    if definition.auto_increment {
+        check_auto_increment(definition, &ty)?;
+        warn_of_float_ids(binder, name, &ty);
+    }
+    let auto_random = auto_random(definition, &ty)?;
+    let generated = generated(binder, definition)?;
+    let default = match &definition.default {
+        Some(clause) => default_value::bind_default(binder, name, ty, clause, nullable)?,
+        None => Default::None,
+    };
+    let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
+    if definition
+        .on_update
+        .is_some_and(|digits| !is_moment || digits != ty.decimals)
+    {
+        return Err(Error::new(
+            ER_INVALID_ON_UPDATE,
+            format!("Invalid ON UPDATE clause for '{name}' column"),
+        ));
+    }
+    Ok(Column {
+        id: 0,
+        name: name.clone(),
+        ty,
+        nullable,
+        explicit_collation,
+        default,
+        on_update_now: definition.on_update.is_some(),
+        auto_increment: definition.auto_increment,
+        auto_random,
+        comment: definition.comment.clone().unwrap_or_default(),
+        state: SchemaState::Public,
+        original_default: None,
+        generated,
+        invisible: definition.invisible,
+        hidden: false,
+        elements: None,
+    })
+}
+
+fn generated(binder: &Binder<'_>, definition: &ColumnDefinition) -> Result<Option<Generated>> {
+    let Some(clause) = &definition.generated else {
+        return Ok(None);
+    };
+    let refused = [
+        (definition.default.is_some(), "DEFAULT"),
+        (definition.auto_increment, "AUTO_INCREMENT"),
+        (definition.on_update.is_some(), "ON UPDATE"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(is_there, _)| *is_there) {
+        return Err(wrong_usage_of_generated(what));
+    }
+    Ok(Some(Generated {
+        expression: stored::stored_expression(binder, &clause.value),
+        stored: clause.stored,
+    }))
+}
+
+/// The type, and whether its character set or collation was written.
+pub(super) fn column_type(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: &DataType,
+    inherited: Collation,
+) -> Result<(SqlType, bool)> {
+    // A collation means nothing to a number, but has to be one.
+    of_clauses(None, ty.collation.as_deref())?;
+    let written = collation::collation_of_type(binder, ty);
+    if ty.zerofill {
+        deprecated(
+            binder,
+            "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad \
+             numbers, or store the formatted numbers in a CHAR column.",
+        );
+    }
+    use TypeName::*;
+    let plain = |ty| Ok((ty, false));
+    match ty.name {
+        TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt, [4, 3])?),
+        SmallInt => plain(integer(binder, name, ty, TypeKind::SmallInt, [6, 5])?),
+        MediumInt => plain(integer(binder, name, ty, TypeKind::MediumInt, [9, 8])?),
+        Int => plain(integer(binder, name, ty, TypeKind::Int, [11, 10])?),
+        BigInt => plain(integer(binder, name, ty, TypeKind::BigInt, [20, 20])?),
+        Bool => plain(SqlType {
+            kind: TypeKind::TinyInt,
+            length: 1,
+            ..SqlType::BIGINT
+        }),
+        Serial => plain(SqlType::BIGINT_UNSIGNED),
+        Decimal => {
+            let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
+            if let (Some(0), Some(scale @ 1..)) = (ty.length, ty.decimals) {
+                check_decimals(name, 0, scale)?;
+            }
+            let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
+            plain(SqlType {
+                unsigned: ty.unsigned || ty.zerofill,
+                zerofill: ty.zerofill,
+                ..exact
+            })
+        }
+        Float | Double => plain(floating(binder, name, ty)?),
+        Char | VarChar | TinyText | Text | MediumText | LongText => characters(name, ty, written?, inherited),
+        Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => {
+            plain(text_type(name, ty, Collation::Binary)?)
+        }
+        Date => plain(SqlType::DATE),
+        Time => plain(SqlType::time(fraction_digits(name, ty)?)),
+        DateTime => plain(SqlType::datetime(fraction_digits(name, ty)?)),
+        Timestamp => plain(SqlType::timestamp(fraction_digits(name, ty)?)),
+        Year => plain(year(binder, ty)?),
+        Json => plain(SqlType::JSON),
+        Bit => plain(super::members::bit(name, ty.length)?),
+        Enum | Set => members::with_members(binder, name, ty, written?, inherited),
+    }
+}
+
+fn integer(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: &DataType,
+    kind: TypeKind,
+    widths: [u32; 2],
+) -> Result<SqlType> {
+    if let Some(width) = ty.length {
+        deprecated(
+            binder,
+            "Integer display width is deprecated and will be removed in a future release.",
+        );
+        check_display_width(name, width)?;
+    }
+    let unsigned = ty.unsigned || ty.zerofill;
+    let width = ty.length.filter(|&width| width > 0).map(clamped);
+    Ok(SqlType {
+        kind,
+        unsigned,
+        length: width.unwrap_or(widths[usize::from(unsigned)]),
+        zerofill: ty.zerofill,
+        ..SqlType::BIGINT
+    })
+}
+
+fn floating(binder: &Binder<'_>, name: &str, ty: &DataType) -> Result<SqlType> {
+    let mut exact = if ty.name == TypeName::Double {
+        SqlType::DOUBLE
+    } else {
+        SqlType::FLOAT
+    };
+    exact.unsigned = ty.unsigned || ty.zerofill;
+    exact.zerofill = ty.zerofill;
+    match (ty.length, ty.decimals) {
+        (Some(digits), Some(decimals)) => {
+            deprecated(
+                binder,
+                "Specifying number of digits for floating point data types is deprecated and will be removed in a \
+                 future release.",
+            );
+            check_display_width(name, digits)?;
+            check_decimals(name, digits, decimals)?;
+            exact.length = clamped(digits);
+            exact.decimals = decimals as u8;
+        }
+        // FLOAT(p): the precision in bits decides which of the two it is.
+        (Some(bits), None) if bits > 53 => return Err(wrong_specifier(name)),
+        (Some(bits), None) if bits > 24 => {
+            exact = SqlType {
+                unsigned: exact.unsigned,
+                zerofill: exact.zerofill,
+                ..SqlType::DOUBLE
+            };
+        }
+        _ => {}
+    }
+    Ok(exact)
+}
+
+fn year(binder: &Binder<'_>, ty: &DataType) -> Result<SqlType> {
+    match ty.length {
+        None => {}
+        Some(4) => binder.warn(Warning::warning(
+            ER_WARN_DEPRECATED_SYNTAX,
+            "'YEAR(4)' is deprecated and will be removed in a future release. Please use YEAR instead",
+        )),
+        Some(_) => {
+            return Err(Error::new(
+                ER_INVALID_YEAR_COLUMN_LENGTH,
+                "Invalid display width. Use YEAR instead.",
+            ));
+        }
+    }
+    Ok(SqlType::YEAR)
+}
+
+fn warn_of_float_ids(binder: &Binder<'_>, name: &str, ty: &SqlType) {
+    const ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT: u16 = 3856;
+    if ty.is_float() {
+        binder.warn(Warning::warning(
+            ER_WARN_DEPRECATED_FLOAT_AUTO_INCREMENT,
+            format!(
+                "AUTO_INCREMENT support for FLOAT/DOUBLE columns is deprecated and will be removed in a future \
+                 release. Consider removing AUTO_INCREMENT from column '{name}'."
+            ),
+        ));
+    }
+}
+
+fn deprecated(binder: &Binder<'_>, message: &str) {
+    binder.warn(Warning::warning(
+        ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
+        message,
+    ));
 }
 
 /// Error 1221.
@@ -286,27 +301,25 @@ fn auto_random(definition: &ColumnDefinition, ty: &SqlType) -> Result<Option<Aut
     AutoRandom::new(shard_bits, range_bits, ty.unsigned, &definition.name).map(Some)
 }
 
-impl Binder<'_> {
-    /// What a VARCHAR or VARBINARY that is too long becomes where the mode is not strict: TEXT or BLOB. It must
-    /// have no default.
-    fn as_text(&self, definition: &ColumnDefinition) -> Option<DataType> {
-        let (from, to, name) = match definition.ty.name {
-            TypeName::VarChar => ("VARCHAR", "TEXT", TypeName::Text),
-            TypeName::VarBinary => ("VARBINARY", "BLOB", TypeName::Blob),
-            _ => return None,
-        };
-        if self.env.sql_mode.strict || definition.default.is_some() {
-            return None;
-        }
-        self.warn(Warning::note(
-            ER_AUTO_CONVERT,
-            format!("Converting column '{}' from {from} to {to}", definition.name),
-        ));
-        Some(DataType {
-            name,
-            ..definition.ty.clone()
-        })
+/// What a VARCHAR or VARBINARY that is too long becomes where the mode is not strict: TEXT or BLOB. It must
+/// have no default.
+fn as_text(binder: &Binder<'_>, definition: &ColumnDefinition) -> Option<DataType> {
+    let (from, to, name) = match definition.ty.name {
+        TypeName::VarChar => ("VARCHAR", "TEXT", TypeName::Text),
+        TypeName::VarBinary => ("VARBINARY", "BLOB", TypeName::Blob),
+        _ => return None,
+    };
+    if binder.env.sql_mode.strict || definition.default.is_some() {
+        return None;
     }
+    binder.warn(Warning::note(
+        ER_AUTO_CONVERT,
+        format!("Converting column '{}' from {from} to {to}", definition.name),
+    ));
+    Some(DataType {
+        name,
+        ..definition.ty.clone()
+    })
 }
 
 /// Error 1063.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
-use super::Binder;
 use super::from::{cannot_reopen, named_columns};
 use super::query::{BoundQuery, QueryPlace, different_widths};
 use super::scope::{Relation, RelationColumn};
+use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
 /// A common table expression whose name is known where the binder stands.
@@ -233,7 +233,7 @@ impl Binder<'_> {
             distinct: step_parts.iter().any(|operand| !operand.all),
         });
         if let Some(limit) = &table.query.limit {
-            definition = super::query::limited(definition, self.limit(Some(limit))?);
+            definition = super::query::limited(definition, limit::bind_limit(self, Some(limit))?);
         }
         self.know(id, name, columns, &definition, false);
         Ok(definition)

@@ -10,65 +10,69 @@ use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
 use types::{Error, Result, errno};
 
-use super::Binder;
 use super::write::refuse_generated_column;
+use super::{Binder, definition, query_definition};
 use crate::command::{Command, CreateTableSelect};
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
-impl Binder<'_> {
-    pub fn create_table_select(&self, create: &CreateTable, select: &CreateSelect) -> Result<Command> {
-        if !create.temporary {
-            let name = self.table_name(&create.name)?;
-            let needs = PrivilegeSet::INSERT | Privilege::Create.into();
-            (self.env.check_table)(&name.database, &name.name, needs.into())?;
-        }
-        let bound = self.query(&select.query, None)?;
-        let zero_dates = !self.env.sql_mode.no_zero_date;
-        let columns = bound.columns.iter();
-        let selected: Vec<Column> = columns.map(|c| self.column_of_query(c, zero_dates)).collect();
-        check_names(&selected)?;
-        let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
-        let ddl = self.create_table(create, selected)?;
-        let Ddl::CreateTable { name, definition, .. } = &ddl else {
-            return Err(Error::internal("CREATE TABLE that is none"));
-        };
-        if !definition.foreign_keys.is_empty() {
-            return Err(Error::not_supported(
-                "foreign keys in CREATE TABLE ... SELECT",
-                "add them with ALTER TABLE",
-            ));
-        }
-        // It gets its id when the statement runs.
-        let (table, _) = schema::new_table(name, definition, 0)?;
-        let offset = |name: &String| {
-            let found = table.column_offset(name);
-            found.ok_or_else(|| Error::internal("a selected column that the table does not have"))
-        };
-        let columns: Vec<usize> = names.iter().map(offset).collect::<Result<_>>()?;
-        for &column in &columns {
-            refuse_generated_column(&table, column)?;
-        }
-        let insert = LogicalInsert {
-            table: Arc::new(table),
-            partitions: None,
-            columns,
-            given_rows: None,
-            source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
-            mode: match select.duplicates {
-                DuplicateRows::Replacing => LogicalInsertMode::Replace,
-                DuplicateRows::Refused | DuplicateRows::LeftOut => LogicalInsertMode::Insert,
-            },
-            check: None,
-            ignore: select.duplicates == DuplicateRows::LeftOut,
-            foreign_keys: None,
-        };
-        Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
-            insert: self.bound_statement(LogicalStatement::Insert(insert))?,
-            ddl,
-            temporary: create.temporary,
-            schema_version: self.env.schema.version,
-        })))
+pub(super) fn bind_create_table_select(
+    binder: &Binder<'_>,
+    create: &CreateTable,
+    select: &CreateSelect,
+) -> Result<Command> {
+    if !create.temporary {
+        let name = binder.table_name(&create.name)?;
+        let needs = PrivilegeSet::INSERT | Privilege::Create.into();
+        (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     }
+    let bound = binder.query(&select.query, None)?;
+    let zero_dates = !binder.env.sql_mode.no_zero_date;
+    let columns = bound.columns.iter();
+    let selected: Vec<Column> = columns
+        .map(|c| query_definition::column_of_query(binder, c, zero_dates))
+        .collect();
+    check_names(&selected)?;
+    let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
+    let ddl = definition::bind_create_table(binder, create, selected)?;
+    let Ddl::CreateTable { name, definition, .. } = &ddl else {
+        return Err(Error::internal("CREATE TABLE that is none"));
+    };
+    if !definition.foreign_keys.is_empty() {
+        return Err(Error::not_supported(
+            "foreign keys in CREATE TABLE ... SELECT",
+            "add them with ALTER TABLE",
+        ));
+    }
+    // It gets its id when the statement runs.
+    let (table, _) = schema::new_table(name, definition, 0)?;
+    let offset = |name: &String| {
+        let found = table.column_offset(name);
+        found.ok_or_else(|| Error::internal("a selected column that the table does not have"))
+    };
+    let columns: Vec<usize> = names.iter().map(offset).collect::<Result<_>>()?;
+    for &column in &columns {
+        refuse_generated_column(&table, column)?;
+    }
+    let insert = LogicalInsert {
+        table: Arc::new(table),
+        partitions: None,
+        columns,
+        given_rows: None,
+        source: LogicalInsertSource::Query(Box::new(bound.into_logical())),
+        mode: match select.duplicates {
+            DuplicateRows::Replacing => LogicalInsertMode::Replace,
+            DuplicateRows::Refused | DuplicateRows::LeftOut => LogicalInsertMode::Insert,
+        },
+        check: None,
+        ignore: select.duplicates == DuplicateRows::LeftOut,
+        foreign_keys: None,
+    };
+    Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
+        insert: binder.bound_statement(LogicalStatement::Insert(insert))?,
+        ddl,
+        temporary: create.temporary,
+        schema_version: binder.env.schema.version,
+    })))
 }
 
 /// Error 1060 for two columns of the same name.

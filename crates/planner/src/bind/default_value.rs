@@ -5,9 +5,9 @@ use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
-use super::Binder;
 use super::expr::Context;
 use super::scope::{NO_NAMES, Relation};
+use super::{Binder, stored};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
@@ -28,157 +28,152 @@ fn no_default(column: &Column) -> Error {
     )
 }
 
-impl Binder<'_> {
-    /// The default value of a column, as an expression. Fails with 1364 where there is none.
-    pub fn default_value(&self, table: &Relation, offset: usize) -> Result<Expr> {
-        let Some(table) = table.table() else {
-            return Ok(Expr::null());
-        };
-        let column = &table.columns[offset];
-        if column.generated.is_some() {
-            return Err(no_default(column));
-        }
-        match &column.default {
-            Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
-            Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-            Default::None | Default::Dropped => Err(no_default(column)),
-            Default::Expression(_) => Err(Error::new(
-                ER_DEFAULT_AS_VAL_GENERATED,
-                "DEFAULT function cannot be used with default value expressions",
-            )),
-            // What the row is made from before it is known when: NULL, or the zero date.
-            Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-            Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
-            Default::Literal(text) => {
-                if column.ty.kind == TypeKind::Timestamp {
-                    // Its value is in this session's zone.
-                    self.not_cacheable();
-                }
-                let value = schema::layout::default_value(column, text, self.env.time_zone)?;
-                Ok(Expr::literal(value, column.ty))
+/// The default value of a column, as an expression. Fails with 1364 where there is none.
+pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize) -> Result<Expr> {
+    let Some(table) = table.table() else {
+        return Ok(Expr::null());
+    };
+    let column = &table.columns[offset];
+    if column.generated.is_some() {
+        return Err(no_default(column));
+    }
+    match &column.default {
+        Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
+        Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
+        Default::None | Default::Dropped => Err(no_default(column)),
+        Default::Expression(_) => Err(Error::new(
+            ER_DEFAULT_AS_VAL_GENERATED,
+            "DEFAULT function cannot be used with default value expressions",
+        )),
+        // What the row is made from before it is known when: NULL, or the zero date.
+        Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
+        Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
+        Default::Literal(text) => {
+            if column.ty.kind == TypeKind::Timestamp {
+                // Its value is in this session's zone.
+                binder.not_cacheable();
             }
+            let value = schema::layout::default_value(column, text, binder.env.time_zone)?;
+            Ok(Expr::literal(value, column.ty))
         }
     }
+}
 
-    /// The default of a definition in its stored form: checked, and as text of the column's type.
-    /// Fails with 1067.
-    pub fn definition_default(
-        &self,
-        name: &str,
-        ty: SqlType,
-        clause: &DefaultClause,
-        nullable: bool,
-    ) -> Result<Default> {
-        let invalid = || {
-            Error::new(
-                errno::ER_INVALID_DEFAULT,
-                format!("Invalid default value for '{name}'"),
-            )
-        };
-        let literal = match clause {
-            DefaultClause::Now(digits) => {
-                let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-                return if is_moment && *digits == ty.decimals {
-                    Ok(Default::Now)
-                } else {
-                    Err(invalid())
-                };
-            }
-            DefaultClause::Expression(expr) => {
-                return Ok(Default::Expression(self.stored_expression(expr)));
-            }
-            DefaultClause::Literal(AstExpr::Null) => {
-                return if nullable {
-                    Ok(Default::Null)
-                } else {
-                    Err(invalid())
-                };
-            }
-            // MySQL takes a text that spells a date, but not DATE '...'.
-            DefaultClause::Literal(AstExpr::Temporal { .. }) => return Err(invalid()),
-            DefaultClause::Literal(literal) => literal,
-        };
-        if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
-            let error = no_default_of_blob(name);
-            // An empty default is left out.
-            if !self.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
-                self.warn(Warning::warning(error.code, error.message));
-                return Ok(Default::None);
-            }
-            return Err(error);
+/// The default of a definition in its stored form: checked, and as text of the column's type.
+/// Fails with 1067.
+pub(super) fn bind_default(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: SqlType,
+    clause: &DefaultClause,
+    nullable: bool,
+) -> Result<Default> {
+    let invalid = || {
+        Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{name}'"),
+        )
+    };
+    let literal = match clause {
+        DefaultClause::Now(digits) => {
+            let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
+            return if is_moment && *digits == ty.decimals {
+                Ok(Default::Now)
+            } else {
+                Err(invalid())
+            };
         }
-        // The default of an ENUM or SET is a text, never a number.
-        if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
-            return Err(invalid());
+        DefaultClause::Expression(expr) => {
+            return Ok(Default::Expression(stored::stored_expression(binder, expr)));
         }
-        let bound = self.scalar(literal, &Context::of(&NO_NAMES))?;
-        let bound = if ty.is_numeric() {
-            self.as_stored_number(literal, bound)
-        } else {
-            bound
+        DefaultClause::Literal(AstExpr::Null) => {
+            return if nullable {
+                Ok(Default::Null)
+            } else {
+                Err(invalid())
+            };
+        }
+        // MySQL takes a text that spells a date, but not DATE '...'.
+        DefaultClause::Literal(AstExpr::Temporal { .. }) => return Err(invalid()),
+        DefaultClause::Literal(literal) => literal,
+    };
+    if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
+        let error = no_default_of_blob(name);
+        // An empty default is left out.
+        if !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
+            binder.warn(Warning::warning(error.code, error.message));
+            return Ok(Default::None);
+        }
+        return Err(error);
+    }
+    // The default of an ENUM or SET is a text, never a number.
+    if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
+        return Err(invalid());
+    }
+    let bound = binder.scalar(literal, &Context::of(&NO_NAMES))?;
+    let bound = if ty.is_numeric() {
+        binder.as_stored_number(literal, bound)
+    } else {
+        bound
+    };
+    // A default is checked strictly in every sql_mode. Only the modes about zero dates count.
+    let context = EvalContext {
+        sql_mode: types::SqlMode {
+            strict: true,
+            ..binder.env.sql_mode
+        },
+        strictness: Strictness::Error,
+        time_zone: binder.env.time_zone,
+        ..EvalContext::default()
+    };
+    let value = functions::eval_value(&bound, &context).map_err(|_| invalid())?;
+    let value = if ty.is_decimal() {
+        let strictness = match binder.env.sql_mode.strict {
+            true => Strictness::Error,
+            false => Strictness::Warn,
         };
-        // A default is checked strictly in every sql_mode. Only the modes about zero dates count.
         let context = EvalContext {
-            sql_mode: types::SqlMode {
-                strict: true,
-                ..self.env.sql_mode
-            },
-            strictness: Strictness::Error,
-            time_zone: self.env.time_zone,
-            ..EvalContext::default()
+            strictness,
+            ..context
         };
-        let value = functions::eval_value(&bound, &context).map_err(|_| invalid())?;
-        let value = if ty.is_decimal() {
-            let strictness = match self.env.sql_mode.strict {
-                true => Strictness::Error,
-                false => Strictness::Warn,
-            };
-            let context = EvalContext {
-                strictness,
-                ..context
-            };
-            self.decimal_default(value, &bound.ty(), &ty, name, &context)
-                .map_err(|error| match (error.code, literal) {
-                    (errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, AstExpr::Text(text))
-                        if Decimal::parse_prefix(text.as_bytes()).consumed > 0 =>
-                    {
-                        error
-                    }
-                    _ => invalid(),
-                })?
-        } else {
-            assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?
-        };
-        Ok(Default::Literal(
-            self.default_text(value, ty).ok_or_else(invalid)?,
-        ))
-    }
+        decimal_default(binder, value, &bound.ty(), &ty, name, &context).map_err(|error| {
+            match (error.code, literal) {
+                (errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, AstExpr::Text(text))
+                    if Decimal::parse_prefix(text.as_bytes()).consumed > 0 =>
+                {
+                    error
+                }
+                _ => invalid(),
+            }
+        })?
+    } else {
+        assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?
+    };
+    Ok(Default::Literal(
+        default_text(value, ty, binder.env.time_zone).ok_or_else(invalid)?,
+    ))
+}
 
-    /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode,
-    /// with the same warnings; but what is out of range is none in any mode.
-    fn decimal_default(
-        &self,
-        value: Value,
-        from: &SqlType,
-        ty: &SqlType,
-        name: &str,
-        context: &EvalContext,
-    ) -> Result<Value> {
-        let value = assign::value(value, from, ty, name, 1, context)?;
-        let (warnings, _) = context.warnings.take();
-        if let Some(beyond) = warnings
-            .iter()
-            .find(|warning| warning.code == errno::ER_WARN_DATA_OUT_OF_RANGE)
-        {
-            return Err(Error::new(beyond.code, beyond.message.clone()));
-        }
-        warnings.into_iter().for_each(|warning| self.warn(warning));
-        Ok(value)
+/// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode,
+/// with the same warnings; but what is out of range is none in any mode.
+fn decimal_default(
+    binder: &Binder<'_>,
+    value: Value,
+    from: &SqlType,
+    ty: &SqlType,
+    name: &str,
+    context: &EvalContext,
+) -> Result<Value> {
+    let value = assign::value(value, from, ty, name, 1, context)?;
+    let (warnings, _) = context.warnings.take();
+    if let Some(beyond) = warnings
+        .iter()
+        .find(|warning| warning.code == errno::ER_WARN_DATA_OUT_OF_RANGE)
+    {
+        return Err(Error::new(beyond.code, beyond.message.clone()));
     }
-
-    fn default_text(&self, value: Value, ty: SqlType) -> Option<String> {
-        default_text(value, ty, self.env.time_zone)
-    }
+    warnings.into_iter().for_each(|warning| binder.warn(warning));
+    Ok(value)
 }
 
 /// The text of a value as the catalog writes defaults; `None` for a TIMESTAMP that does not exist in the zone.

@@ -5,10 +5,12 @@ use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
-use super::Binder;
 use super::alter_partitions::maintained;
 use super::check::check_expressions;
 use super::foreign_key::index_of;
+use super::{
+    Binder, alter, check, collation, column, foreign_key, functional_index, partition, view_definition,
+};
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement,
@@ -33,197 +35,202 @@ const OTHER_ENGINES: &[&str] = &[
     "tokudb",
 ];
 
-impl Binder<'_> {
-    /// The definition that a statement is; `None` for any other statement.
-    pub fn definition(&self, statement: &Statement) -> Result<Option<Ddl>> {
-        Ok(Some(match statement {
-            Statement::CreateDatabase {
-                name,
-                if_not_exists,
-                options,
-            } => Ddl::CreateDatabase {
-                name: name.clone(),
-                if_not_exists: *if_not_exists,
-                collation: self.database_collation(options)?,
-            },
-            Statement::AlterDatabase { name, options } => Ddl::AlterDatabase {
-                name: self.database(name.as_deref())?,
-                collation: self
-                    .database_collation(options)?
-                    .unwrap_or(self.env.collation_server),
-            },
-            Statement::DropDatabase { name, if_exists } => Ddl::DropDatabase {
-                name: name.clone(),
-                if_exists: *if_exists,
-            },
-            Statement::CreateTable(create) => self.create_table(create, Vec::new())?,
-            Statement::CreateView(create) => self.create_view(create)?,
-            Statement::DropObject {
-                kind: ObjectKind::View,
-                names,
-                if_exists,
-            } => Ddl::DropView {
-                names: self.table_names(names)?,
-                if_exists: *if_exists,
-            },
-            Statement::CreateTableLike {
-                name,
-                source,
-                if_not_exists,
-                ..
-            } => Ddl::CreateTableLike {
-                name: self.table_name(name)?,
-                source: self.table_name(source)?,
-                if_not_exists: *if_not_exists,
-            },
-            Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
-            Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
-            Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
-                names: self.table_names(names)?,
-                if_exists: *if_exists,
-            },
-            Statement::TruncateTable(name) => Ddl::TruncateTable {
-                name: self.table_name(name)?,
-            },
-            Statement::RenameTable(renames) => {
-                let mut pairs = Vec::with_capacity(renames.len());
-                for (from, to) in renames {
-                    pairs.push((self.table_name(from)?, self.table_name(to)?));
-                }
-                Ddl::RenameTable { renames: pairs }
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// `selected`: the columns of CREATE TABLE ... SELECT's query.
-    pub fn create_table(&self, create: &CreateTable, selected: Vec<Column>) -> Result<Ddl> {
-        let name = self.table_name(&create.name)?;
-        self.check_engine(&create.options, &name.name)?;
-        let collation = self.table_collation(&name, &create.options)?;
-        let mut builder = TableBuilder {
-            columns: Vec::new(),
-            indexes: Vec::new(),
-        };
-        let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
-        for definition in &columns {
-            builder.columns.push(self.column(definition, collation)?);
-        }
-        builder.columns = with_selected(builder.columns, selected);
-        let checks = self.checks(&name.name, &create.elements, &builder.columns);
-        for definition in &columns {
-            builder.inline_indexes(definition)?;
-        }
-        let mut foreign_keys = Vec::new();
-        for element in &create.elements {
-            match element {
-                TableElement::Column(_) | TableElement::Check(_) => {}
-                TableElement::Index(definition) => {
-                    self.note_hash(definition);
-                    let mut definition = definition.clone();
-                    self.index_expressions(&name, &mut builder, &mut definition)?;
-                    builder.index(&definition, false)?;
-                }
-                TableElement::ForeignKey(definition) => {
-                    foreign_keys.push(self.foreign_key(definition, &name.database)?);
-                    builder.index(&index_of(definition), true)?;
-                }
-            }
-        }
-        let (builder, handle) = builder.finish()?;
-        let options = &create.options;
-        let is_random = builder.columns.iter().any(|column| column.auto_random.is_some());
-        let start = if is_random {
-            options.auto_random_base
-        } else {
-            options.auto_increment
-        };
-        let definition = TableDefinition {
-            columns: builder.columns,
-            indexes: builder.indexes,
-            handle,
-            collation,
-            comment: options.comment.clone().unwrap_or_default(),
-            auto_increment_start: start.unwrap_or(1).max(1),
-            shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
-            pre_split_regions: options.pre_split_regions.unwrap_or(0),
-            checks: checks.iter().map(|(check, _)| check.clone()).collect(),
-            foreign_keys,
-            options: create_options(options),
-            partitioning: match &create.partitioning {
-                Some(written) => Some(Box::new(self.partitioning(written)?)),
-                None => None,
-            },
-        };
-        check_expressions((&name.database, &name.name), &definition, &checks)?;
-        Ok(Ddl::CreateTable {
+/// The definition that a statement is; `None` for any other statement.
+pub(super) fn bind_definition(binder: &Binder<'_>, statement: &Statement) -> Result<Option<Ddl>> {
+    Ok(Some(match statement {
+        Statement::CreateDatabase {
             name,
-            definition,
-            if_not_exists: create.if_not_exists,
-        })
-    }
-
-    /// Adds the hidden columns of an index's expressions.
-    fn index_expressions(
-        &self,
-        name: &TableName,
-        builder: &mut TableBuilder,
-        index: &mut IndexDefinition,
-    ) -> Result<()> {
-        if index.parts.iter().all(|part| part.expression.is_none()) {
-            return Ok(());
+            if_not_exists,
+            options,
+        } => Ddl::CreateDatabase {
+            name: name.clone(),
+            if_not_exists: *if_not_exists,
+            collation: database_collation(binder, options)?,
+        },
+        Statement::AlterDatabase { name, options } => Ddl::AlterDatabase {
+            name: binder.database(name.as_deref())?,
+            collation: database_collation(binder, options)?.unwrap_or(binder.env.collation_server),
+        },
+        Statement::DropDatabase { name, if_exists } => Ddl::DropDatabase {
+            name: name.clone(),
+            if_exists: *if_exists,
+        },
+        Statement::CreateTable(create) => bind_create_table(binder, create, Vec::new())?,
+        Statement::CreateView(create) => view_definition::bind_create_view(binder, create)?,
+        Statement::DropObject {
+            kind: ObjectKind::View,
+            names,
+            if_exists,
+        } => Ddl::DropView {
+            names: binder.table_names(names)?,
+            if_exists: *if_exists,
+        },
+        Statement::CreateTableLike {
+            name,
+            source,
+            if_not_exists,
+            ..
+        } => Ddl::CreateTableLike {
+            name: binder.table_name(name)?,
+            source: binder.table_name(source)?,
+            if_not_exists: *if_not_exists,
+        },
+        Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
+        Statement::AlterTable { name, items, options } => {
+            alter::bind_alter_table(binder, name, items, *options)?
         }
-        let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
-        let indexes = &builder.indexes;
-        let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
-        let columns = self.hidden_columns(&table, index, &is_taken)?;
-        builder.columns.extend(columns);
-        Ok(())
-    }
-
-    fn database_collation(&self, options: &DatabaseOptions) -> Result<Option<Collation>> {
-        self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())
-    }
-
-    /// The collation of the table's options, else the database's.
-    fn table_collation(&self, name: &TableName, options: &TableOptions) -> Result<Collation> {
-        let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-        if let Some(collation) = written {
-            return Ok(collation);
+        Statement::DropTable { names, if_exists, .. } => Ddl::DropTable {
+            names: binder.table_names(names)?,
+            if_exists: *if_exists,
+        },
+        Statement::TruncateTable(name) => Ddl::TruncateTable {
+            name: binder.table_name(name)?,
+        },
+        Statement::RenameTable(renames) => {
+            let mut pairs = Vec::with_capacity(renames.len());
+            for (from, to) in renames {
+                pairs.push((binder.table_name(from)?, binder.table_name(to)?));
+            }
+            Ddl::RenameTable { renames: pairs }
         }
-        Ok(self.env.schema.require_database(&name.database)?.collation)
-    }
+        _ => return Ok(None),
+    }))
+}
 
-    /// USING HASH is accepted and gives a BTREE, as with InnoDB.
-    pub fn note_hash(&self, index: &IndexDefinition) {
-        if index.hash {
-            self.warn(Warning::note(
-                ER_UNSUPPORTED_INDEX_ALGORITHM,
-                "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
-            ));
+/// `selected`: the columns of CREATE TABLE ... SELECT's query.
+pub(super) fn bind_create_table(
+    binder: &Binder<'_>,
+    create: &CreateTable,
+    selected: Vec<Column>,
+) -> Result<Ddl> {
+    let name = binder.table_name(&create.name)?;
+    check_engine(binder, &create.options, &name.name)?;
+    let collation = table_collation(binder, &name, &create.options)?;
+    let mut builder = TableBuilder {
+        columns: Vec::new(),
+        indexes: Vec::new(),
+    };
+    let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
+    for definition in &columns {
+        builder
+            .columns
+            .push(column::bind_column(binder, definition, collation)?);
+    }
+    builder.columns = with_selected(builder.columns, selected);
+    let checks = check::bind_checks(binder, &name.name, &create.elements, &builder.columns);
+    for definition in &columns {
+        builder.inline_indexes(definition)?;
+    }
+    let mut foreign_keys = Vec::new();
+    for element in &create.elements {
+        match element {
+            TableElement::Column(_) | TableElement::Check(_) => {}
+            TableElement::Index(definition) => {
+                note_hash(binder, definition);
+                let mut definition = definition.clone();
+                index_expressions(binder, &name, &mut builder, &mut definition)?;
+                builder.index(&definition, false)?;
+            }
+            TableElement::ForeignKey(definition) => {
+                foreign_keys.push(foreign_key::bind_foreign_key(binder, definition, &name.database)?);
+                builder.index(&index_of(definition), true)?;
+            }
         }
     }
+    let (builder, handle) = builder.finish()?;
+    let options = &create.options;
+    let is_random = builder.columns.iter().any(|column| column.auto_random.is_some());
+    let start = if is_random {
+        options.auto_random_base
+    } else {
+        options.auto_increment
+    };
+    let definition = TableDefinition {
+        columns: builder.columns,
+        indexes: builder.indexes,
+        handle,
+        collation,
+        comment: options.comment.clone().unwrap_or_default(),
+        auto_increment_start: start.unwrap_or(1).max(1),
+        shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
+        pre_split_regions: options.pre_split_regions.unwrap_or(0),
+        checks: checks.iter().map(|(check, _)| check.clone()).collect(),
+        foreign_keys,
+        options: create_options(options),
+        partitioning: match &create.partitioning {
+            Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
+            None => None,
+        },
+    };
+    check_expressions((&name.database, &name.name), &definition, &checks)?;
+    Ok(Ddl::CreateTable {
+        name,
+        definition,
+        if_not_exists: create.if_not_exists,
+    })
+}
 
-    /// Another engine's name is accepted with a warning, as MySQL does for an engine that it lacks.
-    pub fn check_engine(&self, options: &TableOptions, table: &str) -> Result<()> {
-        let Some(engine) = &options.engine else {
-            return Ok(());
-        };
-        if engine.eq_ignore_ascii_case("innodb") {
-            return Ok(());
-        }
-        if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
-            return Err(Error::new(
-                ER_UNKNOWN_STORAGE_ENGINE,
-                format!("Unknown storage engine '{engine}'"),
-            ));
-        }
-        self.warn(Warning::warning(
-            ER_WARN_USING_OTHER_HANDLER,
-            format!("Using storage engine InnoDB for table '{table}'"),
+/// Adds the hidden columns of an index's expressions.
+fn index_expressions(
+    binder: &Binder<'_>,
+    name: &TableName,
+    builder: &mut TableBuilder,
+    index: &mut IndexDefinition,
+) -> Result<()> {
+    if index.parts.iter().all(|part| part.expression.is_none()) {
+        return Ok(());
+    }
+    let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
+    let indexes = &builder.indexes;
+    let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
+    let columns = functional_index::hidden_columns(binder, &table, index, &is_taken)?;
+    builder.columns.extend(columns);
+    Ok(())
+}
+
+fn database_collation(binder: &Binder<'_>, options: &DatabaseOptions) -> Result<Option<Collation>> {
+    collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())
+}
+
+/// The collation of the table's options, else the database's.
+fn table_collation(binder: &Binder<'_>, name: &TableName, options: &TableOptions) -> Result<Collation> {
+    let written =
+        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    if let Some(collation) = written {
+        return Ok(collation);
+    }
+    Ok(binder.env.schema.require_database(&name.database)?.collation)
+}
+
+/// USING HASH is accepted and gives a BTREE, as with InnoDB.
+pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
+    if index.hash {
+        binder.warn(Warning::note(
+            ER_UNSUPPORTED_INDEX_ALGORITHM,
+            "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
         ));
-        Ok(())
     }
+}
+
+/// Another engine's name is accepted with a warning, as MySQL does for an engine that it lacks.
+pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions, table: &str) -> Result<()> {
+    let Some(engine) = &options.engine else {
+        return Ok(());
+    };
+    if engine.eq_ignore_ascii_case("innodb") {
+        return Ok(());
+    }
+    if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
+        return Err(Error::new(
+            ER_UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{engine}'"),
+        ));
+    }
+    binder.warn(Warning::warning(
+        ER_WARN_USING_OTHER_HANDLER,
+        format!("Using storage engine InnoDB for table '{table}'"),
+    ));
+    Ok(())
 }
 
 /// The columns that are written come first. One that is selected too has its place among those of the query, and

@@ -7,7 +7,6 @@ use functions::aggregate::{self, AggregateCall};
 use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
-use super::Binder;
 use super::block::value_of_subquery;
 use super::collation::collation_named;
 use super::literal::wants_number;
@@ -15,6 +14,7 @@ use super::scope::FromWithin;
 use super::scope::Names;
 use super::subquery::Subqueries;
 use super::window::PendingWindow;
+use super::{Binder, collation, default_value, view_definition};
 use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 
@@ -89,7 +89,7 @@ impl Binder<'_> {
             // The caller reports it as MySQL does.
             ast::Expr::Parameter(_) if self.in_definition => Err((self.env.denied)("")),
             ast::Expr::Parameter(index) => {
-                self.check_in_view()?;
+                view_definition::check_in_view(self)?;
                 self.parameter(*index, hint)
             }
             ast::Expr::Column(name) => {
@@ -99,18 +99,18 @@ impl Binder<'_> {
                 Ok(column)
             }
             ast::Expr::SystemVariable { scope, name } => {
-                self.check_in_view()?;
+                view_definition::check_in_view(self)?;
                 self.system_variable(*scope, name)
             }
             ast::Expr::UserVariable(name) => {
-                self.check_in_view()?;
+                view_definition::check_in_view(self)?;
                 self.not_cacheable();
                 // A variable that the statement assigns to may have another value in each row.
                 let read = if self.assigns { "@ now" } else { "@" };
                 self.call(read, vec![self.keyword(name)])
             }
             ast::Expr::Assign { name, value } => {
-                self.check_in_view()?;
+                view_definition::check_in_view(self)?;
                 self.not_cacheable();
                 self.warn(Warning::warning(
                     crate::errno::ER_WARN_DEPRECATED_SYNTAX,
@@ -166,7 +166,7 @@ impl Binder<'_> {
             } => self.case(operand.as_deref(), branches, otherwise.as_deref(), context),
             ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
             ast::Expr::ConvertUsing { operand, charset } => {
-                let charset = self.charset_of_expression(charset)?;
+                let charset = collation::charset_of_expression(self, charset)?;
                 let operand = self.scalar(operand, context)?;
                 self.call("convert using", vec![operand, self.keyword(charset.name())])
             }
@@ -186,7 +186,7 @@ impl Binder<'_> {
             } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
-                Ok(table.shown(self.default_value(table, offset)?))
+                Ok(table.shown(default_value::default_value(self, table, offset)?))
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
@@ -450,7 +450,7 @@ impl Binder<'_> {
                 binary,
             } => {
                 let collation = match charset {
-                    Some(charset) => self.charset_of_expression(charset)?.default_collation(),
+                    Some(charset) => collation::charset_of_expression(self, charset)?.default_collation(),
                     None => self.types.collation,
                 };
                 let collation = if *binary {
@@ -460,7 +460,9 @@ impl Binder<'_> {
                 };
                 characters(*length, collation)
             }
-            CastType::NChar(length) => characters(*length, self.national_charset().default_collation()),
+            CastType::NChar(length) => {
+                characters(*length, collation::national_charset(self).default_collation())
+            }
             CastType::Signed => SqlType::BIGINT,
             CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
             CastType::Date => SqlType::DATE,
@@ -486,7 +488,7 @@ impl Binder<'_> {
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
         let lower = name.to_lowercase();
         if let ("char", [.., ast::Expr::Keyword(charset)]) = (lower.as_str(), args) {
-            self.charset_of_expression(charset)?;
+            collation::charset_of_expression(self, charset)?;
         }
         if let ("any_value", [arg]) = (lower.as_str(), args) {
             return self.any_value(arg, context);

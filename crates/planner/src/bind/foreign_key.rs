@@ -12,55 +12,61 @@ use super::stored::expressions;
 use crate::foreign_key::{ForeignKeyPlan, RowChanges};
 use crate::object_access::LockMode;
 
-impl Binder<'_> {
-    /// The foreign keys that a write has to obey, if there are any. The tables that they lead to are locked.
-    pub fn keys_for(&self, table: &Arc<Table>, changes: &RowChanges) -> Result<Option<Arc<ForeignKeyPlan>>> {
-        if !self.env.foreign_key_checks || table.is_virtual() || table.is_temporary() {
-            return Ok(None);
-        }
-        let Some(plan) = ForeignKeyPlan::of(&self.env.schema, table, changes) else {
-            return Ok(None);
-        };
-        for (position, keyed) in plan.tables.iter().enumerate() {
-            if position > 0 {
-                expressions(&keyed.table)?;
-                self.accesses.add_implied(&keyed.table, LockMode::Write);
-            }
-            for parent in keyed.parents.iter().filter_map(|key| key.parent.as_ref()) {
-                expressions(&parent.table)?;
-                self.accesses.add_implied(&parent.table, LockMode::Read);
-            }
-        }
-        Ok(Some(Arc::new(plan)))
+/// The foreign keys that a write has to obey, if there are any. The tables that they lead to are locked.
+pub(super) fn keys_for(
+    binder: &Binder<'_>,
+    table: &Arc<Table>,
+    changes: &RowChanges,
+) -> Result<Option<Arc<ForeignKeyPlan>>> {
+    if !binder.env.foreign_key_checks || table.is_virtual() || table.is_temporary() {
+        return Ok(None);
     }
+    let Some(plan) = ForeignKeyPlan::of(&binder.env.schema, table, changes) else {
+        return Ok(None);
+    };
+    for (position, keyed) in plan.tables.iter().enumerate() {
+        if position > 0 {
+            expressions(&keyed.table)?;
+            binder.accesses.add_implied(&keyed.table, LockMode::Write);
+        }
+        for parent in keyed.parents.iter().filter_map(|key| key.parent.as_ref()) {
+            expressions(&parent.table)?;
+            binder.accesses.add_implied(&parent.table, LockMode::Read);
+        }
+    }
+    Ok(Some(Arc::new(plan)))
+}
 
-    /// `child`: the database of the table that the key belongs to.
-    pub fn foreign_key(&self, definition: &ForeignKeyDefinition, child: &str) -> Result<NewForeignKey> {
-        if definition.columns.len() != definition.parent_columns.len() {
-            let name = definition.name.as_deref().unwrap_or("foreign key without name");
-            return Err(Error::new(
-                errno::ER_WRONG_FK_DEF,
-                format!(
-                    "Incorrect foreign key definition for '{name}': Key reference and table reference don't match"
-                ),
-            ));
-        }
-        let parent = match &definition.parent.database {
-            Some(_) => self.table_name(&definition.parent)?,
-            None => schema::definition::TableName {
-                database: child.to_owned(),
-                name: definition.parent.name.clone(),
-            },
-        };
-        Ok(NewForeignKey {
-            name: definition.name.clone(),
-            columns: definition.columns.clone(),
-            parent,
-            parent_columns: definition.parent_columns.clone(),
-            on_delete: action(definition.on_delete),
-            on_update: action(definition.on_update),
-        })
+/// `child`: the database of the table that the key belongs to.
+pub(super) fn bind_foreign_key(
+    binder: &Binder<'_>,
+    definition: &ForeignKeyDefinition,
+    child: &str,
+) -> Result<NewForeignKey> {
+    if definition.columns.len() != definition.parent_columns.len() {
+        let name = definition.name.as_deref().unwrap_or("foreign key without name");
+        return Err(Error::new(
+            errno::ER_WRONG_FK_DEF,
+            format!(
+                "Incorrect foreign key definition for '{name}': Key reference and table reference don't match"
+            ),
+        ));
     }
+    let parent = match &definition.parent.database {
+        Some(_) => binder.table_name(&definition.parent)?,
+        None => schema::definition::TableName {
+            database: child.to_owned(),
+            name: definition.parent.name.clone(),
+        },
+    };
+    Ok(NewForeignKey {
+        name: definition.name.clone(),
+        columns: definition.columns.clone(),
+        parent,
+        parent_columns: definition.parent_columns.clone(),
+        on_delete: action(definition.on_delete),
+        on_update: action(definition.on_update),
+    })
 }
 
 /// The index that a key needs: it has the name of the constraint, if that has one.

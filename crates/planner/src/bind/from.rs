@@ -12,7 +12,6 @@ use syntax::ast::{
 };
 use types::{Error, Result, SqlType, errno};
 
-use super::Binder;
 use super::expr::Context;
 use super::query::BoundQuery;
 use super::scope::{
@@ -20,6 +19,7 @@ use super::scope::{
 };
 use super::subquery::Subqueries;
 use super::write_target::WrittenTable;
+use super::{Binder, json_table, view_definition};
 use crate::errno::{
     ER_CANT_REOPEN_TABLE, ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE,
     ER_WRONG_COLUMN_LIST,
@@ -109,7 +109,7 @@ impl Binder<'_> {
         syntax::stack::with_room(|| match table {
             TableRef::Table(table) => self.named_table(table, place),
             TableRef::Derived(table) => self.derived_table(table, place),
-            TableRef::Json(table) => self.json_table(table, place),
+            TableRef::Json(table) => json_table::bind_json_table(self, table, place),
             TableRef::Nested(tables) => self.from(tables, place),
             TableRef::Join(join) => self.join(join, place),
         })
@@ -221,7 +221,7 @@ impl Binder<'_> {
                 self.env.schema.require_table(&database, &name.name)?
             }
         };
-        self.check_not_defined(table)?;
+        view_definition::check_not_defined(self, table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.
         if table.view.is_none() {
             super::stored::expressions(table)?;

@@ -7,9 +7,9 @@ use schema::model::{Column, Table};
 use syntax::ast::{self, IndexDefinition, IndexKind};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
-use super::Binder;
 use super::multi_valued;
 use super::stored::bind_index_expression;
+use super::{Binder, stored};
 
 /// MySQL's name of an index on an expression that has no other.
 const DEFAULT_NAME: &str = "functional_index";
@@ -17,91 +17,89 @@ const NAME_CHARS_MAX: usize = 64;
 /// The longest VARCHAR, in bytes.
 const VARCHAR_BYTES_MAX: u64 = 65_535;
 
-impl Binder<'_> {
-    /// Makes columns of an index's expressions. `table` has the columns that they refer to, and `is_taken` says
-    /// which names other indexes have.
-    ///
-    /// # Errors
-    /// MySQL's for what an index on an expression cannot be.
-    pub fn hidden_columns(
-        &self,
-        table: &Table,
-        index: &mut IndexDefinition,
-        is_taken: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<Column>> {
-        if index.parts.iter().all(|part| part.expression.is_none()) {
-            return Ok(Vec::new());
-        }
-        if index.kind == IndexKind::Primary {
-            return Err(Error::new(3756, "The primary key cannot be a functional index"));
-        }
-        let name = match &index.name {
-            Some(name) => name.clone(),
-            None => free_name(is_taken),
-        };
-        let mut columns = Vec::new();
-        for (number, part) in index.parts.iter_mut().enumerate() {
-            let Some(expression) = part.expression.take() else {
-                continue;
-            };
-            if matches!(expression, ast::Expr::Column(_)) {
-                return Err(Error::new(
-                    3762,
-                    "Functional index on a column is not supported. Consider using a regular index instead.",
-                ));
-            }
-            if matches!(expression, ast::Expr::Null) {
-                return Err(Error::new(
-                    3761,
-                    "The used storage engine cannot index the expression 'NULL'.",
-                ));
-            }
-            let stored = self.stored_expression(&expression);
-            let bound = bind_index_expression(table, &stored, &name)?;
-            part.column = hidden_name(&name, number);
-            columns.push(hidden_column(&part.column, &bound, stored)?);
-        }
-        if columns.iter().filter(|column| column.elements.is_some()).count() > 1 {
-            return Err(multi_valued::several_in_index());
-        }
-        index.name = Some(name);
-        Ok(columns)
+/// Makes columns of an index's expressions. `table` has the columns that they refer to, and `is_taken` says
+/// which names other indexes have.
+///
+/// # Errors
+/// MySQL's for what an index on an expression cannot be.
+pub(super) fn hidden_columns(
+    binder: &Binder<'_>,
+    table: &Table,
+    index: &mut IndexDefinition,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Column>> {
+    if index.parts.iter().all(|part| part.expression.is_none()) {
+        return Ok(Vec::new());
     }
+    if index.kind == IndexKind::Primary {
+        return Err(Error::new(3756, "The primary key cannot be a functional index"));
+    }
+    let name = match &index.name {
+        Some(name) => name.clone(),
+        None => free_name(is_taken),
+    };
+    let mut columns = Vec::new();
+    for (number, part) in index.parts.iter_mut().enumerate() {
+        let Some(expression) = part.expression.take() else {
+            continue;
+        };
+        if matches!(expression, ast::Expr::Column(_)) {
+            return Err(Error::new(
+                3762,
+                "Functional index on a column is not supported. Consider using a regular index instead.",
+            ));
+        }
+        if matches!(expression, ast::Expr::Null) {
+            return Err(Error::new(
+                3761,
+                "The used storage engine cannot index the expression 'NULL'.",
+            ));
+        }
+        let stored = stored::stored_expression(binder, &expression);
+        let bound = bind_index_expression(table, &stored, &name)?;
+        part.column = hidden_name(&name, number);
+        columns.push(hidden_column(&part.column, &bound, stored)?);
+    }
+    if columns.iter().filter(|column| column.elements.is_some()).count() > 1 {
+        return Err(multi_valued::several_in_index());
+    }
+    index.name = Some(name);
+    Ok(columns)
+}
 
-    /// The same for ALTER TABLE: the columns are added by `changes`.
-    pub fn add_hidden_columns(
-        &self,
-        base: &Table,
-        index: &IndexDefinition,
-        changes: &mut Vec<AlterChange>,
-    ) -> Result<IndexDefinition> {
-        let mut index = index.clone();
-        let mut table = base.clone();
-        let mut new_names = Vec::new();
-        for change in changes.iter() {
-            match change {
-                AlterChange::AddColumn { column, .. } => table.columns.push(column.clone()),
-                AlterChange::AddIndex { name: Some(name), .. } => new_names.push(name.as_str()),
-                _ => {}
-            }
+/// The same for ALTER TABLE: the columns are added by `changes`.
+pub(super) fn add_hidden_columns(
+    binder: &Binder<'_>,
+    base: &Table,
+    index: &IndexDefinition,
+    changes: &mut Vec<AlterChange>,
+) -> Result<IndexDefinition> {
+    let mut index = index.clone();
+    let mut table = base.clone();
+    let mut new_names = Vec::new();
+    for change in changes.iter() {
+        match change {
+            AlterChange::AddColumn { column, .. } => table.columns.push(column.clone()),
+            AlterChange::AddIndex { name: Some(name), .. } => new_names.push(name.as_str()),
+            _ => {}
         }
-        let is_dropped = |name: &str| {
-            changes.iter().any(|change| {
-                matches!(change, AlterChange::DropIndex { name: dropped } if dropped.eq_ignore_ascii_case(name))
-            })
-        };
-        let is_taken = |name: &str| {
-            let mut indexes = table.indexes.iter().map(|index| index.name.as_str());
-            indexes.any(|other| other.eq_ignore_ascii_case(name) && !is_dropped(other))
-                || new_names.iter().any(|other| other.eq_ignore_ascii_case(name))
-        };
-        let columns = self.hidden_columns(&table, &mut index, &is_taken)?;
-        changes.extend(columns.into_iter().map(|column| AlterChange::AddColumn {
-            column,
-            position: schema::definition::Position::Last,
-        }));
-        Ok(index)
     }
+    let is_dropped = |name: &str| {
+        changes.iter().any(|change| {
+            matches!(change, AlterChange::DropIndex { name: dropped } if dropped.eq_ignore_ascii_case(name))
+        })
+    };
+    let is_taken = |name: &str| {
+        let mut indexes = table.indexes.iter().map(|index| index.name.as_str());
+        indexes.any(|other| other.eq_ignore_ascii_case(name) && !is_dropped(other))
+            || new_names.iter().any(|other| other.eq_ignore_ascii_case(name))
+    };
+    let columns = hidden_columns(binder, &table, &mut index, &is_taken)?;
+    changes.extend(columns.into_iter().map(|column| AlterChange::AddColumn {
+        column,
+        position: schema::definition::Position::Last,
+    }));
+    Ok(index)
 }
 
 fn free_name(is_taken: &dyn Fn(&str) -> bool) -> String {

@@ -11,97 +11,99 @@ const ER_SYNTAX_ERROR: u16 = 1149;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED: u16 = 3929;
 
-impl Binder<'_> {
-    pub fn grant(&self, grant: &Grant) -> Result<Command> {
-        let mut bound = self.privilege_grant(&grant.privileges, &grant.on)?;
-        if let Some(unknown) = unknown_dynamic(&bound) {
-            return Err(unknown);
-        }
-        self.check_granted_table(&bound)?;
-        if grant.grant_option {
-            bound.privileges |= PrivilegeSet::GRANT;
-        }
-        Ok(Command::Grant {
-            grant: bound,
-            users: grant.users.clone(),
-        })
+pub(super) fn bind_grant(binder: &Binder<'_>, grant: &Grant) -> Result<Command> {
+    let mut bound = privilege_grant(binder, &grant.privileges, &grant.on)?;
+    if let Some(unknown) = unknown_dynamic(&bound) {
+        return Err(unknown);
     }
-
-    pub fn revoke(&self, revoke: &Revoke) -> Result<Command> {
-        let what = match &revoke.what {
-            None => None,
-            Some((privileges, on)) => {
-                let bound = self.privilege_grant(privileges, on)?;
-                for name in bound.dynamic.iter().filter(|name| !is_registered(name)) {
-                    self.warn(Warning::warning(
-                        ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED,
-                        format!("Dynamic privilege '{name}' is not registered with the server."),
-                    ));
-                }
-                Some(bound)
-            }
-        };
-        Ok(Command::Revoke {
-            what,
-            users: revoke.users.clone(),
-            if_exists: revoke.if_exists,
-            ignore_unknown: revoke.ignore_unknown,
-        })
+    check_granted_table(binder, &bound)?;
+    if grant.grant_option {
+        bound.privileges |= PrivilegeSet::GRANT;
     }
+    Ok(Command::Grant {
+        grant: bound,
+        users: grant.users.clone(),
+    })
+}
 
-    /// # Errors
-    /// 1144, 1221 or 3619 for a privilege that the level does not have, 1046 without a default database, 1305 for
-    /// a routine: there are none.
-    fn privilege_grant(&self, privileges: &GrantedPrivileges, on: &GrantTarget) -> Result<PrivilegeGrant> {
-        let mut bound = PrivilegeGrant {
-            all: *privileges == GrantedPrivileges::All,
-            privileges: PrivilegeSet::NONE,
-            dynamic: Vec::new(),
-            columns: Vec::new(),
-            level: self.grant_level(on)?,
-        };
-        if let GrantedPrivileges::List(list) = privileges {
-            list.iter().try_for_each(|one| add(&mut bound, one))?;
-        }
-        check_level(&bound)?;
-        Ok(bound)
-    }
-
-    fn grant_level(&self, on: &GrantTarget) -> Result<GrantLevel> {
-        Ok(match on {
-            GrantTarget::Everything => GrantLevel::Global,
-            GrantTarget::Database(name) => GrantLevel::Database(self.database(name.as_deref())?),
-            GrantTarget::Table(name) => GrantLevel::Table(self.table_name(name)?),
-            GrantTarget::Routine { kind, name } => {
-                let name = self.table_name(name)?;
-                return Err(Error::new(
-                    errno::ER_SP_DOES_NOT_EXIST,
-                    format!("{kind} {}.{} does not exist", name.database, name.name),
+pub(super) fn bind_revoke(binder: &Binder<'_>, revoke: &Revoke) -> Result<Command> {
+    let what = match &revoke.what {
+        None => None,
+        Some((privileges, on)) => {
+            let bound = privilege_grant(binder, privileges, on)?;
+            for name in bound.dynamic.iter().filter(|name| !is_registered(name)) {
+                binder.warn(Warning::warning(
+                    ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED,
+                    format!("Dynamic privilege '{name}' is not registered with the server."),
                 ));
             }
-        })
-    }
+            Some(bound)
+        }
+    };
+    Ok(Command::Revoke {
+        what,
+        users: revoke.users.clone(),
+        if_exists: revoke.if_exists,
+        ignore_unknown: revoke.ignore_unknown,
+    })
+}
 
-    /// Privileges on a table that does not exist can be granted only together with CREATE.
-    fn check_granted_table(&self, grant: &PrivilegeGrant) -> Result<()> {
-        let GrantLevel::Table(name) = &grant.level else {
-            return Ok(());
-        };
-        if grant.privileges.has(Privilege::Create) {
-            return Ok(());
+/// # Errors
+/// 1144, 1221 or 3619 for a privilege that the level does not have, 1046 without a default database, 1305 for
+/// a routine: there are none.
+fn privilege_grant(
+    binder: &Binder<'_>,
+    privileges: &GrantedPrivileges,
+    on: &GrantTarget,
+) -> Result<PrivilegeGrant> {
+    let mut bound = PrivilegeGrant {
+        all: *privileges == GrantedPrivileges::All,
+        privileges: PrivilegeSet::NONE,
+        dynamic: Vec::new(),
+        columns: Vec::new(),
+        level: grant_level(binder, on)?,
+    };
+    if let GrantedPrivileges::List(list) = privileges {
+        list.iter().try_for_each(|one| add(&mut bound, one))?;
+    }
+    check_level(&bound)?;
+    Ok(bound)
+}
+
+fn grant_level(binder: &Binder<'_>, on: &GrantTarget) -> Result<GrantLevel> {
+    Ok(match on {
+        GrantTarget::Everything => GrantLevel::Global,
+        GrantTarget::Database(name) => GrantLevel::Database(binder.database(name.as_deref())?),
+        GrantTarget::Table(name) => GrantLevel::Table(binder.table_name(name)?),
+        GrantTarget::Routine { kind, name } => {
+            let name = binder.table_name(name)?;
+            return Err(Error::new(
+                errno::ER_SP_DOES_NOT_EXIST,
+                format!("{kind} {}.{} does not exist", name.database, name.name),
+            ));
         }
-        let table = self.env.schema.require_table(&name.database, &name.name)?;
-        match grant
-            .columns
-            .iter()
-            .find(|(column, _)| table.column_offset(column).is_none())
-        {
-            None => Ok(()),
-            Some((column, _)) => Err(Error::new(
-                errno::ER_BAD_FIELD_ERROR,
-                format!("Unknown column '{column}' in '{}'", name.name),
-            )),
-        }
+    })
+}
+
+/// Privileges on a table that does not exist can be granted only together with CREATE.
+fn check_granted_table(binder: &Binder<'_>, grant: &PrivilegeGrant) -> Result<()> {
+    let GrantLevel::Table(name) = &grant.level else {
+        return Ok(());
+    };
+    if grant.privileges.has(Privilege::Create) {
+        return Ok(());
+    }
+    let table = binder.env.schema.require_table(&name.database, &name.name)?;
+    match grant
+        .columns
+        .iter()
+        .find(|(column, _)| table.column_offset(column).is_none())
+    {
+        None => Ok(()),
+        Some((column, _)) => Err(Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{column}' in '{}'", name.name),
+        )),
     }
 }
 

@@ -6,7 +6,6 @@ use functions::Expr;
 use functions::bind::implicit_cast;
 use types::{Error, Result, Warning, errno};
 
-use super::Binder;
 use super::expr::Context;
 use super::insert_target::InsertTarget;
 use super::query::{BoundQuery, QueryColumn};
@@ -16,6 +15,7 @@ use super::scope::{
 use super::subquery::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
 use super::write_target::WrittenTable;
+use super::{Binder, default_value, foreign_key, insert_target, write};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
@@ -26,354 +26,358 @@ use schema::model::Table;
 use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
-impl Binder<'_> {
-    pub fn insert(&self, insert: &Insert) -> Result<LogicalInsert> {
-        let target = self.insert_target(insert, privileges(insert))?;
-        let columns = target_columns(insert, &target)?;
-        self.check_view_defaults(&target, &columns, insert.ignore)?;
-        let InsertTarget {
-            table: found,
-            alias,
-            relation: table,
-            check,
-            view,
-            ..
-        } = target;
-        let mut read = None;
-        let mut source = match &insert.rows {
-            InsertRows::Values(rows) => {
-                self.written.borrow_mut().push(WrittenTable {
-                    id: found.id,
-                    alias: found.name.clone(),
-                    only_by_name: true,
-                });
-                self.rows(insert, rows, &columns, &table)?
-            }
-            InsertRows::Query(query) => {
-                for &column in &columns {
-                    refuse_generated(&table, column)?;
-                }
-                let mut bound = self.query(query, None)?;
-                if bound.columns.len() != columns.len() {
-                    return Err(wrong_value_count(1));
-                }
-                // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
-                // name their columns.
-                read = bound.block.take().map(|(scope, _)| scope);
-                LogicalInsertSource::Query(Box::new(bound.into_logical()))
-            }
-        };
-        self.note_inserted(insert, view.as_deref(), (&found, &alias), &columns);
-        let mode = if insert.replace {
-            LogicalInsertMode::Replace
-        } else if insert.on_duplicate.is_empty() {
-            LogicalInsertMode::Insert
-        } else {
-            LogicalInsertMode::Update(self.on_duplicate(
-                insert,
-                (&table, &columns),
-                read.as_ref(),
-                &mut source,
-            )?)
-        };
-        if let LogicalInsertMode::Update(assignments) = &mode {
-            let updated: Vec<usize> = assignments.iter().map(|assigned| assigned.column).collect();
-            self.accesses
-                .writes(&found, &alias, PrivilegeSet::UPDATE, &updated);
+pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<LogicalInsert> {
+    let target = insert_target::bind_insert_target(binder, insert, privileges(insert))?;
+    let columns = target_columns(insert, &target)?;
+    insert_target::check_view_defaults(binder, &target, &columns, insert.ignore)?;
+    let InsertTarget {
+        table: found,
+        alias,
+        relation: table,
+        check,
+        view,
+        ..
+    } = target;
+    let mut read = None;
+    let mut source = match &insert.rows {
+        InsertRows::Values(rows) => {
+            binder.written.borrow_mut().push(WrittenTable {
+                id: found.id,
+                alias: found.name.clone(),
+                only_by_name: true,
+            });
+            bind_rows(binder, insert, rows, &columns, &table)?
         }
-        let changes = RowChanges {
-            inserts: true,
-            deletes: insert.replace,
-            updates: match &mode {
-                LogicalInsertMode::Update(list) => updated(&found, list),
-                LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
-            },
-        };
-        Ok(LogicalInsert {
-            columns: written_columns(&table, columns),
-            given_rows: match &insert.rows {
-                InsertRows::Values(rows) => Some(rows.len()),
-                InsertRows::Query(_) => None,
-            },
-            foreign_keys: self.keys_for(&found, &changes)?,
-            partitions: found.selected_leaves(&insert.partitions)?,
-            table: found,
-            source,
-            mode,
-            check,
-            ignore: insert.ignore,
-        })
-    }
-
-    /// Notes the columns that get values: those of the table, and of the view that the statement names.
-    fn note_inserted(
-        &self,
-        insert: &Insert,
-        view: Option<&Table>,
-        (table, alias): (&Table, &str),
-        columns: &[usize],
-    ) {
-        let lists_none = insert.columns.is_empty();
-        self.accesses.writes(table, alias, PrivilegeSet::INSERT, columns);
-        let Some(view) = view else {
-            if lists_none {
-                self.accesses.writes_all(table, alias, PrivilegeSet::INSERT);
+        InsertRows::Query(query) => {
+            for &column in &columns {
+                refuse_generated(&table, column)?;
             }
-            return;
-        };
-        let offset = |name: &ColumnName| view.column_offset(&name.column);
-        let mut inserted: Vec<usize> = insert.columns.iter().filter_map(offset).collect();
+            let mut bound = binder.query(query, None)?;
+            if bound.columns.len() != columns.len() {
+                return Err(wrong_value_count(1));
+            }
+            // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
+            // name their columns.
+            read = bound.block.take().map(|(scope, _)| scope);
+            LogicalInsertSource::Query(Box::new(bound.into_logical()))
+        }
+    };
+    note_inserted(binder, insert, view.as_deref(), (&found, &alias), &columns);
+    let mode = if insert.replace {
+        LogicalInsertMode::Replace
+    } else if insert.on_duplicate.is_empty() {
+        LogicalInsertMode::Insert
+    } else {
+        LogicalInsertMode::Update(on_duplicate(
+            binder,
+            insert,
+            (&table, &columns),
+            read.as_ref(),
+            &mut source,
+        )?)
+    };
+    if let LogicalInsertMode::Update(assignments) = &mode {
+        let updated: Vec<usize> = assignments.iter().map(|assigned| assigned.column).collect();
+        binder
+            .accesses
+            .writes(&found, &alias, PrivilegeSet::UPDATE, &updated);
+    }
+    let changes = RowChanges {
+        inserts: true,
+        deletes: insert.replace,
+        updates: match &mode {
+            LogicalInsertMode::Update(list) => updated(&found, list),
+            LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
+        },
+    };
+    Ok(LogicalInsert {
+        columns: written_columns(&table, columns),
+        given_rows: match &insert.rows {
+            InsertRows::Values(rows) => Some(rows.len()),
+            InsertRows::Query(_) => None,
+        },
+        foreign_keys: foreign_key::keys_for(binder, &found, &changes)?,
+        partitions: found.selected_leaves(&insert.partitions)?,
+        table: found,
+        source,
+        mode,
+        check,
+        ignore: insert.ignore,
+    })
+}
+
+/// Notes the columns that get values: those of the table, and of the view that the statement names.
+fn note_inserted(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    view: Option<&Table>,
+    (table, alias): (&Table, &str),
+    columns: &[usize],
+) {
+    let lists_none = insert.columns.is_empty();
+    binder
+        .accesses
+        .writes(table, alias, PrivilegeSet::INSERT, columns);
+    let Some(view) = view else {
         if lists_none {
-            self.accesses.writes_all(view, &view.name, PrivilegeSet::INSERT);
-            inserted = (0..view.columns.len()).collect();
+            binder.accesses.writes_all(table, alias, PrivilegeSet::INSERT);
         }
-        let assigned = insert.on_duplicate.iter().map(|assignment| &assignment.column);
-        let updated: Vec<usize> = assigned.filter_map(offset).collect();
-        self.accesses
-            .writes(view, &view.name, PrivilegeSet::INSERT, &inserted);
-        self.accesses
-            .writes(view, &view.name, PrivilegeSet::UPDATE, &updated);
+        return;
+    };
+    let offset = |name: &ColumnName| view.column_offset(&name.column);
+    let mut inserted: Vec<usize> = insert.columns.iter().filter_map(offset).collect();
+    if lists_none {
+        binder.accesses.writes_all(view, &view.name, PrivilegeSet::INSERT);
+        inserted = (0..view.columns.len()).collect();
     }
+    let assigned = insert.on_duplicate.iter().map(|assignment| &assignment.column);
+    let updated: Vec<usize> = assigned.filter_map(offset).collect();
+    binder
+        .accesses
+        .writes(view, &view.name, PrivilegeSet::INSERT, &inserted);
+    binder
+        .accesses
+        .writes(view, &view.name, PrivilegeSet::UPDATE, &updated);
+}
 
-    fn rows(
-        &self,
-        insert: &Insert,
-        rows: &[Vec<Option<ast::Expr>>],
-        columns: &[usize],
-        table: &Relation,
-    ) -> Result<LogicalInsertSource> {
-        let scope = Scope::of(table.clone());
-        let names = ScopeNames {
-            scope: &scope,
-            clause: FIELD_LIST,
-            outer: None,
-            in_aggregate: false,
-        };
-        let mut bound = Vec::with_capacity(rows.len());
-        let mut subqueries = Vec::with_capacity(rows.len());
-        for (number, row) in rows.iter().enumerate() {
-            // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
-            let defaults = row.is_empty() && insert.columns.is_empty();
-            if row.len() != columns.len() && !defaults {
-                return Err(wrong_value_count(number + 1));
-            }
-            let of_row = Subqueries::default();
-            let context = Context {
-                subqueries: Some(&of_row),
-                ..Context::of(&names)
-            };
-            let mut values = Vec::with_capacity(columns.len());
-            for (position, &column) in columns.iter().enumerate() {
-                let value = row.get(position).and_then(Option::as_ref);
-                let value = self.assigned(value, table, column, &context)?;
-                if is_written(table, column) {
-                    values.push(value);
-                }
-            }
-            bound.push(values);
-            subqueries.push(of_row);
+fn bind_rows(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    rows: &[Vec<Option<ast::Expr>>],
+    columns: &[usize],
+    table: &Relation,
+) -> Result<LogicalInsertSource> {
+    let scope = Scope::of(table.clone());
+    let names = ScopeNames {
+        scope: &scope,
+        clause: FIELD_LIST,
+        outer: None,
+        in_aggregate: false,
+    };
+    let mut bound = Vec::with_capacity(rows.len());
+    let mut subqueries = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
+        let defaults = row.is_empty() && insert.columns.is_empty();
+        if row.len() != columns.len() && !defaults {
+            return Err(wrong_value_count(number + 1));
         }
-        if subqueries.iter().all(Subqueries::is_empty) {
-            return Ok(LogicalInsertSource::Values(bound));
-        }
-        let columns = written_columns(table, columns.to_vec());
-        self.rows_of_queries(bound, subqueries, &columns, table)
-    }
-
-    /// VALUES with subqueries: each row is a query without a table.
-    fn rows_of_queries(
-        &self,
-        rows: Vec<Vec<Option<Expr>>>,
-        subqueries: Vec<Subqueries>,
-        columns: &[usize],
-        table: &Relation,
-    ) -> Result<LogicalInsertSource> {
-        let mut operands = Vec::with_capacity(rows.len());
-        for (row, subqueries) in rows.into_iter().zip(subqueries) {
-            let mut exprs = Vec::with_capacity(row.len());
-            for (value, &column) in row.into_iter().zip(columns) {
-                let value = match value {
-                    Some(value) => value,
-                    None => self.default_value(table, column)?,
-                };
-                exprs.push(value);
-            }
-            let row = self.row_itself(&exprs, &subqueries, columns, table)?;
-            let (root, ids) = self.projected(subqueries.applied_to(row), &exprs);
-            let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
-                id,
-                ty: expr.ty(),
-                nullable: expr.nullable(),
-                result: ResultColumn::unnamed("", expr.ty(), expr.nullable()),
-                expr,
-            });
-            operands.push(BoundQuery {
-                root,
-                columns: columns.collect(),
-                limit_of_output: None,
-                max_execution: None,
-                in_order: false,
-                is_merged: false,
-                block: None,
-            });
-        }
-        let bound = match operands.len() {
-            1 => operands.pop(),
-            _ => {
-                let operators = vec![(SetOperator::Union, true); operands.len() - 1];
-                Some(self.combined(operands, operators)?)
-            }
-        };
-        let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;
-        Ok(LogicalInsertSource::Query(Box::new(bound.into_logical())))
-    }
-
-    /// The columns of the row itself that its values name: a value before the one that names it, else its
-    /// default.
-    fn row_itself(
-        &self,
-        values: &[Expr],
-        subqueries: &Subqueries,
-        columns: &[usize],
-        table: &Relation,
-    ) -> Result<Logical> {
-        let of_value = |value: &Expr| {
-            let named = columns_of(value);
-            let within = named.iter().flat_map(|id| subqueries.outer_columns_of(*id));
-            let mut all: BTreeSet<ColumnId> = within.collect();
-            all.extend(named);
-            all
-        };
-        let by_value: Vec<BTreeSet<ColumnId>> = values.iter().map(of_value).collect();
-        let all: BTreeSet<ColumnId> = by_value.iter().flatten().copied().collect();
-        let mut own = Vec::new();
-        for id in all {
-            let Some(offset) = table.position(id) else {
-                continue;
-            };
-            let reader = by_value.iter().position(|named| named.contains(&id));
-            let written = columns.iter().position(|&column| column == offset);
-            let value = match written.filter(|written| Some(*written) < reader) {
-                None => self.default_value(table, offset)?,
-                Some(written) if by_value[written].is_empty() => {
-                    implicit_cast(values[written].clone(), table.stored_type(offset))
-                }
-                Some(_) => {
-                    return Err(Error::not_supported(
-                        "VALUES with a subquery that names a column computed from another one",
-                        "use INSERT ... SELECT",
-                    ));
-                }
-            };
-            own.push((id, value));
-        }
-        Ok(match own.is_empty() {
-            true => Logical::OneRow,
-            false => Logical::Project {
-                input: Box::new(Logical::OneRow),
-                columns: own,
-            },
-        })
-    }
-
-    /// The assignments, over three rows: the one that is there, the one that was to be inserted, and behind these the
-    /// further columns that the source gets for them: columns of its tables, and subqueries.
-    fn on_duplicate(
-        &self,
-        insert: &Insert,
-        (table, columns): (&Relation, &[usize]),
-        read: Option<&Scope>,
-        source: &mut LogicalInsertSource,
-    ) -> Result<Vec<LogicalAssignment>> {
-        let names = DuplicateNames {
-            binder: self,
-            table,
-            read,
-            alias: insert.alias.as_ref(),
-            columns,
-        };
-        names.check_alias()?;
-        let subqueries = Subqueries::default();
+        let of_row = Subqueries::default();
         let context = Context {
-            subqueries: Some(&subqueries),
+            subqueries: Some(&of_row),
             ..Context::of(&names)
         };
-        let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
-        for assignment in &insert.on_duplicate {
-            let column = assigned_column(table, &assignment.column)?;
-            let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
-            assignments.push(LogicalAssignment { column, value });
-        }
-        let own = table.table().map_or(0, |table| table.columns.len()) * 2;
-        let mut further: Vec<Expr> = Vec::new();
-        for value in assignments
-            .iter()
-            .filter_map(|assignment| assignment.value.as_ref())
-        {
-            value.walk(&mut |expr| {
-                if matches!(expr, Expr::Column { index, .. } if *index >= own) && !further.contains(expr) {
-                    further.push(expr.clone());
-                }
-            });
-        }
-        if !further.is_empty() || !subqueries.is_empty() {
-            self.add_columns(source, &further, subqueries, (table, columns))?;
-        }
-        let places: HashMap<usize, usize> = further.iter().filter_map(index_of).zip(own..).collect();
-        for value in assignments
-            .iter_mut()
-            .filter_map(|assignment| assignment.value.as_mut())
-        {
-            value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
-        }
-        Ok(assignments)
-    }
-
-    /// Gives the source of an INSERT further columns behind those that are inserted.
-    fn add_columns(
-        &self,
-        source: &mut LogicalInsertSource,
-        further: &[Expr],
-        subqueries: Subqueries,
-        (table, columns): (&Relation, &[usize]),
-    ) -> Result<()> {
-        if let LogicalInsertSource::Values(rows) = source {
-            let rows = std::mem::take(rows);
-            let none = rows.iter().map(|_| Subqueries::default()).collect();
-            let columns = written_columns(table, columns.to_vec());
-            *source = self.rows_of_queries(rows, none, &columns, table)?;
-        }
-        let LogicalInsertSource::Query(query) = source else {
-            return Ok(());
-        };
-        let rows = std::mem::replace(&mut query.root, Logical::OneRow);
-        let before: BTreeSet<ColumnId> = rows.output().iter().map(|column| column.id).collect();
-        let mut root = subqueries.applied_to(rows);
-        let made: BTreeSet<ColumnId> = root.output().iter().map(|column| column.id).collect();
-        let of_tables = |id: &ColumnId| !made.contains(id);
-        let named = further.iter().flat_map(columns_of).filter(of_tables);
-        for id in named
-            .chain(root.outer_columns())
-            .filter(|id| !before.contains(id))
-        {
-            if !expose(&mut root, id) {
-                return Err(Error::not_supported(
-                    "ON DUPLICATE KEY UPDATE with a subquery of the row itself, or with a column that the query does not \
-                     have in each row",
-                    "compute the value in the SELECT and use VALUES(column)",
-                ));
+        let mut values = Vec::with_capacity(columns.len());
+        for (position, &column) in columns.iter().enumerate() {
+            let value = row.get(position).and_then(Option::as_ref);
+            let value = write::bind_assigned(binder, value, table, column, &context)?;
+            if is_written(table, column) {
+                values.push(value);
             }
         }
-        query.root = root;
-        for expr in further {
-            let Some(index) = index_of(expr) else { continue };
-            query.output.push(ColumnId(index));
-            query
-                .columns
-                .push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
-        }
-        Ok(())
+        bound.push(values);
+        subqueries.push(of_row);
     }
+    if subqueries.iter().all(Subqueries::is_empty) {
+        return Ok(LogicalInsertSource::Values(bound));
+    }
+    let columns = written_columns(table, columns.to_vec());
+    rows_of_queries(binder, bound, subqueries, &columns, table)
+}
+
+/// VALUES with subqueries: each row is a query without a table.
+fn rows_of_queries(
+    binder: &Binder<'_>,
+    rows: Vec<Vec<Option<Expr>>>,
+    subqueries: Vec<Subqueries>,
+    columns: &[usize],
+    table: &Relation,
+) -> Result<LogicalInsertSource> {
+    let mut operands = Vec::with_capacity(rows.len());
+    for (row, subqueries) in rows.into_iter().zip(subqueries) {
+        let mut exprs = Vec::with_capacity(row.len());
+        for (value, &column) in row.into_iter().zip(columns) {
+            let value = match value {
+                Some(value) => value,
+                None => default_value::default_value(binder, table, column)?,
+            };
+            exprs.push(value);
+        }
+        let row = row_itself(binder, &exprs, &subqueries, columns, table)?;
+        let (root, ids) = binder.projected(subqueries.applied_to(row), &exprs);
+        let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
+            id,
+            ty: expr.ty(),
+            nullable: expr.nullable(),
+            result: ResultColumn::unnamed("", expr.ty(), expr.nullable()),
+            expr,
+        });
+        operands.push(BoundQuery {
+            root,
+            columns: columns.collect(),
+            limit_of_output: None,
+            max_execution: None,
+            in_order: false,
+            is_merged: false,
+            block: None,
+        });
+    }
+    let bound = match operands.len() {
+        1 => operands.pop(),
+        _ => {
+            let operators = vec![(SetOperator::Union, true); operands.len() - 1];
+            Some(binder.combined(operands, operators)?)
+        }
+    };
+    let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;
+    Ok(LogicalInsertSource::Query(Box::new(bound.into_logical())))
+}
+
+/// The columns of the row itself that its values name: a value before the one that names it, else its
+/// default.
+fn row_itself(
+    binder: &Binder<'_>,
+    values: &[Expr],
+    subqueries: &Subqueries,
+    columns: &[usize],
+    table: &Relation,
+) -> Result<Logical> {
+    let of_value = |value: &Expr| {
+        let named = columns_of(value);
+        let within = named.iter().flat_map(|id| subqueries.outer_columns_of(*id));
+        let mut all: BTreeSet<ColumnId> = within.collect();
+        all.extend(named);
+        all
+    };
+    let by_value: Vec<BTreeSet<ColumnId>> = values.iter().map(of_value).collect();
+    let all: BTreeSet<ColumnId> = by_value.iter().flatten().copied().collect();
+    let mut own = Vec::new();
+    for id in all {
+        let Some(offset) = table.position(id) else {
+            continue;
+        };
+        let reader = by_value.iter().position(|named| named.contains(&id));
+        let written = columns.iter().position(|&column| column == offset);
+        let value = match written.filter(|written| Some(*written) < reader) {
+            None => default_value::default_value(binder, table, offset)?,
+            Some(written) if by_value[written].is_empty() => {
+                implicit_cast(values[written].clone(), table.stored_type(offset))
+            }
+            Some(_) => {
+                return Err(Error::not_supported(
+                    "VALUES with a subquery that names a column computed from another one",
+                    "use INSERT ... SELECT",
+                ));
+            }
+        };
+        own.push((id, value));
+    }
+    Ok(match own.is_empty() {
+        true => Logical::OneRow,
+        false => Logical::Project {
+            input: Box::new(Logical::OneRow),
+            columns: own,
+        },
+    })
+}
+
+/// The assignments, over three rows: the one that is there, the one that was to be inserted, and behind these the
+/// further columns that the source gets for them: columns of its tables, and subqueries.
+fn on_duplicate(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    (table, columns): (&Relation, &[usize]),
+    read: Option<&Scope>,
+    source: &mut LogicalInsertSource,
+) -> Result<Vec<LogicalAssignment>> {
+    let names = DuplicateNames {
+        binder: binder,
+        table,
+        read,
+        alias: insert.alias.as_ref(),
+        columns,
+    };
+    names.check_alias()?;
+    let subqueries = Subqueries::default();
+    let context = Context {
+        subqueries: Some(&subqueries),
+        ..Context::of(&names)
+    };
+    let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+    for assignment in &insert.on_duplicate {
+        let column = assigned_column(table, &assignment.column)?;
+        let value = write::bind_assigned(binder, assignment.value.as_ref(), table, column, &context)?;
+        assignments.push(LogicalAssignment { column, value });
+    }
+    let own = table.table().map_or(0, |table| table.columns.len()) * 2;
+    let mut further: Vec<Expr> = Vec::new();
+    for value in assignments
+        .iter()
+        .filter_map(|assignment| assignment.value.as_ref())
+    {
+        value.walk(&mut |expr| {
+            if matches!(expr, Expr::Column { index, .. } if *index >= own) && !further.contains(expr) {
+                further.push(expr.clone());
+            }
+        });
+    }
+    if !further.is_empty() || !subqueries.is_empty() {
+        add_columns(binder, source, &further, subqueries, (table, columns))?;
+    }
+    let places: HashMap<usize, usize> = further.iter().filter_map(index_of).zip(own..).collect();
+    for value in assignments
+        .iter_mut()
+        .filter_map(|assignment| assignment.value.as_mut())
+    {
+        value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
+    }
+    Ok(assignments)
+}
+
+/// Gives the source of an INSERT further columns behind those that are inserted.
+fn add_columns(
+    binder: &Binder<'_>,
+    source: &mut LogicalInsertSource,
+    further: &[Expr],
+    subqueries: Subqueries,
+    (table, columns): (&Relation, &[usize]),
+) -> Result<()> {
+    if let LogicalInsertSource::Values(rows) = source {
+        let rows = std::mem::take(rows);
+        let none = rows.iter().map(|_| Subqueries::default()).collect();
+        let columns = written_columns(table, columns.to_vec());
+        *source = rows_of_queries(binder, rows, none, &columns, table)?;
+    }
+    let LogicalInsertSource::Query(query) = source else {
+        return Ok(());
+    };
+    let rows = std::mem::replace(&mut query.root, Logical::OneRow);
+    let before: BTreeSet<ColumnId> = rows.output().iter().map(|column| column.id).collect();
+    let mut root = subqueries.applied_to(rows);
+    let made: BTreeSet<ColumnId> = root.output().iter().map(|column| column.id).collect();
+    let of_tables = |id: &ColumnId| !made.contains(id);
+    let named = further.iter().flat_map(columns_of).filter(of_tables);
+    for id in named
+        .chain(root.outer_columns())
+        .filter(|id| !before.contains(id))
+    {
+        if !expose(&mut root, id) {
+            return Err(Error::not_supported(
+                "ON DUPLICATE KEY UPDATE with a subquery of the row itself, or with a column that the query does not \
+                 have in each row",
+                "compute the value in the SELECT and use VALUES(column)",
+            ));
+        }
+    }
+    query.root = root;
+    for expr in further {
+        let Some(index) = index_of(expr) else { continue };
+        query.output.push(ColumnId(index));
+        query
+            .columns
+            .push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
+    }
+    Ok(())
 }
 
 fn index_of(expr: &Expr) -> Option<usize> {

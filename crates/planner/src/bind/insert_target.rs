@@ -10,10 +10,10 @@ use schema::view::View;
 use syntax::ast::Insert;
 use types::{Error, Result};
 
-use super::Binder;
 use super::scope::{Relation, ViewRelation, WrittenTable, WrittenView, has_no_default};
 use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
+use super::{Binder, write, write_target, written_view};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::ColumnId;
 use crate::object_access::{ColumnIds, LockMode};
@@ -41,144 +41,154 @@ fn of_insert(table: &Table) -> Vec<ColumnIds> {
     vec![ColumnIds::From(ColumnId(0)), ColumnIds::From(of_new)]
 }
 
-impl Binder<'_> {
-    pub fn insert_target(&self, insert: &Insert, privileges: PrivilegeSet) -> Result<InsertTarget> {
-        let found = self.table(&insert.table, privileges.into())?;
-        match &found.view {
-            Some(view) => self.insert_through(&found, view, insert, privileges),
-            None => {
-                self.refuse_virtual(&found)?;
-                self.open(&found, &found.name)?;
-                self.accesses.add(
-                    &found,
-                    &found.name,
-                    (privileges.into(), LockMode::Write),
-                    of_insert(&found),
-                );
-                let relation = self.inserted_relation(&found, &found.name);
-                Ok(InsertTarget {
-                    columns: relation.positions(),
-                    alias: found.name.clone(),
-                    relation,
-                    table: found,
-                    check: None,
-                    view: None,
-                })
-            }
+pub(super) fn bind_insert_target(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    privileges: PrivilegeSet,
+) -> Result<InsertTarget> {
+    let found = binder.table(&insert.table, privileges.into())?;
+    match &found.view {
+        Some(view) => insert_through(binder, &found, view, insert, privileges),
+        None => {
+            write::refuse_virtual(binder, &found)?;
+            binder.open(&found, &found.name)?;
+            binder.accesses.add(
+                &found,
+                &found.name,
+                (privileges.into(), LockMode::Write),
+                of_insert(&found),
+            );
+            let relation = inserted_relation(binder, &found, &found.name);
+            Ok(InsertTarget {
+                columns: relation.positions(),
+                alias: found.name.clone(),
+                relation,
+                table: found,
+                check: None,
+                view: None,
+            })
         }
     }
+}
 
-    /// The columns of the row that is there and of the row that is inserted: ids that are offsets.
-    fn inserted_relation(&self, table: &Arc<Table>, alias: &str) -> Relation {
-        self.columns.set(0);
-        let first = self.new_columns(table.columns.len() * 2);
-        let pads = self.env.sql_mode.pad_char_to_full_length;
-        Relation::of_table(Arc::clone(table), alias, first, pads)
+/// The columns of the row that is there and of the row that is inserted: ids that are offsets.
+fn inserted_relation(binder: &Binder<'_>, table: &Arc<Table>, alias: &str) -> Relation {
+    binder.columns.set(0);
+    let first = binder.new_columns(table.columns.len() * 2);
+    let pads = binder.env.sql_mode.pad_char_to_full_length;
+    Relation::of_table(Arc::clone(table), alias, first, pads)
+}
+
+fn insert_through(
+    binder: &Binder<'_>,
+    definition: &Arc<Table>,
+    view: &View,
+    insert: &Insert,
+    privileges: PrivilegeSet,
+) -> Result<InsertTarget> {
+    let refused = || {
+        Error::new(
+            ER_NON_INSERTABLE_TABLE,
+            format!(
+                "The target table {} of the INSERT is not insertable-into",
+                definition.name
+            ),
+        )
+    };
+    binder.accesses.add(
+        definition,
+        &definition.name,
+        (privileges.into(), LockMode::Read),
+        Vec::new(),
+    );
+    let query = view_query(view)?;
+    let merged = binder.in_view(definition, view, |inner| {
+        written_view::bind_written_view(inner, view, &query)
+    })?;
+    let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
+        return Err(refused());
+    };
+    let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+    for name in &insert.columns {
+        let position = definition.column_offset(&name.column);
+        if position.is_some_and(|at| written.is_computed(ids[at])) {
+            return Err(not_updatable_column(&name.column));
+        }
     }
-
-    fn insert_through(
-        &self,
-        definition: &Arc<Table>,
-        view: &View,
-        insert: &Insert,
-        privileges: PrivilegeSet,
-    ) -> Result<InsertTarget> {
-        let refused = || {
-            Error::new(
-                ER_NON_INSERTABLE_TABLE,
-                format!(
-                    "The target table {} of the INSERT is not insertable-into",
-                    definition.name
-                ),
-            )
-        };
-        self.accesses.add(
-            definition,
-            &definition.name,
-            (privileges.into(), LockMode::Read),
-            Vec::new(),
-        );
-        let query = view_query(view)?;
-        let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
-        let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
-            return Err(refused());
-        };
-        let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
-        for name in &insert.columns {
-            let position = definition.column_offset(&name.column);
-            if position.is_some_and(|at| written.is_computed(ids[at])) {
-                return Err(not_updatable_column(&name.column));
-            }
-        }
-        let relation = ViewRelation {
-            definition: Arc::clone(definition),
-            is_merged: true,
-            written: None,
-        };
-        let target = inserted_table(&relation, &written, insert, &ids)?;
-        let Some(base) = target.relation.table() else {
-            return Err(refused());
-        };
-        self.refuse_virtual(base)?;
-        let offsets: Vec<Option<usize>> = ids.iter().map(|id| target.relation.position(*id)).collect();
-        // Of a lone table, each column is one, and comes once.
-        let is_plain = |at: usize| offsets[at].is_some() && !offsets[..at].contains(&offsets[at]);
-        if written.tables.len() == 1 && !(0..offsets.len()).all(is_plain) {
-            return Err(refused());
-        }
-        let first = target.relation.id(0).0;
-        let check = self.view_check(&relation, &written)?;
-        if check.is_some() && written.tables.len() > 1 {
-            return Err(Error::not_supported(
-                "INSERT through a join view WITH CHECK OPTION",
-                "insert into its table",
-            ));
-        }
-        self.accesses.add_through(
-            base,
-            &target.relation.alias,
-            (privileges.into(), LockMode::Write),
-            target.through.clone(),
-            of_insert(base),
-        );
-        for new in [0, base.columns.len()] {
-            let of_row = offsets
-                .iter()
-                .map(|at| ColumnId(at.map_or(usize::MAX, |at| at + new)));
-            self.accesses
-                .columns_of(definition, &definition.name, of_row.collect());
-        }
-        let named = Arc::new(named_by_view(base, definition, &offsets));
-        Ok(InsertTarget {
-            alias: target.relation.alias.clone(),
-            table: Arc::clone(base),
-            relation: self.inserted_relation(&named, &definition.name),
-            columns: offsets.into_iter().flatten().collect(),
-            check: check.map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
-            view: Some(Arc::clone(definition)),
-        })
+    let relation = ViewRelation {
+        definition: Arc::clone(definition),
+        is_merged: true,
+        written: None,
+    };
+    let target = inserted_table(&relation, &written, insert, &ids)?;
+    let Some(base) = target.relation.table() else {
+        return Err(refused());
+    };
+    write::refuse_virtual(binder, base)?;
+    let offsets: Vec<Option<usize>> = ids.iter().map(|id| target.relation.position(*id)).collect();
+    // Of a lone table, each column is one, and comes once.
+    let is_plain = |at: usize| offsets[at].is_some() && !offsets[..at].contains(&offsets[at]);
+    if written.tables.len() == 1 && !(0..offsets.len()).all(is_plain) {
+        return Err(refused());
     }
+    let first = target.relation.id(0).0;
+    let check = write_target::view_check(binder, &relation, &written)?;
+    if check.is_some() && written.tables.len() > 1 {
+        return Err(Error::not_supported(
+            "INSERT through a join view WITH CHECK OPTION",
+            "insert into its table",
+        ));
+    }
+    binder.accesses.add_through(
+        base,
+        &target.relation.alias,
+        (privileges.into(), LockMode::Write),
+        target.through.clone(),
+        of_insert(base),
+    );
+    for new in [0, base.columns.len()] {
+        let of_row = offsets
+            .iter()
+            .map(|at| ColumnId(at.map_or(usize::MAX, |at| at + new)));
+        binder
+            .accesses
+            .columns_of(definition, &definition.name, of_row.collect());
+    }
+    let named = Arc::new(named_by_view(base, definition, &offsets));
+    Ok(InsertTarget {
+        alias: target.relation.alias.clone(),
+        table: Arc::clone(base),
+        relation: inserted_relation(binder, &named, &definition.name),
+        columns: offsets.into_iter().flatten().collect(),
+        check: check.map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
+        view: Some(Arc::clone(definition)),
+    })
+}
 
-    /// Error 1423 where a column that the statement gives no value has no default either.
-    pub fn check_view_defaults(&self, target: &InsertTarget, columns: &[usize], ignore: bool) -> Result<()> {
-        let Some(view) = target
-            .view
-            .as_ref()
-            .filter(|_| self.env.sql_mode.strict && !ignore)
-        else {
-            return Ok(());
-        };
-        let misses = |offset: usize| !columns.contains(&offset) && has_no_default(&target.table, offset);
-        match target.table.public_columns().any(misses) {
-            false => Ok(()),
-            true => Err(Error::new(
-                ER_NO_DEFAULT_FOR_VIEW_FIELD,
-                format!(
-                    "Field of view '{}.{}' underlying table doesn't have a default value",
-                    view.database, view.name
-                ),
-            )),
-        }
+/// Error 1423 where a column that the statement gives no value has no default either.
+pub(super) fn check_view_defaults(
+    binder: &Binder<'_>,
+    target: &InsertTarget,
+    columns: &[usize],
+    ignore: bool,
+) -> Result<()> {
+    let Some(view) = target
+        .view
+        .as_ref()
+        .filter(|_| binder.env.sql_mode.strict && !ignore)
+    else {
+        return Ok(());
+    };
+    let misses = |offset: usize| !columns.contains(&offset) && has_no_default(&target.table, offset);
+    match target.table.public_columns().any(misses) {
+        false => Ok(()),
+        true => Err(Error::new(
+            ER_NO_DEFAULT_FOR_VIEW_FIELD,
+            format!(
+                "Field of view '{}.{}' underlying table doesn't have a default value",
+                view.database, view.name
+            ),
+        )),
     }
 }
 

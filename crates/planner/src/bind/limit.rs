@@ -16,31 +16,29 @@ pub struct BoundLimit {
     pub count: Option<Expr>,
 }
 
-impl Binder<'_> {
-    pub fn limit(&self, limit: Option<&Limit>) -> Result<BoundLimit> {
-        let Some(limit) = limit else {
-            return Ok(BoundLimit::default());
-        };
-        let offset = limit.offset.as_ref().map(|e| self.row_count(e)).transpose()?;
-        Ok(BoundLimit {
-            offset: offset.filter(|offset| literal_count(offset) != Some(0)),
-            count: Some(self.row_count(&limit.count)?),
-        })
-    }
+pub(super) fn bind_limit(binder: &Binder<'_>, limit: Option<&Limit>) -> Result<BoundLimit> {
+    let Some(limit) = limit else {
+        return Ok(BoundLimit::default());
+    };
+    let offset = limit.offset.as_ref().map(|e| row_count(binder, e)).transpose()?;
+    Ok(BoundLimit {
+        offset: offset.filter(|offset| literal_count(offset) != Some(0)),
+        count: Some(row_count(binder, &limit.count)?),
+    })
+}
 
-    fn row_count(&self, expr: &ast::Expr) -> Result<Expr> {
-        let unsigned = SqlType::BIGINT_UNSIGNED;
-        let bound = self.hinted(expr, Some(unsigned), &Context::of(&NO_NAMES))?;
-        Ok(match bound {
-            Expr::Literal {
-                value: Value::Int(count),
-                ..
-            } => Expr::literal(Value::UInt(count.unsigned_abs()), unsigned),
-            // A negative integer is reported by the executor at run time and must not become a huge number.
-            other if other.ty().is_integer() => other,
-            other => implicit_cast(other, unsigned),
-        })
-    }
+fn row_count(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
+    let unsigned = SqlType::BIGINT_UNSIGNED;
+    let bound = binder.hinted(expr, Some(unsigned), &Context::of(&NO_NAMES))?;
+    Ok(match bound {
+        Expr::Literal {
+            value: Value::Int(count),
+            ..
+        } => Expr::literal(Value::UInt(count.unsigned_abs()), unsigned),
+        // A negative integer is reported by the executor at run time and must not become a huge number.
+        other if other.ty().is_integer() => other,
+        other => implicit_cast(other, unsigned),
+    })
 }
 
 /// The number, if it is a literal.

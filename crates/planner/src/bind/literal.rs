@@ -6,7 +6,7 @@ use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
 use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
-use super::Binder;
+use super::{Binder, collation};
 use crate::errno::ER_WRONG_VALUE;
 use syntax::ast::{self, Introducer, NumberText, TemporalKind};
 
@@ -94,8 +94,8 @@ impl Binder<'_> {
             false => Cow::Borrowed(bytes),
         };
         let charset = match introducer {
-            Introducer::Named(name) => self.charset_of_expression(name)?,
-            Introducer::National => self.national_charset(),
+            Introducer::Named(name) => collation::charset_of_expression(self, name)?,
+            Introducer::National => collation::national_charset(self),
             Introducer::Client => return self.of_client(bytes),
         };
         if charset == Charset::Binary {

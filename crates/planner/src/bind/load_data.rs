@@ -8,7 +8,6 @@ use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, Insert, InsertRows, LoadDuplicates, LoadField, Statement};
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
-use super::Binder;
 use super::collation::{charset_named, deprecated_charset};
 use super::expr::Context;
 use super::insert::{is_written, written_columns};
@@ -17,6 +16,7 @@ use super::scope::{FIELD_LIST, Relation, Scope, ScopeNames};
 use super::subquery::Subqueries;
 use super::write::assigned_column;
 use super::write_target::WrittenTable;
+use super::{Binder, foreign_key, insert_target, write};
 use crate::command::{Command, LoadData};
 use crate::env::BindEnv;
 use crate::errno::{ER_LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR, WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED};
@@ -40,182 +40,185 @@ pub fn variable_types(statement: &Statement, env: &BindEnv<'_>) -> HashMap<Strin
     names.map(|name| (name, ty)).collect()
 }
 
-impl Binder<'_> {
-    pub fn load_data(&self, load: &ast::LoadData) -> Result<Command> {
-        let format = self.file_format(&load.format)?;
-        let insert = self.inserted(load);
-        let replace = load.duplicates == LoadDuplicates::Replace;
-        let privileges = match replace {
-            true => PrivilegeSet::INSERT | PrivilegeSet::DELETE,
-            false => PrivilegeSet::INSERT,
-        };
-        let target = self.insert_target(&insert, privileges)?;
-        let charset = self.charset_of_load(load)?;
-        let fields = field_targets(load, &target)?;
-        let has_variables = fields
-            .iter()
-            .any(|field| matches!(field, FieldTarget::Variable(_)));
-        check_format(&format, &target, &fields, has_variables)?;
-        self.written.borrow_mut().push(WrittenTable {
-            id: target.table.id,
-            alias: target.table.name.clone(),
-            only_by_name: true,
-        });
-        let assignments = self.load_assignments(load, &target.relation)?;
-        let columns = given_columns(&fields, &assignments);
-        // LOCAL cannot stop the client, so it goes on behind a row that fails.
-        let ignore = match load.duplicates {
-            LoadDuplicates::Ignore => true,
-            LoadDuplicates::Replace => false,
-            LoadDuplicates::Unspecified => load.local,
-        };
-        self.check_view_defaults(&target, &columns, ignore)?;
-        let table = target.table;
-        self.accesses
-            .writes(&table, &table.name, PrivilegeSet::INSERT, &columns);
-        let changes = RowChanges {
-            inserts: true,
-            deletes: replace,
-            updates: BTreeSet::new(),
-        };
-        let insert = LogicalInsert {
-            columns: written_columns(&target.relation, columns),
-            given_rows: None,
-            foreign_keys: self.keys_for(&table, &changes)?,
-            partitions: table.selected_leaves(&load.partitions)?,
-            table,
-            source: LogicalInsertSource::File(Box::new(FileRows {
-                format,
-                charset,
-                fields,
-                assignments,
-            })),
-            mode: match replace {
-                true => LogicalInsertMode::Replace,
-                false => LogicalInsertMode::Insert,
-            },
-            check: target.check,
-            ignore,
-        };
-        Ok(Command::LoadData(Box::new(LoadData {
-            file: load.file.clone(),
-            local: load.local,
-            ignored_lines: load.ignored_lines,
-            insert: self.bound_statement(LogicalStatement::Insert(insert))?,
-            schema_version: self.env.schema.version,
-        })))
-    }
+pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Result<Command> {
+    let format = file_format(binder, &load.format)?;
+    let insert = as_insert(load);
+    let replace = load.duplicates == LoadDuplicates::Replace;
+    let privileges = match replace {
+        true => PrivilegeSet::INSERT | PrivilegeSet::DELETE,
+        false => PrivilegeSet::INSERT,
+    };
+    let target = insert_target::bind_insert_target(binder, &insert, privileges)?;
+    let charset = charset_of_load(binder, load)?;
+    let fields = field_targets(load, &target)?;
+    let has_variables = fields
+        .iter()
+        .any(|field| matches!(field, FieldTarget::Variable(_)));
+    check_format(&format, &target, &fields, has_variables)?;
+    binder.written.borrow_mut().push(WrittenTable {
+        id: target.table.id,
+        alias: target.table.name.clone(),
+        only_by_name: true,
+    });
+    let assignments = load_assignments(binder, load, &target.relation)?;
+    let columns = given_columns(&fields, &assignments);
+    // LOCAL cannot stop the client, so it goes on behind a row that fails.
+    let ignore = match load.duplicates {
+        LoadDuplicates::Ignore => true,
+        LoadDuplicates::Replace => false,
+        LoadDuplicates::Unspecified => load.local,
+    };
+    insert_target::check_view_defaults(binder, &target, &columns, ignore)?;
+    let table = target.table;
+    binder
+        .accesses
+        .writes(&table, &table.name, PrivilegeSet::INSERT, &columns);
+    let changes = RowChanges {
+        inserts: true,
+        deletes: replace,
+        updates: BTreeSet::new(),
+    };
+    let insert = LogicalInsert {
+        columns: written_columns(&target.relation, columns),
+        given_rows: None,
+        foreign_keys: foreign_key::keys_for(binder, &table, &changes)?,
+        partitions: table.selected_leaves(&load.partitions)?,
+        table,
+        source: LogicalInsertSource::File(Box::new(FileRows {
+            format,
+            charset,
+            fields,
+            assignments,
+        })),
+        mode: match replace {
+            true => LogicalInsertMode::Replace,
+            false => LogicalInsertMode::Insert,
+        },
+        check: target.check,
+        ignore,
+    };
+    Ok(Command::LoadData(Box::new(LoadData {
+        file: load.file.clone(),
+        local: load.local,
+        ignored_lines: load.ignored_lines,
+        insert: binder.bound_statement(LogicalStatement::Insert(insert))?,
+        schema_version: binder.env.schema.version,
+    })))
+}
 
-    /// The INSERT of the same columns, which says what table a view leads to.
-    fn inserted(&self, load: &ast::LoadData) -> Insert {
-        let fields = load.fields.iter().filter_map(|field| match field {
-            LoadField::Column(name) => Some(name),
-            LoadField::Variable(_) => None,
-        });
-        let assigned = load.assignments.iter().map(|assignment| &assignment.column);
-        Insert {
-            replace: load.duplicates == LoadDuplicates::Replace,
-            ignore: load.duplicates == LoadDuplicates::Ignore,
-            table: load.table.clone(),
-            partitions: load.partitions.clone(),
-            columns: match load.fields.is_empty() {
-                true => Vec::new(),
-                false => fields.chain(assigned).cloned().collect(),
-            },
-            has_columns: !load.fields.is_empty(),
-            rows: InsertRows::Values(Vec::new()),
-            alias: None,
-            on_duplicate: Vec::new(),
-            hints: None,
-        }
+/// The INSERT of the same columns, which says what table a view leads to.
+fn as_insert(load: &ast::LoadData) -> Insert {
+    let fields = load.fields.iter().filter_map(|field| match field {
+        LoadField::Column(name) => Some(name),
+        LoadField::Variable(_) => None,
+    });
+    let assigned = load.assignments.iter().map(|assignment| &assignment.column);
+    Insert {
+        replace: load.duplicates == LoadDuplicates::Replace,
+        ignore: load.duplicates == LoadDuplicates::Ignore,
+        table: load.table.clone(),
+        partitions: load.partitions.clone(),
+        columns: match load.fields.is_empty() {
+            true => Vec::new(),
+            false => fields.chain(assigned).cloned().collect(),
+        },
+        has_columns: !load.fields.is_empty(),
+        rows: InsertRows::Values(Vec::new()),
+        alias: None,
+        on_duplicate: Vec::new(),
+        hints: None,
     }
+}
 
-    /// The character set that is given, or that of the default database.
-    fn charset_of_load(&self, load: &ast::LoadData) -> Result<Charset> {
-        if let Some(name) = &load.charset {
-            if let Some(warning) = deprecated_charset(name) {
-                self.warn_each_time(warning);
-            }
-            return charset_named(name);
+/// The character set that is given, or that of the default database.
+fn charset_of_load(binder: &Binder<'_>, load: &ast::LoadData) -> Result<Charset> {
+    if let Some(name) = &load.charset {
+        if let Some(warning) = deprecated_charset(name) {
+            binder.warn_each_time(warning);
         }
-        match (self.env.system_variable)(None, "character_set_database")? {
-            Value::String(name) => charset_named(&name),
-            _ => Ok(self.env.collation_server.charset()),
-        }
+        return charset_named(name);
     }
+    match (binder.env.system_variable)(None, "character_set_database")? {
+        Value::String(name) => charset_named(&name),
+        _ => Ok(binder.env.collation_server.charset()),
+    }
+}
 
-    /// The format with MySQL's defaults.
-    ///
-    /// # Errors
-    /// 1083 for an enclosing or escape character that is more than one byte.
-    pub fn file_format(&self, given: &ast::FileFormat) -> Result<FileFormat> {
-        let one_byte = |bytes: &Option<Vec<u8>>| match bytes.as_deref() {
-            None | Some([]) => Ok(None),
-            Some([byte]) => Ok(Some(*byte)),
-            Some(_) => Err(Error::new(
-                errno::ER_WRONG_FIELD_TERMINATORS,
-                "Field separator argument is not what is expected; check the manual",
-            )),
-        };
-        let enclosed = one_byte(&given.fields_enclosed)?;
-        let escaped = match (&given.fields_escaped, self.env.sql_mode.no_backslash_escapes) {
-            (None, true) => None,
-            (None, false) => Some(b'\\'),
-            (given, _) => one_byte(given)?,
-        };
-        let all = [
-            &given.fields_terminated,
-            &given.fields_enclosed,
-            &given.fields_escaped,
-            &given.lines_starting,
-            &given.lines_terminated,
-        ];
-        if all.into_iter().flatten().any(|bytes| !bytes.is_ascii()) {
-            self.warn_each_time(Warning::warning(
-                WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED,
-                "Non-ASCII separator arguments are not fully supported",
-            ));
-        }
-        Ok(FileFormat {
-            fields_terminated: given.fields_terminated.clone().unwrap_or_else(|| b"\t".to_vec()),
-            enclosed,
-            optionally_enclosed: given.optionally_enclosed,
-            escaped,
-            lines_starting: given.lines_starting.clone().unwrap_or_default(),
-            lines_terminated: given.lines_terminated.clone().unwrap_or_else(|| b"\n".to_vec()),
-        })
+/// The format with MySQL's defaults.
+///
+/// # Errors
+/// 1083 for an enclosing or escape character that is more than one byte.
+pub(super) fn file_format(binder: &Binder<'_>, given: &ast::FileFormat) -> Result<FileFormat> {
+    let one_byte = |bytes: &Option<Vec<u8>>| match bytes.as_deref() {
+        None | Some([]) => Ok(None),
+        Some([byte]) => Ok(Some(*byte)),
+        Some(_) => Err(Error::new(
+            errno::ER_WRONG_FIELD_TERMINATORS,
+            "Field separator argument is not what is expected; check the manual",
+        )),
+    };
+    let enclosed = one_byte(&given.fields_enclosed)?;
+    let escaped = match (&given.fields_escaped, binder.env.sql_mode.no_backslash_escapes) {
+        (None, true) => None,
+        (None, false) => Some(b'\\'),
+        (given, _) => one_byte(given)?,
+    };
+    let all = [
+        &given.fields_terminated,
+        &given.fields_enclosed,
+        &given.fields_escaped,
+        &given.lines_starting,
+        &given.lines_terminated,
+    ];
+    if all.into_iter().flatten().any(|bytes| !bytes.is_ascii()) {
+        binder.warn_each_time(Warning::warning(
+            WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED,
+            "Non-ASCII separator arguments are not fully supported",
+        ));
     }
+    Ok(FileFormat {
+        fields_terminated: given.fields_terminated.clone().unwrap_or_else(|| b"\t".to_vec()),
+        enclosed,
+        optionally_enclosed: given.optionally_enclosed,
+        escaped,
+        lines_starting: given.lines_starting.clone().unwrap_or_default(),
+        lines_terminated: given.lines_terminated.clone().unwrap_or_else(|| b"\n".to_vec()),
+    })
+}
 
-    fn load_assignments(&self, load: &ast::LoadData, relation: &Relation) -> Result<Vec<Assignment>> {
-        let scope = Scope::of(relation.clone());
-        let names = ScopeNames {
-            scope: &scope,
-            clause: FIELD_LIST,
-            outer: None,
-            in_aggregate: false,
-        };
-        let subqueries = Subqueries::default();
-        let context = Context {
-            subqueries: Some(&subqueries),
-            ..Context::of(&names)
-        };
-        let mut assignments = Vec::with_capacity(load.assignments.len());
-        for assignment in &load.assignments {
-            let column = assigned_column(relation, &assignment.column)?;
-            if !is_written(relation, column) {
-                continue;
-            }
-            let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
-            assignments.push(Assignment { column, value });
+fn load_assignments(
+    binder: &Binder<'_>,
+    load: &ast::LoadData,
+    relation: &Relation,
+) -> Result<Vec<Assignment>> {
+    let scope = Scope::of(relation.clone());
+    let names = ScopeNames {
+        scope: &scope,
+        clause: FIELD_LIST,
+        outer: None,
+        in_aggregate: false,
+    };
+    let subqueries = Subqueries::default();
+    let context = Context {
+        subqueries: Some(&subqueries),
+        ..Context::of(&names)
+    };
+    let mut assignments = Vec::with_capacity(load.assignments.len());
+    for assignment in &load.assignments {
+        let column = assigned_column(relation, &assignment.column)?;
+        if !is_written(relation, column) {
+            continue;
         }
-        if !subqueries.is_empty() {
-            return Err(Error::not_supported(
-                "LOAD DATA ... SET with a subquery",
-                "load the file into a table of its own, and use INSERT ... SELECT",
-            ));
-        }
-        Ok(assignments)
+        let value = write::bind_assigned(binder, assignment.value.as_ref(), relation, column, &context)?;
+        assignments.push(Assignment { column, value });
     }
+    if !subqueries.is_empty() {
+        return Err(Error::not_supported(
+            "LOAD DATA ... SET with a subquery",
+            "load the file into a table of its own, and use INSERT ... SELECT",
+        ));
+    }
+    Ok(assignments)
 }
 
 /// Where the fields of a line go.

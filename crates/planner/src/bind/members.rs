@@ -13,90 +13,94 @@ const ER_TOO_BIG_ENUM: u16 = 3500;
 const ER_INVALID_FIELD_SIZE: u16 = 3013;
 const BITS_MAX: u64 = 64;
 
-impl Binder<'_> {
-    /// ENUM or SET, and whether SHOW CREATE TABLE shows its collation.
-    pub(super) fn with_members(
-        &self,
-        name: &str,
-        ty: &DataType,
-        written: Option<Collation>,
-        inherited: Collation,
-    ) -> Result<(SqlType, bool)> {
-        let (collation, _) = own_collation(ty, written, inherited);
-        let explicit = written.is_some() || ty.binary;
-        let is_set = ty.name == TypeName::Set;
-        let members = self.members(name, ty, is_set, collation)?;
-        let ty = match is_set {
-            true => SqlType::of_set(members, collation),
-            false => SqlType::of_enum(members, collation),
-        };
-        Ok((ty, explicit))
-    }
+/// ENUM or SET, and whether SHOW CREATE TABLE shows its collation.
+pub(super) fn with_members(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: &DataType,
+    written: Option<Collation>,
+    inherited: Collation,
+) -> Result<(SqlType, bool)> {
+    let (collation, _) = own_collation(ty, written, inherited);
+    let explicit = written.is_some() || ty.binary;
+    let is_set = ty.name == TypeName::Set;
+    let members = members(binder, name, ty, is_set, collation)?;
+    let ty = match is_set {
+        true => SqlType::of_set(members, collation),
+        false => SqlType::of_enum(members, collation),
+    };
+    Ok((ty, explicit))
+}
 
-    fn members(&self, name: &str, ty: &DataType, is_set: bool, collation: Collation) -> Result<Members> {
-        let (kind, most) = match is_set {
-            true => ("SET", Members::SET_MAX),
-            false => ("ENUM", Members::ENUM_MAX),
+fn members(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: &DataType,
+    is_set: bool,
+    collation: Collation,
+) -> Result<Members> {
+    let (kind, most) = match is_set {
+        true => ("SET", Members::SET_MAX),
+        false => ("ENUM", Members::ENUM_MAX),
+    };
+    let mut texts: Vec<String> = Vec::with_capacity(ty.members.len());
+    for written in &ty.members {
+        // Trailing spaces are no part of a member, but of a binary one.
+        let text = match collation {
+            Collation::Binary => written.as_str(),
+            _ => written.trim_end_matches(' '),
         };
-        let mut texts: Vec<String> = Vec::with_capacity(ty.members.len());
-        for written in &ty.members {
-            // Trailing spaces are no part of a member, but of a binary one.
-            let text = match collation {
-                Collation::Binary => written.as_str(),
-                _ => written.trim_end_matches(' '),
-            };
-            if is_set && text.contains(',') {
-                return Err(Error::new(
-                    ER_ILLEGAL_VALUE_FOR_TYPE,
-                    format!("Illegal set '{text}' value found during parsing"),
-                ));
-            }
-            if !collation.charset().has_all_of(text) && collation.charset() != Charset::Binary {
-                return Err(invalid_member(name));
-            }
-            texts.push(text.to_owned());
+        if is_set && text.contains(',') {
+            return Err(Error::new(
+                ER_ILLEGAL_VALUE_FOR_TYPE,
+                format!("Illegal set '{text}' value found during parsing"),
+            ));
         }
-        if texts.len() > most {
-            return Err(match is_set {
-                true => Error::new(
-                    ER_TOO_BIG_SET,
-                    format!("Too many strings for column {name} and SET"),
-                ),
-                false => Error::new(
-                    ER_TOO_BIG_ENUM,
-                    format!("Too many enumeration values for column {name}."),
-                ),
-            });
+        if !collation.charset().has_all_of(text) && collation.charset() != Charset::Binary {
+            return Err(invalid_member(name));
         }
-        self.refuse_duplicates(name, &texts, kind, collation)?;
-        Ok(Members::new(texts))
+        texts.push(text.to_owned());
     }
+    if texts.len() > most {
+        return Err(match is_set {
+            true => Error::new(
+                ER_TOO_BIG_SET,
+                format!("Too many strings for column {name} and SET"),
+            ),
+            false => Error::new(
+                ER_TOO_BIG_ENUM,
+                format!("Too many enumeration values for column {name}."),
+            ),
+        });
+    }
+    refuse_duplicates(binder, name, &texts, kind, collation)?;
+    Ok(Members::new(texts))
+}
 
-    /// Error 1291, a note in modes that are not strict.
-    fn refuse_duplicates(
-        &self,
-        name: &str,
-        texts: &[String],
-        kind: &str,
-        collation: Collation,
-    ) -> Result<()> {
-        let mut seen = std::collections::HashSet::with_capacity(texts.len());
-        for text in texts {
-            let mut key = Vec::new();
-            collation.sort_key(text.as_bytes(), &mut key);
-            if seen.insert(key) {
-                continue;
-            }
-            let first = |other: &&String| collation.compare(other.as_bytes(), text.as_bytes()).is_eq();
-            let shown = texts.iter().find(first).unwrap_or(text);
-            let message = format!("Column '{name}' has duplicated value '{shown}' in {kind}");
-            if self.env.sql_mode.strict {
-                return Err(Error::new(ER_DUPLICATED_VALUE_IN_TYPE, message));
-            }
-            self.warn(Warning::note(ER_DUPLICATED_VALUE_IN_TYPE, message));
+/// Error 1291, a note in modes that are not strict.
+fn refuse_duplicates(
+    binder: &Binder<'_>,
+    name: &str,
+    texts: &[String],
+    kind: &str,
+    collation: Collation,
+) -> Result<()> {
+    let mut seen = std::collections::HashSet::with_capacity(texts.len());
+    for text in texts {
+        let mut key = Vec::new();
+        collation.sort_key(text.as_bytes(), &mut key);
+        if seen.insert(key) {
+            continue;
         }
-        Ok(())
+        let first = |other: &&String| collation.compare(other.as_bytes(), text.as_bytes()).is_eq();
+        let shown = texts.iter().find(first).unwrap_or(text);
+        let message = format!("Column '{name}' has duplicated value '{shown}' in {kind}");
+        if binder.env.sql_mode.strict {
+            return Err(Error::new(ER_DUPLICATED_VALUE_IN_TYPE, message));
+        }
+        binder.warn(Warning::note(ER_DUPLICATED_VALUE_IN_TYPE, message));
     }
+    Ok(())
 }
 
 fn invalid_member(name: &str) -> Error {

@@ -201,27 +201,27 @@ impl<'a> Binder<'a> {
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
             Statement::Query(query) => match query.into_clause() {
-                Some(into) => return self.select_into(query, into).map(Bound::Command),
+                Some(into) => return command::bind_select_into(self, query, into).map(Bound::Command),
                 None => LogicalStatement::Query(self.statement_query(query)?),
             },
             Statement::Insert(insert) => {
                 self.verb.set("INSERT");
                 self.enter_block(insert.hints.as_deref());
-                LogicalStatement::Insert(self.insert(insert)?)
+                LogicalStatement::Insert(insert::bind_insert(self, insert)?)
             }
             Statement::Update(update) => {
                 self.verb.set("UPDATE");
                 self.enter_block(update.hints.as_deref());
-                self.update(update)?
+                write::bind_update(self, update)?
             }
             Statement::Delete(delete) => {
                 self.verb.set("DELETE");
                 self.enter_block(delete.hints.as_deref());
-                self.delete(delete)?
+                write::bind_delete(self, delete)?
             }
             Statement::LoadData(load) => {
                 self.verb.set("LOAD");
-                return self.load_data(load).map(Bound::Command);
+                return load_data::bind_load_data(self, load).map(Bound::Command);
             }
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
@@ -278,12 +278,12 @@ impl<'a> Binder<'a> {
         if let Statement::CreateTable(create) = statement
             && let Some(select) = &create.select
         {
-            return self.create_table_select(create, select).map(Bound::Command);
+            return create_select::bind_create_table_select(self, create, select).map(Bound::Command);
         }
-        match self.definition(statement)? {
+        match definition::bind_definition(self, statement)? {
             Some(ddl) if statement.is_temporary() => Ok(Bound::Command(Command::Temporary(Box::new(ddl)))),
             Some(ddl) => Ok(Bound::Ddl(ddl)),
-            None => self.command(statement).map(Bound::Command),
+            None => command::bind_command(self, statement).map(Bound::Command),
         }
     }
 

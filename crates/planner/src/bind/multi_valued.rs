@@ -45,36 +45,34 @@ pub(super) fn elements_of(expr: &Expr) -> Option<SqlType> {
     }
 }
 
-impl Binder<'_> {
-    /// The array of a bound document's elements. `index`: its name, for errors.
-    pub(super) fn array(&self, document: Expr, element: &CastType, index: &str) -> Result<Expr> {
-        let ty = self.element_type(element)?;
-        let name = self.keyword(index);
-        self.call(FUNCTION, vec![document, Expr::literal(Value::Null, ty), name])
-    }
+/// The array of a bound document's elements. `index`: its name, for errors.
+pub(super) fn array(binder: &Binder<'_>, document: Expr, element: &CastType, index: &str) -> Result<Expr> {
+    let ty = element_type(binder, element)?;
+    let name = binder.keyword(index);
+    binder.call(FUNCTION, vec![document, Expr::literal(Value::Null, ty), name])
+}
 
-    fn element_type(&self, element: &CastType) -> Result<SqlType> {
-        let name = match element {
-            CastType::Char {
-                charset: None,
-                binary: false,
-                length: Some(length),
-            } => return Ok(SqlType::varchar(*length, Collation::Utf8mb40900Bin)),
-            CastType::Char {
-                charset: None,
-                binary: false,
-                length: None,
-            }
-            | CastType::Binary(None) => return Err(refused("CAST-ing data to array of char/binary BLOBs")),
-            CastType::Char { .. } | CastType::NChar(_) => {
-                return Err(refused("specifying charset for multi-valued index"));
-            }
-            CastType::Json => "JSON",
-            CastType::Float => "FLOAT",
-            CastType::Double => "DOUBLE",
-            CastType::Year => "YEAR",
-            element => return self.cast_type(element),
-        };
-        Err(refused(&format!("CAST-ing data to array of {name}")))
-    }
+fn element_type(binder: &Binder<'_>, element: &CastType) -> Result<SqlType> {
+    let name = match element {
+        CastType::Char {
+            charset: None,
+            binary: false,
+            length: Some(length),
+        } => return Ok(SqlType::varchar(*length, Collation::Utf8mb40900Bin)),
+        CastType::Char {
+            charset: None,
+            binary: false,
+            length: None,
+        }
+        | CastType::Binary(None) => return Err(refused("CAST-ing data to array of char/binary BLOBs")),
+        CastType::Char { .. } | CastType::NChar(_) => {
+            return Err(refused("specifying charset for multi-valued index"));
+        }
+        CastType::Json => "JSON",
+        CastType::Float => "FLOAT",
+        CastType::Double => "DOUBLE",
+        CastType::Year => "YEAR",
+        element => return binder.cast_type(element),
+    };
+    Err(refused(&format!("CAST-ing data to array of {name}")))
 }

@@ -11,229 +11,236 @@ use schema::partition::{
 use syntax::ast::{self, ColumnName, PartitionDefinition, PartitionValues};
 use types::{Error, Result, Value, errno, quoted};
 
-use super::Binder;
 use super::expr::Context;
 use super::scope::Names;
+use super::{Binder, stored};
 
-impl Binder<'_> {
-    /// # Errors
-    /// MySQL's for a list of partitions that is not as its method needs it.
-    pub fn partitioning(&self, written: &ast::Partitioning) -> Result<Partitioning> {
-        let by = self.partition_by(&written.by)?;
-        let sub = match &written.subpartitioning {
-            Some(sub) => Some(self.partition_by(&sub.by)?),
-            None => None,
-        };
-        let lists_subpartitions = written.partitions.iter().any(|p| !p.subpartitions.is_empty());
-        if !by.method.has_values() && sub.is_some() || lists_subpartitions && sub.is_none() {
-            return Err(Error::new(
-                1500,
-                "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for \
-                 subpartitioning",
-            ));
-        }
-        for count in [
-            written.count,
-            written.subpartitioning.as_ref().and_then(|sub| sub.count),
-        ] {
-            match count {
-                Some(0) => return Err(no_partitions()),
-                Some(count) if count > MAX_PARTITIONS as u64 => return Err(too_many()),
-                _ => {}
-            }
-        }
-        if by.method.has_values() && written.partitions.is_empty() {
-            return Err(must_be_defined(by.method));
-        }
-        let listed = !written.partitions.is_empty();
-        let mut partitioning = Partitioning {
-            partitions: match listed {
-                true => Vec::new(),
-                false => (0..written.count.unwrap_or(1)).map(numbered).collect(),
-            },
-            by,
-            sub,
-            listed,
-            subpartitions_listed: lists_subpartitions,
-        };
-        let width = match &written.subpartitioning {
-            Some(sub) => sub.count.unwrap_or(1) as usize,
-            None => 0,
-        };
-        let listed = self.partitions(&written.partitions, &partitioning, width)?;
-        partitioning.partitions.extend(listed);
-        if partitioning.leaves().count() > MAX_PARTITIONS {
-            return Err(too_many());
-        }
-        Ok(partitioning)
+/// # Errors
+/// MySQL's for a list of partitions that is not as its method needs it.
+pub(super) fn bind_partitioning(binder: &Binder<'_>, written: &ast::Partitioning) -> Result<Partitioning> {
+    let by = partition_by(binder, &written.by)?;
+    let sub = match &written.subpartitioning {
+        Some(sub) => Some(partition_by(binder, &sub.by)?),
+        None => None,
+    };
+    let lists_subpartitions = written.partitions.iter().any(|p| !p.subpartitions.is_empty());
+    if !by.method.has_values() && sub.is_some() || lists_subpartitions && sub.is_none() {
+        return Err(Error::new(
+            1500,
+            "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for \
+             subpartitioning",
+        ));
     }
-
-    fn partition_by(&self, written: &ast::PartitionBy) -> Result<PartitionBy> {
-        let by = |method, linear, key| PartitionBy { method, linear, key };
-        let stored = |expr| PartitionKey::Expression(self.stored_expression(expr));
-        Ok(match written {
-            ast::PartitionBy::Range(expr) => by(Method::Range, false, stored(expr)),
-            ast::PartitionBy::List(expr) => by(Method::List, false, stored(expr)),
-            ast::PartitionBy::Hash { linear, expr } => by(Method::Hash, *linear, stored(expr)),
-            ast::PartitionBy::RangeColumns(columns) => {
-                by(Method::Range, false, PartitionKey::Columns(columns.clone()))
-            }
-            ast::PartitionBy::ListColumns(columns) => {
-                by(Method::List, false, PartitionKey::Columns(columns.clone()))
-            }
-            ast::PartitionBy::Key {
-                linear,
-                algorithm,
-                columns,
-            } => {
-                if *algorithm == Some(1) {
-                    return Err(Error::not_supported(
-                        "KEY ALGORITHM = 1",
-                        "leave ALGORITHM out: rows are distributed as by ALGORITHM = 2",
-                    ));
-                }
-                by(Method::Key, *linear, PartitionKey::Columns(columns.clone()))
-            }
-        })
+    for count in [
+        written.count,
+        written.subpartitioning.as_ref().and_then(|sub| sub.count),
+    ] {
+        match count {
+            Some(0) => return Err(no_partitions()),
+            Some(count) if count > MAX_PARTITIONS as u64 => return Err(too_many()),
+            _ => {}
+        }
     }
+    if by.method.has_values() && written.partitions.is_empty() {
+        return Err(must_be_defined(by.method));
+    }
+    let listed = !written.partitions.is_empty();
+    let mut partitioning = Partitioning {
+        partitions: match listed {
+            true => Vec::new(),
+            false => (0..written.count.unwrap_or(1)).map(numbered).collect(),
+        },
+        by,
+        sub,
+        listed,
+        subpartitions_listed: lists_subpartitions,
+    };
+    let width = match &written.subpartitioning {
+        Some(sub) => sub.count.unwrap_or(1) as usize,
+        None => 0,
+    };
+    let listed = partitions(binder, &written.partitions, &partitioning, width)?;
+    partitioning.partitions.extend(listed);
+    if partitioning.leaves().count() > MAX_PARTITIONS {
+        return Err(too_many());
+    }
+    Ok(partitioning)
+}
 
-    /// Partitions as written, for a table that is partitioned so. `width`: how many subpartitions one without a
-    /// list of them has.
-    ///
-    /// # Errors
-    /// 1480 for VALUES of the wrong kind, 1566 and 1697 for values that cannot be.
-    pub fn partitions(
-        &self,
-        written: &[PartitionDefinition],
-        of: &Partitioning,
-        width: usize,
-    ) -> Result<Vec<Partition>> {
-        written
-            .iter()
-            .map(|definition| {
-                let name = &definition.name;
-                let subpartitions = match definition.subpartitions.is_empty() {
-                    true => (0..width)
-                        .map(|number| Subpartition {
-                            name: format!("{name}sp{number}"),
-                            options: PartitionOptions::default(),
+fn partition_by(binder: &Binder<'_>, written: &ast::PartitionBy) -> Result<PartitionBy> {
+    let by = |method, linear, key| PartitionBy { method, linear, key };
+    let stored = |expr| PartitionKey::Expression(stored::stored_expression(binder, expr));
+    Ok(match written {
+        ast::PartitionBy::Range(expr) => by(Method::Range, false, stored(expr)),
+        ast::PartitionBy::List(expr) => by(Method::List, false, stored(expr)),
+        ast::PartitionBy::Hash { linear, expr } => by(Method::Hash, *linear, stored(expr)),
+        ast::PartitionBy::RangeColumns(columns) => {
+            by(Method::Range, false, PartitionKey::Columns(columns.clone()))
+        }
+        ast::PartitionBy::ListColumns(columns) => {
+            by(Method::List, false, PartitionKey::Columns(columns.clone()))
+        }
+        ast::PartitionBy::Key {
+            linear,
+            algorithm,
+            columns,
+        } => {
+            if *algorithm == Some(1) {
+                return Err(Error::not_supported(
+                    "KEY ALGORITHM = 1",
+                    "leave ALGORITHM out: rows are distributed as by ALGORITHM = 2",
+                ));
+            }
+            by(Method::Key, *linear, PartitionKey::Columns(columns.clone()))
+        }
+    })
+}
+
+/// Partitions as written, for a table that is partitioned so. `width`: how many subpartitions one without a
+/// list of them has.
+///
+/// # Errors
+/// 1480 for VALUES of the wrong kind, 1566 and 1697 for values that cannot be.
+pub(super) fn partitions(
+    binder: &Binder<'_>,
+    written: &[PartitionDefinition],
+    of: &Partitioning,
+    width: usize,
+) -> Result<Vec<Partition>> {
+    written
+        .iter()
+        .map(|definition| {
+            let name = &definition.name;
+            let subpartitions = match definition.subpartitions.is_empty() {
+                true => (0..width)
+                    .map(|number| Subpartition {
+                        name: format!("{name}sp{number}"),
+                        options: PartitionOptions::default(),
+                        id: 0,
+                    })
+                    .collect(),
+                false => definition
+                    .subpartitions
+                    .iter()
+                    .map(|sub| {
+                        Ok(Subpartition {
+                            name: sub.name.clone(),
+                            options: partition_options(&sub.options)?,
                             id: 0,
                         })
-                        .collect(),
-                    false => definition
-                        .subpartitions
-                        .iter()
-                        .map(|sub| {
-                            Ok(Subpartition {
-                                name: sub.name.clone(),
-                                options: self.partition_options(&sub.options)?,
-                                id: 0,
-                            })
-                        })
-                        .collect::<Result<_>>()?,
-                };
-                Ok(Partition {
-                    values: self.partition_values(definition, &of.by)?,
-                    name: name.clone(),
-                    options: self.partition_options(&definition.options)?,
-                    id: 0,
-                    subpartitions,
-                })
+                    })
+                    .collect::<Result<_>>()?,
+            };
+            Ok(Partition {
+                values: partition_values(binder, definition, &of.by)?,
+                name: name.clone(),
+                options: partition_options(&definition.options)?,
+                id: 0,
+                subpartitions,
             })
-            .collect()
-    }
-
-    fn partition_options(&self, written: &ast::PartitionOptions) -> Result<PartitionOptions> {
-        if let Some(engine) = &written.engine
-            && !engine.eq_ignore_ascii_case("innodb")
-        {
-            return Err(Error::new(
-                1497,
-                "The mix of handlers in the partitions is not allowed in this version of MySQL",
-            ));
-        }
-        if let Some(tablespace) = &written.tablespace {
-            let message = format!("Tablespace {tablespace} doesn't exist.");
-            return Err(Error::new(3510, message));
-        }
-        Ok(PartitionOptions {
-            comment: written.comment.clone().unwrap_or_default(),
-            max_rows: written.max_rows,
-            min_rows: written.min_rows,
-            nodegroup: written.nodegroup,
         })
-    }
+        .collect()
+}
 
-    fn partition_values(&self, written: &PartitionDefinition, by: &PartitionBy) -> Result<Vec<Vec<Bound>>> {
-        let is_number = by.columns().is_none();
-        let bound = |bound: &ast::PartitionBound| match bound {
-            ast::PartitionBound::Maxvalue => Ok(Bound::Maxvalue),
-            ast::PartitionBound::Value(expr) => self.partition_value(expr, is_number, &written.name),
-        };
-        match (&written.values, by.method) {
-            (PartitionValues::LessThanMaxvalue, Method::Range) => Ok(vec![vec![Bound::Maxvalue]]),
-            (PartitionValues::LessThan(bounds), Method::Range) => {
-                let bounds = bounds.iter().map(bound).collect::<Result<Vec<Bound>>>()?;
-                if bounds.contains(&Bound::Null) {
-                    return Err(Error::new(
-                        1566,
-                        "Not allowed to use NULL value in VALUES LESS THAN",
-                    ));
-                }
-                match is_number && bounds.len() > 1 {
-                    true => Err(Error::new(
-                        1657,
-                        "Cannot have more than one value for this type of RANGE partitioning",
-                    )),
-                    false => Ok(vec![bounds]),
-                }
-            }
-            (PartitionValues::In { values, .. }, Method::List) => {
-                let tuple = |values: &Vec<ast::PartitionBound>| values.iter().map(bound).collect();
-                let mut values = values.iter().map(tuple).collect::<Result<Vec<Vec<Bound>>>>()?;
-                if is_number {
-                    // NULL is shown first.
-                    values.sort_by_key(|value| !value.contains(&Bound::Null));
-                }
-                Ok(values)
-            }
-            (PartitionValues::None, Method::Hash | Method::Key) => Ok(Vec::new()),
-            (PartitionValues::None, method) => Err(Error::new(
-                errno::ER_PARSE_ERROR,
-                format!(
-                    "Syntax error: {} PARTITIONING requires definition of VALUES {} for each partition",
-                    method.name(),
-                    if method == Method::Range {
-                        "LESS THAN"
-                    } else {
-                        "IN"
-                    }
-                ),
-            )),
-            (PartitionValues::In { .. }, _) => Err(wrong_values("LIST", "IN")),
-            (PartitionValues::LessThan(_) | PartitionValues::LessThanMaxvalue, _) => {
-                Err(wrong_values("RANGE", "LESS THAN"))
-            }
-        }
+fn partition_options(written: &ast::PartitionOptions) -> Result<PartitionOptions> {
+    if let Some(engine) = &written.engine
+        && !engine.eq_ignore_ascii_case("innodb")
+    {
+        return Err(Error::new(
+            1497,
+            "The mix of handlers in the partitions is not allowed in this version of MySQL",
+        ));
     }
+    if let Some(tablespace) = &written.tablespace {
+        let message = format!("Tablespace {tablespace} doesn't exist.");
+        return Err(Error::new(3510, message));
+    }
+    Ok(PartitionOptions {
+        comment: written.comment.clone().unwrap_or_default(),
+        max_rows: written.max_rows,
+        min_rows: written.min_rows,
+        nodegroup: written.nodegroup,
+    })
+}
 
-    /// A constant of a partition. `is_number`: the partitioning is by an integer expression.
-    fn partition_value(&self, written: &ast::Expr, is_number: bool, partition: &str) -> Result<Bound> {
-        let bound = self.scalar(written, &Context::of(&NoColumns))?;
-        let eval = EvalContext {
-            sql_mode: self.env.sql_mode,
-            ..EvalContext::default()
-        };
-        let value = eval_value(&bound, &eval)?;
-        if value.is_null() {
-            return Ok(Bound::Null);
+fn partition_values(
+    binder: &Binder<'_>,
+    written: &PartitionDefinition,
+    by: &PartitionBy,
+) -> Result<Vec<Vec<Bound>>> {
+    let is_number = by.columns().is_none();
+    let bound = |bound: &ast::PartitionBound| match bound {
+        ast::PartitionBound::Maxvalue => Ok(Bound::Maxvalue),
+        ast::PartitionBound::Value(expr) => partition_value(binder, expr, is_number, &written.name),
+    };
+    match (&written.values, by.method) {
+        (PartitionValues::LessThanMaxvalue, Method::Range) => Ok(vec![vec![Bound::Maxvalue]]),
+        (PartitionValues::LessThan(bounds), Method::Range) => {
+            let bounds = bounds.iter().map(bound).collect::<Result<Vec<Bound>>>()?;
+            if bounds.contains(&Bound::Null) {
+                return Err(Error::new(
+                    1566,
+                    "Not allowed to use NULL value in VALUES LESS THAN",
+                ));
+            }
+            match is_number && bounds.len() > 1 {
+                true => Err(Error::new(
+                    1657,
+                    "Cannot have more than one value for this type of RANGE partitioning",
+                )),
+                false => Ok(vec![bounds]),
+            }
         }
-        if is_number && !matches!(value, Value::Int(_) | Value::UInt(_)) {
-            let message = format!("VALUES value for partition '{partition}' must have type INT");
-            return Err(Error::new(1697, message));
+        (PartitionValues::In { values, .. }, Method::List) => {
+            let tuple = |values: &Vec<ast::PartitionBound>| values.iter().map(bound).collect();
+            let mut values = values.iter().map(tuple).collect::<Result<Vec<Vec<Bound>>>>()?;
+            if is_number {
+                // NULL is shown first.
+                values.sort_by_key(|value| !value.contains(&Bound::Null));
+            }
+            Ok(values)
         }
-        Ok(Bound::Literal(literal_text(&bound, &value)))
+        (PartitionValues::None, Method::Hash | Method::Key) => Ok(Vec::new()),
+        (PartitionValues::None, method) => Err(Error::new(
+            errno::ER_PARSE_ERROR,
+            format!(
+                "Syntax error: {} PARTITIONING requires definition of VALUES {} for each partition",
+                method.name(),
+                if method == Method::Range {
+                    "LESS THAN"
+                } else {
+                    "IN"
+                }
+            ),
+        )),
+        (PartitionValues::In { .. }, _) => Err(wrong_values("LIST", "IN")),
+        (PartitionValues::LessThan(_) | PartitionValues::LessThanMaxvalue, _) => {
+            Err(wrong_values("RANGE", "LESS THAN"))
+        }
     }
+}
+
+/// A constant of a partition. `is_number`: the partitioning is by an integer expression.
+fn partition_value(
+    binder: &Binder<'_>,
+    written: &ast::Expr,
+    is_number: bool,
+    partition: &str,
+) -> Result<Bound> {
+    let bound = binder.scalar(written, &Context::of(&NoColumns))?;
+    let eval = EvalContext {
+        sql_mode: binder.env.sql_mode,
+        ..EvalContext::default()
+    };
+    let value = eval_value(&bound, &eval)?;
+    if value.is_null() {
+        return Ok(Bound::Null);
+    }
+    if is_number && !matches!(value, Value::Int(_) | Value::UInt(_)) {
+        let message = format!("VALUES value for partition '{partition}' must have type INT");
+        return Err(Error::new(1697, message));
+    }
+    Ok(Bound::Literal(literal_text(&bound, &value)))
 }
 
 /// A constant, as SHOW CREATE TABLE shows it and as it is parsed again.

@@ -8,13 +8,13 @@ use syntax::ast::{
 };
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::Binder;
 use super::block::Block;
 use super::expr::Context;
 use super::limit::BoundLimit;
 use super::output::Item;
 use super::scope::{Names, ORDER_CLAUSE, RelationColumn, Scope, ambiguous_column, full_name, unknown_column};
 use super::subquery::Subqueries;
+use super::{Binder, limit};
 use crate::logical::{
     Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator,
 };
@@ -158,7 +158,7 @@ impl Binder<'_> {
         }
         let inner = self.body(&query.body, QueryPlace { locking, ..place })?;
         let mut bound = self.ordered(inner, &query.order_by, place)?;
-        let limit = self.limit(query.limit.as_ref())?;
+        let limit = limit::bind_limit(self, query.limit.as_ref())?;
         let counts =
             place.is_statement && first_block(&query.body).is_some_and(|first| first.counts_all_rows);
         match limit.count {

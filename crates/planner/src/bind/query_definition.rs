@@ -14,49 +14,45 @@ const VARCHAR_CHARS_MAX: u64 = 512;
 /// Integers of fewer digits are INT.
 const INT_DIGITS: u32 = 10;
 
-impl Binder<'_> {
-    /// A column of a query, without an id. A column of a table keeps its definition, save what makes ids.
-    /// `zero_dates`: a date that is never NULL has the default zero.
-    pub fn column_of_query(&self, column: &QueryColumn, zero_dates: bool) -> Column {
-        let result = &column.result;
-        if let Some(stored) = self.stored_column(column) {
-            let default = match stored.default {
-                _ if stored.makes_ids() => Default::Literal("0".to_owned()),
-                default => default,
-            };
-            return Column {
-                default,
-                on_update_now: stored.on_update_now,
-                explicit_collation: stored.explicit_collation,
-                comment: stored.comment,
-                ..Column::plain(&result.name, column.ty, column.nullable)
-            };
-        }
-        let ty = stored_type(column.ty);
-        let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
-        let has_default = !column.nullable
-            && !ty.is_blob_or_text()
-            && ty.kind != TypeKind::Json
-            && (zero_dates || !is_date);
-        Column {
-            default: match has_default {
-                true => Default::Literal(implicit(&ty)),
-                false => Default::None,
-            },
-            ..Column::plain(&result.name, ty, column.nullable)
-        }
+/// A column of a query, without an id. A column of a table keeps its definition, save what makes ids.
+/// `zero_dates`: a date that is never NULL has the default zero.
+pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_dates: bool) -> Column {
+    let result = &column.result;
+    if let Some(stored) = stored_column(binder, column) {
+        let default = match stored.default {
+            _ if stored.makes_ids() => Default::Literal("0".to_owned()),
+            default => default,
+        };
+        return Column {
+            default,
+            on_update_now: stored.on_update_now,
+            explicit_collation: stored.explicit_collation,
+            comment: stored.comment,
+            ..Column::plain(&result.name, column.ty, column.nullable)
+        };
     }
+    let ty = stored_type(column.ty);
+    let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
+    let has_default =
+        !column.nullable && !ty.is_blob_or_text() && ty.kind != TypeKind::Json && (zero_dates || !is_date);
+    Column {
+        default: match has_default {
+            true => Default::Literal(implicit(&ty)),
+            false => Default::None,
+        },
+        ..Column::plain(&result.name, ty, column.nullable)
+    }
+}
 
-    /// The definition of the column of a table or view that a query's column simply is.
-    fn stored_column(&self, column: &QueryColumn) -> Option<Column> {
-        let result = &column.result;
-        if result.original_table.is_empty() || result.database.is_empty() {
-            return None;
-        }
-        let table = self.env.table(&result.database, &result.original_table)?;
-        let stored = &table.columns[table.column_offset(&result.original_name)?];
-        (stored.ty == column.ty).then(|| stored.clone())
+/// The definition of the column of a table or view that a query's column simply is.
+fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
+    let result = &column.result;
+    if result.original_table.is_empty() || result.database.is_empty() {
+        return None;
     }
+    let table = binder.env.table(&result.database, &result.original_table)?;
+    let stored = &table.columns[table.column_offset(&result.original_name)?];
+    (stored.ty == column.ty).then(|| stored.clone())
 }
 
 /// The type of a table's column for the values of an expression.

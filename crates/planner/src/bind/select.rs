@@ -13,7 +13,6 @@ use functions::aggregate;
 use syntax::ast::{self, Hint, Hints, NumberText, Select};
 use types::{Error, Result, errno};
 
-use super::Binder;
 use super::block::Block;
 use super::expr::{Aggregates, Context, invalid_group_function};
 use super::from::{From, FromPlace, filtered};
@@ -26,6 +25,7 @@ use super::scope::{
 };
 use super::subquery::Subqueries;
 use super::window::{PendingWindow, windowed};
+use super::{Binder, limit, values};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
@@ -93,7 +93,7 @@ impl Binder<'_> {
 
     fn block_with_windows(&self, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
         if let Some(rows) = block.values {
-            return self.values(rows, &block, place);
+            return values::bind_values(self, rows, &block, place);
         }
         self.check_windows(&block.windows)?;
         let first_own = self.next_column();
@@ -270,7 +270,7 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
     ) -> Result<BoundQuery> {
         // A query that counts all its rows makes all of them. LIMIT is applied where the rows are sent.
-        let mut limit = self.limit(block.limit)?;
+        let mut limit = limit::bind_limit(self, block.limit)?;
         let counts = place.is_statement && block.counts_all_rows && limit.count.is_some();
         let limit_of_output = counts.then(|| std::mem::take(&mut limit));
         let is_rolled = bound.rollup;

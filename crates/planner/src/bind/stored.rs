@@ -14,13 +14,12 @@ use syntax::ast::{self, ColumnName};
 use syntax::print;
 use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
 
-use super::Binder;
 use super::expr::Context;
-use super::multi_valued;
 use super::partition::unknown_column;
 use super::partition_function::{not_allowed, not_constant, partition_function};
 use super::scope::Names;
 use super::stored_date;
+use super::{Binder, multi_valued};
 use crate::env::BindEnv;
 
 /// Functions that neither a generated column nor a CHECK constraint can call: another call has another result.
@@ -274,7 +273,7 @@ fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Resul
     let bound = match (multi_valued::parts_of(&parsed), names.index()) {
         (Some((document, element)), Some(index)) => binder
             .scalar(document, &context)
-            .and_then(|document| binder.array(document, element, index)),
+            .and_then(|document| multi_valued::array(&binder, document, element, index)),
         _ => binder.scalar(&parsed, &context),
     };
     let bound = bound.map_err(|error| names.explained(error))?;
@@ -311,19 +310,17 @@ pub fn bind_index_expression(table: &Table, stored: &StoredExpression, index: &s
     bind_one(table, stored, Owner::Index(index))
 }
 
-impl Binder<'_> {
-    /// An expression as a definition stores it.
-    pub fn stored_expression(&self, expr: &ast::Expr) -> StoredExpression {
-        let style = print::Style {
-            names: &Unqualified,
-            charset: self.env.charset_client.name(),
-            introducers: true,
-        };
-        StoredExpression {
-            text: style.expression(expr),
-            sql_mode: self.env.sql_mode,
-            collation: self.env.collation_connection,
-        }
+/// An expression as a definition stores it.
+pub(super) fn stored_expression(binder: &Binder<'_>, expr: &ast::Expr) -> StoredExpression {
+    let style = print::Style {
+        names: &Unqualified,
+        charset: binder.env.charset_client.name(),
+        introducers: true,
+    };
+    StoredExpression {
+        text: style.expression(expr),
+        sql_mode: binder.env.sql_mode,
+        collation: binder.env.collation_connection,
     }
 }
 

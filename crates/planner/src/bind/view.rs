@@ -11,10 +11,10 @@ use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Stat
 use syntax::print::{Names, Style};
 use types::{Error, Result, SqlMode, errno};
 
-use super::Binder;
 use super::block::Block;
 use super::from::{From, FromPlace};
 use super::scope::{Relation, RelationColumn, ViewRelation, WrittenView};
+use super::{Binder, view_definition, written_view};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
@@ -44,7 +44,9 @@ impl Binder<'_> {
         self.accesses
             .add(definition, alias, (needs, LockMode::Read), Vec::new());
         if place.for_writing.is_some() && view.is_updatable {
-            let merged = self.in_view(definition, view, |inner| inner.written_view(view, &query))?;
+            let merged = self.in_view(definition, view, |inner| {
+                written_view::bind_written_view(inner, view, &query)
+            })?;
             if let Some((rel, columns, written)) = merged {
                 let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;
                 return Ok(From::of(rel, relation));
@@ -119,7 +121,7 @@ impl Binder<'_> {
         let bound = body(&inner);
         self.take_from(&inner);
         bound.map_err(|error| match error.code {
-            _ if self.is_of_defined(&error) => error,
+            _ if view_definition::is_of_defined(self, &error) => error,
             errno::ER_NO_SUCH_TABLE
             | errno::ER_UNKNOWN_TABLE
             | errno::ER_BAD_DB_ERROR

@@ -10,12 +10,12 @@ use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;
 use types::{Error, Result, SqlMode, Warning, errno};
 
-use super::Binder;
 use super::from::named_columns;
 use super::query::BoundQuery;
 use super::resolution::Resolution;
 use super::scope::ColumnRef;
 use super::written_view::{has_outer_join, merged_block};
+use super::{Binder, query_definition};
 use crate::env::BindEnv;
 use crate::errno::{
     ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
@@ -25,195 +25,193 @@ use crate::logical::{ApplyKind, Logical, LogicalStatement};
 /// How long a column's name may be that nobody wrote.
 const NAME_CHARS_MAX: usize = 64;
 
-impl Binder<'_> {
-    pub fn create_view(&self, create: &CreateView) -> Result<Ddl> {
-        if create.query.into_clause().is_some() {
-            return Err(Error::new(
-                ER_VIEW_SELECT_CLAUSE,
-                "View's SELECT contains a 'INTO' clause",
-            ));
-        }
-        let name = self.table_name(&create.name)?;
-        let needs = PrivilegeSet::from(Privilege::CreateView);
-        (self.env.check_table)(&name.database, &name.name, needs.into())?;
-        let mut query = create.query.clone();
-        query.locking.clear();
-        // Groups are checked when the view is read.
-        let env = BindEnv {
-            schema: Arc::clone(&self.env.schema),
-            sql_mode: SqlMode {
-                only_full_group_by: false,
-                ..self.env.sql_mode
-            },
-            ..*self.env
-        };
-        let mut inner = Binder::new(&env);
-        inner.resolution = Some(Resolution::default());
-        inner.defined = Some(name.clone());
-        let bound = inner.query(&query, None)?;
-        self.env.schema.require_database(&name.database)?;
-        let columns = self.columns_of_view(create, &mut query, &bound)?;
-        let existing = self.env.schema.table(&name.database, &name.name);
-        // ALTER VIEW keeps what it does not name. With another definer the view could read more.
-        let kept = existing
-            .filter(|_| create.verb == ast::ViewVerb::Alter)
-            .and_then(|table| table.view.as_ref());
-        let mut algorithm = match create.algorithm {
-            Some(written) => algorithm_of(written),
-            None => kept.map_or(view::ViewAlgorithm::Undefined, |view| view.algorithm),
-        };
-        let is_merged = merged_block(algorithm, &query).is_some();
-        if algorithm == view::ViewAlgorithm::Merge && !is_merged {
-            self.warn(Warning::warning(
-                ER_WARN_VIEW_MERGE,
-                "View merge algorithm can't be used here for now (assumed undefined algorithm)",
-            ));
-            algorithm = view::ViewAlgorithm::Undefined;
-        }
-        let is_updatable = is_merged && self.is_updatable(&query, &bound);
-        if create.verb == ast::ViewVerb::Create && existing.is_some() {
-            return Err(Error::new(
-                errno::ER_TABLE_EXISTS_ERROR,
-                format!("Table '{}' already exists", name.name),
-            ));
-        }
-        if create.check_option.is_some() && !is_updatable {
-            return Err(Error::new(
-                ER_VIEW_NONUPD_CHECK,
-                format!(
-                    "CHECK OPTION on non-updatable view '{}.{}'",
-                    name.database, name.name
-                ),
-            ));
-        }
-        let names = inner.resolution.take().unwrap_or_default();
-        let style = Style {
-            names: &names,
-            charset: self.env.collation_connection.charset().name(),
-            introducers: false,
-        };
-        let definer = match (&create.definer, kept) {
-            (None, Some(view)) => view.definer.clone(),
-            (written, _) => {
-                let (user, host) = written.clone().unwrap_or_default();
-                Definer { user, host }
-            }
-        };
-        let view = View {
-            query: style.query(&query),
-            columns_are_named: !create.columns.is_empty(),
-            algorithm,
-            definer,
-            security: match create.invoker {
-                Some(true) => ViewSecurity::Invoker,
-                Some(false) => ViewSecurity::Definer,
-                None => kept.map_or(ViewSecurity::Definer, |view| view.security),
-            },
-            check_option: create.check_option.map(|option| match option {
-                ast::CheckOption::Local => view::CheckOption::Local,
-                ast::CheckOption::Cascaded => view::CheckOption::Cascaded,
-            }),
-            is_updatable,
-            charset_client: self.env.charset_client,
-            collation_connection: self.env.collation_connection,
-        };
-        let statement = LogicalStatement::Query(bound.into_logical());
-        (self.env.check_accesses)(&inner.accesses.of_statement(&statement))?;
-        Ok(Ddl::CreateView {
-            name,
-            verb: match create.verb {
-                ast::ViewVerb::Create => definition::ViewVerb::Create,
-                ast::ViewVerb::Replace => definition::ViewVerb::Replace,
-                ast::ViewVerb::Alter => definition::ViewVerb::Alter,
-            },
-            columns,
-            view,
-        })
+pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Result<Ddl> {
+    if create.query.into_clause().is_some() {
+        return Err(Error::new(
+            ER_VIEW_SELECT_CLAUSE,
+            "View's SELECT contains a 'INTO' clause",
+        ));
     }
+    let name = binder.table_name(&create.name)?;
+    let needs = PrivilegeSet::from(Privilege::CreateView);
+    (binder.env.check_table)(&name.database, &name.name, needs.into())?;
+    let mut query = create.query.clone();
+    query.locking.clear();
+    // Groups are checked when the view is read.
+    let env = BindEnv {
+        schema: Arc::clone(&binder.env.schema),
+        sql_mode: SqlMode {
+            only_full_group_by: false,
+            ..binder.env.sql_mode
+        },
+        ..*binder.env
+    };
+    let mut inner = Binder::new(&env);
+    inner.resolution = Some(Resolution::default());
+    inner.defined = Some(name.clone());
+    let bound = inner.query(&query, None)?;
+    binder.env.schema.require_database(&name.database)?;
+    let columns = columns_of_view(binder, create, &mut query, &bound)?;
+    let existing = binder.env.schema.table(&name.database, &name.name);
+    // ALTER VIEW keeps what it does not name. With another definer the view could read more.
+    let kept = existing
+        .filter(|_| create.verb == ast::ViewVerb::Alter)
+        .and_then(|table| table.view.as_ref());
+    let mut algorithm = match create.algorithm {
+        Some(written) => algorithm_of(written),
+        None => kept.map_or(view::ViewAlgorithm::Undefined, |view| view.algorithm),
+    };
+    let is_merged = merged_block(algorithm, &query).is_some();
+    if algorithm == view::ViewAlgorithm::Merge && !is_merged {
+        binder.warn(Warning::warning(
+            ER_WARN_VIEW_MERGE,
+            "View merge algorithm can't be used here for now (assumed undefined algorithm)",
+        ));
+        algorithm = view::ViewAlgorithm::Undefined;
+    }
+    let is_updatable = is_merged && can_be_written(&query, &bound);
+    if create.verb == ast::ViewVerb::Create && existing.is_some() {
+        return Err(Error::new(
+            errno::ER_TABLE_EXISTS_ERROR,
+            format!("Table '{}' already exists", name.name),
+        ));
+    }
+    if create.check_option.is_some() && !is_updatable {
+        return Err(Error::new(
+            ER_VIEW_NONUPD_CHECK,
+            format!(
+                "CHECK OPTION on non-updatable view '{}.{}'",
+                name.database, name.name
+            ),
+        ));
+    }
+    let names = inner.resolution.take().unwrap_or_default();
+    let style = Style {
+        names: &names,
+        charset: binder.env.collation_connection.charset().name(),
+        introducers: false,
+    };
+    let definer = match (&create.definer, kept) {
+        (None, Some(view)) => view.definer.clone(),
+        (written, _) => {
+            let (user, host) = written.clone().unwrap_or_default();
+            Definer { user, host }
+        }
+    };
+    let view = View {
+        query: style.query(&query),
+        columns_are_named: !create.columns.is_empty(),
+        algorithm,
+        definer,
+        security: match create.invoker {
+            Some(true) => ViewSecurity::Invoker,
+            Some(false) => ViewSecurity::Definer,
+            None => kept.map_or(ViewSecurity::Definer, |view| view.security),
+        },
+        check_option: create.check_option.map(|option| match option {
+            ast::CheckOption::Local => view::CheckOption::Local,
+            ast::CheckOption::Cascaded => view::CheckOption::Cascaded,
+        }),
+        is_updatable,
+        charset_client: binder.env.charset_client,
+        collation_connection: binder.env.collation_connection,
+    };
+    let statement = LogicalStatement::Query(bound.into_logical());
+    (binder.env.check_accesses)(&inner.accesses.of_statement(&statement))?;
+    Ok(Ddl::CreateView {
+        name,
+        verb: match create.verb {
+            ast::ViewVerb::Create => definition::ViewVerb::Create,
+            ast::ViewVerb::Replace => definition::ViewVerb::Replace,
+            ast::ViewVerb::Alter => definition::ViewVerb::Alter,
+        },
+        columns,
+        view,
+    })
+}
 
-    /// The view's columns. Names that nobody wrote become unique, in the query too.
-    fn columns_of_view(
-        &self,
-        create: &CreateView,
-        query: &mut Query,
-        bound: &BoundQuery,
-    ) -> Result<Vec<Column>> {
-        let mut columns: Vec<Column> = bound
-            .columns
+/// The view's columns. Names that nobody wrote become unique, in the query too.
+fn columns_of_view(
+    binder: &Binder<'_>,
+    create: &CreateView,
+    query: &mut Query,
+    bound: &BoundQuery,
+) -> Result<Vec<Column>> {
+    let mut columns: Vec<Column> = bound
+        .columns
+        .iter()
+        .map(|c| query_definition::column_of_query(binder, c, true))
+        .collect();
+    if create.columns.is_empty() {
+        make_unique(query, &mut columns);
+    }
+    check_list(&create.columns)?;
+    let mut relation = bound.relation_columns();
+    for (of_relation, column) in relation.iter_mut().zip(&columns) {
+        of_relation.name.clone_from(&column.name);
+    }
+    let named = named_columns(relation, &create.columns)?;
+    for (column, named) in columns.iter_mut().zip(named) {
+        column.name = named.name;
+    }
+    let is_wrong = |column: &&Column| column.name.is_empty() || column.name.ends_with(' ');
+    match columns.iter().find(is_wrong) {
+        None => Ok(columns),
+        Some(column) => Err(Error::new(
+            errno::ER_WRONG_COLUMN_NAME,
+            format!("Incorrect column name '{}'", column.name),
+        )),
+    }
+}
+
+/// Whether rows of a merged view can be changed, as MySQL's data dictionary says.
+fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
+    let Some((scope, items)) = &bound.block else {
+        return false;
+    };
+    let Some(block) = merged_block(view::ViewAlgorithm::Undefined, query) else {
+        return false;
+    };
+    let is_read_only =
+        |table: &Table| table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable);
+    let is_stored = |column: ColumnRef| {
+        // MySQL takes a derived table's columns for such, until a statement writes to them.
+        let definition = scope.relation(column).definition();
+        definition.is_none_or(|table| !is_read_only(table))
+    };
+    !block.from.iter().any(has_outer_join)
+        && !reads_twice(&bound.root)
+        && !scope
+            .relations
             .iter()
-            .map(|c| self.column_of_query(c, true))
-            .collect();
-        if create.columns.is_empty() {
-            make_unique(query, &mut columns);
-        }
-        check_list(&create.columns)?;
-        let mut relation = bound.relation_columns();
-        for (of_relation, column) in relation.iter_mut().zip(&columns) {
-            of_relation.name.clone_from(&column.name);
-        }
-        let named = named_columns(relation, &create.columns)?;
-        for (column, named) in columns.iter_mut().zip(named) {
-            column.name = named.name;
-        }
-        let is_wrong = |column: &&Column| column.name.is_empty() || column.name.ends_with(' ');
-        match columns.iter().find(is_wrong) {
-            None => Ok(columns),
-            Some(column) => Err(Error::new(
-                errno::ER_WRONG_COLUMN_NAME,
-                format!("Incorrect column name '{}'", column.name),
-            )),
-        }
-    }
+            .any(|relation| relation.definition().is_some_and(|table| is_read_only(table)))
+        && items.iter().any(|item| item.column.is_some_and(is_stored))
+}
 
-    /// Whether rows of a merged view can be changed, as MySQL's data dictionary says.
-    fn is_updatable(&self, query: &Query, bound: &BoundQuery) -> bool {
-        let Some((scope, items)) = &bound.block else {
-            return false;
-        };
-        let Some(block) = merged_block(view::ViewAlgorithm::Undefined, query) else {
-            return false;
-        };
-        let is_read_only =
-            |table: &Table| table.is_virtual() || table.view.as_ref().is_some_and(|view| !view.is_updatable);
-        let is_stored = |column: ColumnRef| {
-            // MySQL takes a derived table's columns for such, until a statement writes to them.
-            let definition = scope.relation(column).definition();
-            definition.is_none_or(|table| !is_read_only(table))
-        };
-        !block.from.iter().any(has_outer_join)
-            && !reads_twice(&bound.root)
-            && !scope
-                .relations
-                .iter()
-                .any(|relation| relation.definition().is_some_and(|table| is_read_only(table)))
-            && items.iter().any(|item| item.column.is_some_and(is_stored))
+/// Fails where a view that is being defined could not mean the same in another session.
+pub(super) fn check_in_view(binder: &Binder<'_>) -> Result<()> {
+    match binder.resolution {
+        None => Ok(()),
+        Some(_) => Err(Error::new(
+            ER_VIEW_SELECT_VARIABLE,
+            "View's SELECT contains a variable or parameter",
+        )),
     }
+}
 
-    /// Fails where a view that is being defined could not mean the same in another session.
-    pub fn check_in_view(&self) -> Result<()> {
-        match self.resolution {
-            None => Ok(()),
-            Some(_) => Err(Error::new(
-                ER_VIEW_SELECT_VARIABLE,
-                "View's SELECT contains a variable or parameter",
-            )),
-        }
+/// Error 1146 for the view that is being defined: its query cannot read it.
+pub(super) fn check_not_defined(binder: &Binder<'_>, table: &Table) -> Result<()> {
+    let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
+    match binder.defined.as_ref().filter(|name| is_defined(name)) {
+        None => Ok(()),
+        Some(name) => Err(no_such_table(name)),
     }
+}
 
-    /// Error 1146 for the view that is being defined: its query cannot read it.
-    pub fn check_not_defined(&self, table: &Table) -> Result<()> {
-        let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
-        match self.defined.as_ref().filter(|name| is_defined(name)) {
-            None => Ok(()),
-            Some(name) => Err(no_such_table(name)),
-        }
-    }
-
-    /// Whether an error is that of [`Self::check_not_defined`].
-    pub fn is_of_defined(&self, error: &Error) -> bool {
-        let message = self.defined.as_ref().map(|name| no_such_table(name).message);
-        message.is_some_and(|message| message == error.message)
-    }
+/// Whether an error is that of [`Self::check_not_defined`].
+pub(super) fn is_of_defined(binder: &Binder<'_>, error: &Error) -> bool {
+    let message = binder.defined.as_ref().map(|name| no_such_table(name).message);
+    message.is_some_and(|message| message == error.message)
 }
 
 /// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its rows

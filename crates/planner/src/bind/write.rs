@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use schema::model::Table;
 use types::{Error, Result, errno};
 
-use super::Binder;
 use super::expr::Context;
 use super::from::{From, FromPlace, filtered};
 use super::query::{Definitions, QueryPlace, limited};
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
 use super::subquery::Subqueries;
 use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
+use super::{Binder, foreign_key, limit, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
@@ -51,308 +51,316 @@ struct WrittenRows<'a> {
 /// The assignments to a table of several, and what a changed row must satisfy.
 type FoundUpdate = (Vec<LogicalAssignment>, Option<RowCheck>);
 
-impl Binder<'_> {
-    pub fn update(&self, update: &Update) -> Result<LogicalStatement> {
-        let definitions = self.define_common_tables(update.with.as_ref(), STATEMENT)?;
-        let rows = self.found_rows(
-            &update.tables,
-            RowClauses {
-                statement: "UPDATE",
-                filter: update.filter.as_ref(),
-                order_by: &update.order_by,
-                limit: update.limit.as_ref(),
-            },
-        )?;
-        let scope = &rows.from.scope;
-        if update.limit.is_some() {
-            self.check_limited_view(scope)?;
-        }
-        let mut assigned = Vec::with_capacity(update.assignments.len());
-        for assignment in &update.assignments {
-            let column = scope.find(&assignment.column, FIELD_LIST)?;
-            let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
-            let relation = scope.relation(column);
-            if let Some(view) = &relation.view {
-                let written = [column.position];
-                self.accesses
-                    .writes(&view.definition, &relation.alias, PrivilegeSet::UPDATE, &written);
-            }
-            assigned.push(self.assigned_to(scope, column)?);
-        }
-        let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
-        self.check_one_table(scope, &written)?;
-        self.writes(scope, &written, PrivilegeSet::UPDATE);
-        let fields = names(scope, FIELD_LIST);
-        let context = Context {
-            subqueries: Some(&rows.in_values),
-            ..Context::of(&fields)
-        };
-        let mut targets = WriteTargets::new();
-        for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
-            let value = self.assigned(assignment.value.as_ref(), relation, column, &context)?;
-            if let Some(table) = relation.table() {
-                self.accesses
-                    .writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
-            }
-            let target = targets
-                .entry(relation.id(0))
-                .or_insert_with(|| WriteTarget::of(relation));
-            target.assignments.push(LogicalAssignment { column, value });
-            target.check = check;
-        }
-        if let Some(lone) = self.lone_target(&rows)? {
-            let target = targets.remove(&lone.table.first);
-            let (assignments, check) = target.map_or_else(Default::default, |t| (t.assignments, t.check));
-            let table = &lone.table.table;
-            let changes = RowChanges::of_columns(updated(table, &assignments));
-            return Ok(LogicalStatement::Update(LogicalUpdate {
-                foreign_keys: self.keys_for(table, &changes)?,
-                target: lone,
-                assignments,
-                check,
-                ignore: update.ignore,
-            }));
-        }
-        check_keys(&targets)?;
-        let written = targets
-            .into_iter()
-            .map(|(first, target)| (first, Some((target.assignments, target.check))))
-            .collect();
-        self.found_write(rows, definitions, written, update.ignore)
+pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<LogicalStatement> {
+    let definitions = binder.define_common_tables(update.with.as_ref(), STATEMENT)?;
+    let rows = found_rows(
+        binder,
+        &update.tables,
+        RowClauses {
+            statement: "UPDATE",
+            filter: update.filter.as_ref(),
+            order_by: &update.order_by,
+            limit: update.limit.as_ref(),
+        },
+    )?;
+    let scope = &rows.from.scope;
+    if update.limit.is_some() {
+        write_target::check_limited_view(binder, scope)?;
     }
-
-    pub fn delete(&self, delete: &Delete) -> Result<LogicalStatement> {
-        let definitions = self.define_common_tables(delete.with.as_ref(), STATEMENT)?;
-        let clauses = RowClauses {
-            statement: "DELETE",
-            filter: delete.filter.as_ref(),
-            order_by: &delete.order_by,
-            limit: delete.limit.as_ref(),
-        };
-        let rows = self.found_rows(&delete.tables, clauses)?;
-        let scope = &rows.from.scope;
-        if delete.limit.is_some() {
-            self.check_limited_view(scope)?;
-        }
-        let mut targets = BTreeSet::new();
-        for target in &delete.targets {
-            let found = scope
-                .relations
-                .iter()
-                .position(|relation| is_target(target, relation));
-            let relation = found.ok_or_else(|| unknown_target(target))?;
-            let relation = &scope.relations[relation];
-            let table = self.deleted_from(relation)?;
-            self.deletes_through(relation);
-            if !targets.insert(table.id(0)) {
-                return Err(Error::new(
-                    errno::ER_NONUNIQ_TABLE,
-                    format!("Not unique table/alias: '{}'", target.name),
-                ));
-            }
-        }
-        if delete.targets.is_empty() {
-            for relation in &scope.relations {
-                targets.insert(self.deleted_from(relation)?.id(0));
-                self.deletes_through(relation);
-            }
-        }
-        self.writes(scope, &targets, PrivilegeSet::DELETE);
-        if let Some(target) = self.lone_target(&rows)? {
-            return Ok(LogicalStatement::Delete(LogicalDelete {
-                foreign_keys: self.keys_for(&target.table.table, &RowChanges::deletion())?,
-                target,
-                ignore: delete.ignore,
-            }));
-        }
-        let targets = targets.into_iter().map(|first| (first, None));
-        self.found_write(rows, definitions, targets.collect(), delete.ignore)
-    }
-
-    /// A view that rows are deleted through.
-    fn deletes_through(&self, relation: &Relation) {
+    let mut assigned = Vec::with_capacity(update.assignments.len());
+    for assignment in &update.assignments {
+        let column = scope.find(&assignment.column, FIELD_LIST)?;
+        let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
+        let relation = scope.relation(column);
         if let Some(view) = &relation.view {
-            self.accesses.deletes(&view.definition, &relation.alias);
+            let written = [column.position];
+            binder
+                .accesses
+                .writes(&view.definition, &relation.alias, PrivilegeSet::UPDATE, &written);
         }
+        assigned.push(write_target::assigned_to(binder, scope, column)?);
     }
-
-    fn found_rows<'a>(&self, tables: &[TableRef], clauses: RowClauses<'a>) -> Result<WrittenRows<'a>> {
-        let from = self.from(
-            tables,
-            FromPlace {
-                outer: None,
-                locking: &[],
-                left: None,
-                for_writing: Some(needs_before(clauses.statement, tables)),
-            },
-        )?;
-        // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
-        if tables.len() > 1 {
-            let refused = match (clauses.order_by.is_empty(), clauses.limit) {
-                (false, _) => Some("ORDER BY"),
-                (true, Some(_)) => Some("LIMIT"),
-                (true, None) => None,
-            };
-            if let Some(clause) = refused {
-                return Err(Error::new(
-                    errno::ER_WRONG_USAGE,
-                    format!("Incorrect usage of {} and {clause}", clauses.statement),
-                ));
-            }
+    let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
+    write_target::check_one_table(scope, &written)?;
+    write_target::writes(binder, scope, &written, PrivilegeSet::UPDATE);
+    let fields = names(scope, FIELD_LIST);
+    let context = Context {
+        subqueries: Some(&rows.in_values),
+        ..Context::of(&fields)
+    };
+    let mut targets = WriteTargets::new();
+    for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
+        let value = bind_assigned(binder, assignment.value.as_ref(), relation, column, &context)?;
+        if let Some(table) = relation.table() {
+            binder
+                .accesses
+                .writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
         }
-        Ok(WrittenRows {
-            from,
-            clauses,
-            in_where: Subqueries::default(),
-            in_values: Subqueries::default(),
-        })
+        let target = targets
+            .entry(relation.id(0))
+            .or_insert_with(|| WriteTarget::of(relation));
+        target.assignments.push(LogicalAssignment { column, value });
+        target.check = check;
     }
+    if let Some(lone) = lone_target(binder, &rows)? {
+        let target = targets.remove(&lone.table.first);
+        let (assignments, check) = target.map_or_else(Default::default, |t| (t.assignments, t.check));
+        let table = &lone.table.table;
+        let changes = RowChanges::of_columns(updated(table, &assignments));
+        return Ok(LogicalStatement::Update(LogicalUpdate {
+            foreign_keys: foreign_key::keys_for(binder, table, &changes)?,
+            target: lone,
+            assignments,
+            check,
+            ignore: update.ignore,
+        }));
+    }
+    check_keys(&targets)?;
+    let written = targets
+        .into_iter()
+        .map(|(first, target)| (first, Some((target.assignments, target.check))))
+        .collect();
+    found_write(binder, rows, definitions, written, update.ignore)
+}
 
-    /// The rows of a statement that writes to one table and needs no query to find them.
-    fn lone_target(&self, rows: &WrittenRows<'_>) -> Result<Option<LogicalTarget>> {
-        let Some((get, of_view)) = lone_get(&rows.from.rel) else {
-            return Ok(None);
-        };
-        if get.as_of.is_some() {
-            return Err(Error::not_supported(
-                format!("{} ... AS OF TIMESTAMP", rows.clauses.statement),
-                "the past cannot be changed",
+pub(super) fn bind_delete(binder: &Binder<'_>, delete: &Delete) -> Result<LogicalStatement> {
+    let definitions = binder.define_common_tables(delete.with.as_ref(), STATEMENT)?;
+    let clauses = RowClauses {
+        statement: "DELETE",
+        filter: delete.filter.as_ref(),
+        order_by: &delete.order_by,
+        limit: delete.limit.as_ref(),
+    };
+    let rows = found_rows(binder, &delete.tables, clauses)?;
+    let scope = &rows.from.scope;
+    if delete.limit.is_some() {
+        write_target::check_limited_view(binder, scope)?;
+    }
+    let mut targets = BTreeSet::new();
+    for target in &delete.targets {
+        let found = scope
+            .relations
+            .iter()
+            .position(|relation| is_target(target, relation));
+        let relation = found.ok_or_else(|| unknown_target(target))?;
+        let relation = &scope.relations[relation];
+        let table = write_target::deleted_from(binder, relation)?;
+        deletes_through(binder, relation);
+        if !targets.insert(table.id(0)) {
+            return Err(Error::new(
+                errno::ER_NONUNIQ_TABLE,
+                format!("Not unique table/alias: '{}'", target.name),
             ));
         }
-        let opened = self.opened.borrow().len();
-        let (filter, order_by) = self.written_order(rows)?;
-        if !rows.in_where.is_empty() || !rows.in_values.is_empty() {
-            // The clauses are bound again, and may open their temporary tables again.
-            self.opened.borrow_mut().truncate(opened);
-            return Ok(None);
-        }
-        let filters: Vec<functions::Expr> = of_view.cloned().into_iter().chain(filter).collect();
-        Ok(Some(LogicalTarget {
-            table: Get {
-                with_key: false,
-                ..get.clone()
-            },
-            filter: self.all(filters)?,
-            order_by,
-            limit: self.limit(rows.clauses.limit)?.count,
-        }))
     }
+    if delete.targets.is_empty() {
+        for relation in &scope.relations {
+            targets.insert(write_target::deleted_from(binder, relation)?.id(0));
+            deletes_through(binder, relation);
+        }
+    }
+    write_target::writes(binder, scope, &targets, PrivilegeSet::DELETE);
+    if let Some(target) = lone_target(binder, &rows)? {
+        return Ok(LogicalStatement::Delete(LogicalDelete {
+            foreign_keys: foreign_key::keys_for(binder, &target.table.table, &RowChanges::deletion())?,
+            target,
+            ignore: delete.ignore,
+        }));
+    }
+    let targets = targets.into_iter().map(|first| (first, None));
+    found_write(binder, rows, definitions, targets.collect(), delete.ignore)
+}
 
-    fn written_order(&self, rows: &WrittenRows<'_>) -> Result<(Option<functions::Expr>, Vec<SortKey>)> {
-        let scope = &rows.from.scope;
-        let in_where = names(scope, WHERE_CLAUSE);
-        let context = Context {
-            subqueries: Some(&rows.in_where),
-            ..Context::of(&in_where)
-        };
-        let filter = self.filter(rows.clauses.filter, &context)?;
-        let in_order = names(scope, ORDER_CLAUSE);
-        let context = Context {
-            subqueries: Some(&rows.in_values),
-            ..Context::of(&in_order)
-        };
-        let mut keys = Vec::with_capacity(rows.clauses.order_by.len());
-        for item in rows.clauses.order_by {
-            // There is no select list that a number could mean.
-            keys.push(SortKey {
-                expr: self.scalar(&item.expr, &context)?,
-                descending: item.descending,
-            });
-        }
-        Ok((filter, keys))
+/// A view that rows are deleted through.
+fn deletes_through(binder: &Binder<'_>, relation: &Relation) {
+    if let Some(view) = &relation.view {
+        binder.accesses.deletes(&view.definition, &relation.alias);
     }
+}
 
-    /// The statement as one that writes what a query finds.
-    fn found_write(
-        &self,
-        rows: WrittenRows<'_>,
-        definitions: Definitions,
-        targets: Vec<(ColumnId, Option<FoundUpdate>)>,
-        ignore: bool,
-    ) -> Result<LogicalStatement> {
-        // The clauses of several tables have not been bound yet.
-        let rows = match lone_get(&rows.from.rel) {
-            Some(_) => WrittenRows {
-                in_where: Subqueries::default(),
-                ..rows
-            },
-            None => rows,
+fn found_rows<'a>(
+    binder: &Binder<'_>,
+    tables: &[TableRef],
+    clauses: RowClauses<'a>,
+) -> Result<WrittenRows<'a>> {
+    let from = binder.from(
+        tables,
+        FromPlace {
+            outer: None,
+            locking: &[],
+            left: None,
+            for_writing: Some(needs_before(clauses.statement, tables)),
+        },
+    )?;
+    // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
+    if tables.len() > 1 {
+        let refused = match (clauses.order_by.is_empty(), clauses.limit) {
+            (false, _) => Some("ORDER BY"),
+            (true, Some(_)) => Some("LIMIT"),
+            (true, None) => None,
         };
-        let (filter, keys) = self.written_order(&rows)?;
-        let limit = self.limit(rows.clauses.limit)?;
-        let WrittenRows {
-            from,
-            in_where,
-            in_values,
-            ..
-        } = rows;
-        let mut rel = from.rel;
-        let mut tables = Vec::with_capacity(targets.len());
-        for (first, update) in targets {
-            let Some(get) = locked_get(&mut rel, first) else {
-                return Err(Error::internal("a written table that is not read"));
-            };
-            let (assignments, check) = match update {
-                Some((assignments, check)) => (Some(assignments), check),
-                None => (None, None),
-            };
-            let changes = match &assignments {
-                Some(list) => RowChanges::of_columns(updated(&get.table, list)),
-                None => RowChanges::deletion(),
-            };
-            tables.push(LogicalFoundTable {
-                foreign_keys: self.keys_for(&get.table, &changes)?,
-                table: get,
-                assignments,
-                check,
-            });
+        if let Some(clause) = refused {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                format!("Incorrect usage of {} and {clause}", clauses.statement),
+            ));
         }
-        rel = filtered(in_where.applied_to(rel), filter);
-        rel = in_values.applied_to(rel);
-        if !keys.is_empty() {
-            rel = Logical::Sort {
-                input: Box::new(rel),
-                keys,
-            };
-        }
-        Ok(LogicalStatement::FoundWrite(LogicalFoundWrite {
-            root: definitions.around(limited(rel, limit)),
-            tables,
-            ignore,
-        }))
     }
+    Ok(WrittenRows {
+        from,
+        clauses,
+        in_where: Subqueries::default(),
+        in_values: Subqueries::default(),
+    })
+}
 
-    /// Fails with 1044 for a table whose rows the server makes.
-    pub fn refuse_virtual(&self, table: &Table) -> Result<()> {
-        match table.is_virtual() {
-            true => Err((self.env.denied)(&table.database)),
-            false => Ok(()),
-        }
+/// The rows of a statement that writes to one table and needs no query to find them.
+fn lone_target(binder: &Binder<'_>, rows: &WrittenRows<'_>) -> Result<Option<LogicalTarget>> {
+    let Some((get, of_view)) = lone_get(&rows.from.rel) else {
+        return Ok(None);
+    };
+    if get.as_of.is_some() {
+        return Err(Error::not_supported(
+            format!("{} ... AS OF TIMESTAMP", rows.clauses.statement),
+            "the past cannot be changed",
+        ));
     }
+    let opened = binder.opened.borrow().len();
+    let (filter, order_by) = written_order(binder, rows)?;
+    if !rows.in_where.is_empty() || !rows.in_values.is_empty() {
+        // The clauses are bound again, and may open their temporary tables again.
+        binder.opened.borrow_mut().truncate(opened);
+        return Ok(None);
+    }
+    let filters: Vec<functions::Expr> = of_view.cloned().into_iter().chain(filter).collect();
+    Ok(Some(LogicalTarget {
+        table: Get {
+            with_key: false,
+            ..get.clone()
+        },
+        filter: binder.all(filters)?,
+        order_by,
+        limit: limit::bind_limit(binder, rows.clauses.limit)?.count,
+    }))
+}
 
-    /// The value of an assignment; a parameter of unknown type has the column's.
-    pub fn assigned(
-        &self,
-        value: Option<&ast::Expr>,
-        table: &Relation,
-        column: usize,
-        context: &Context<'_>,
-    ) -> Result<Option<functions::Expr>> {
-        let Some(value) = value else {
-            return Ok(None);
-        };
-        refuse_generated(table, column)?;
-        let ty = table.stored_type(column);
-        let bound = self.hinted(value, Some(ty), context)?;
-        let bound = if ty.is_numeric() {
-            self.as_stored_number(value, bound)
-        } else {
-            bound
-        };
-        // Text that is not well formed is stored as text is, where expressions take it for bytes.
-        let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
-        Ok(Some(bound))
+fn written_order(
+    binder: &Binder<'_>,
+    rows: &WrittenRows<'_>,
+) -> Result<(Option<functions::Expr>, Vec<SortKey>)> {
+    let scope = &rows.from.scope;
+    let in_where = names(scope, WHERE_CLAUSE);
+    let context = Context {
+        subqueries: Some(&rows.in_where),
+        ..Context::of(&in_where)
+    };
+    let filter = binder.filter(rows.clauses.filter, &context)?;
+    let in_order = names(scope, ORDER_CLAUSE);
+    let context = Context {
+        subqueries: Some(&rows.in_values),
+        ..Context::of(&in_order)
+    };
+    let mut keys = Vec::with_capacity(rows.clauses.order_by.len());
+    for item in rows.clauses.order_by {
+        // There is no select list that a number could mean.
+        keys.push(SortKey {
+            expr: binder.scalar(&item.expr, &context)?,
+            descending: item.descending,
+        });
     }
+    Ok((filter, keys))
+}
+
+/// The statement as one that writes what a query finds.
+fn found_write(
+    binder: &Binder<'_>,
+    rows: WrittenRows<'_>,
+    definitions: Definitions,
+    targets: Vec<(ColumnId, Option<FoundUpdate>)>,
+    ignore: bool,
+) -> Result<LogicalStatement> {
+    // The clauses of several tables have not been bound yet.
+    let rows = match lone_get(&rows.from.rel) {
+        Some(_) => WrittenRows {
+            in_where: Subqueries::default(),
+            ..rows
+        },
+        None => rows,
+    };
+    let (filter, keys) = written_order(binder, &rows)?;
+    let limit = limit::bind_limit(binder, rows.clauses.limit)?;
+    let WrittenRows {
+        from,
+        in_where,
+        in_values,
+        ..
+    } = rows;
+    let mut rel = from.rel;
+    let mut tables = Vec::with_capacity(targets.len());
+    for (first, update) in targets {
+        let Some(get) = locked_get(&mut rel, first) else {
+            return Err(Error::internal("a written table that is not read"));
+        };
+        let (assignments, check) = match update {
+            Some((assignments, check)) => (Some(assignments), check),
+            None => (None, None),
+        };
+        let changes = match &assignments {
+            Some(list) => RowChanges::of_columns(updated(&get.table, list)),
+            None => RowChanges::deletion(),
+        };
+        tables.push(LogicalFoundTable {
+            foreign_keys: foreign_key::keys_for(binder, &get.table, &changes)?,
+            table: get,
+            assignments,
+            check,
+        });
+    }
+    rel = filtered(in_where.applied_to(rel), filter);
+    rel = in_values.applied_to(rel);
+    if !keys.is_empty() {
+        rel = Logical::Sort {
+            input: Box::new(rel),
+            keys,
+        };
+    }
+    Ok(LogicalStatement::FoundWrite(LogicalFoundWrite {
+        root: definitions.around(limited(rel, limit)),
+        tables,
+        ignore,
+    }))
+}
+
+/// Fails with 1044 for a table whose rows the server makes.
+pub(super) fn refuse_virtual(binder: &Binder<'_>, table: &Table) -> Result<()> {
+    match table.is_virtual() {
+        true => Err((binder.env.denied)(&table.database)),
+        false => Ok(()),
+    }
+}
+
+/// The value of an assignment; a parameter of unknown type has the column's.
+pub(super) fn bind_assigned(
+    binder: &Binder<'_>,
+    value: Option<&ast::Expr>,
+    table: &Relation,
+    column: usize,
+    context: &Context<'_>,
+) -> Result<Option<functions::Expr>> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    refuse_generated(table, column)?;
+    let ty = table.stored_type(column);
+    let bound = binder.hinted(value, Some(ty), context)?;
+    let bound = if ty.is_numeric() {
+        binder.as_stored_number(value, bound)
+    } else {
+        bound
+    };
+    // Text that is not well formed is stored as text is, where expressions take it for bytes.
+    let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
+    Ok(Some(bound))
 }
 
 /// Error 3105 where a value is given for a generated column.

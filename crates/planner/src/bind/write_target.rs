@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schema::model::IndexPart;
 use types::{Error, Result, Value, Warning};
 
-use super::Binder;
 use super::scope::{ColumnRef, Relation, Scope, ViewRelation, WrittenView};
+use super::{Binder, write};
 use crate::errno::{
     ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
     ER_WARN_VIEW_WITHOUT_KEY,
@@ -47,172 +47,180 @@ pub struct WrittenTable {
     pub only_by_name: bool,
 }
 
-impl Binder<'_> {
-    /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
-    ///
-    /// # Errors
-    /// 1288 for what is no table, 1348 for an expression of a view, 1044 for a table that the server makes.
-    pub fn assigned_to<'s>(
-        &self,
-        scope: &'s Scope,
-        column: ColumnRef,
-    ) -> Result<(&'s Relation, usize, Option<RowCheck>)> {
-        let relation = scope.relation(column);
-        if let Some(table) = relation.table() {
-            self.refuse_virtual(table)?;
-            return Ok((relation, column.position, None));
-        }
-        let Some((view, written)) = written_view(relation) else {
-            return Err(self.not_updatable(relation));
-        };
-        let id = relation.id(column.position);
-        let Some((table, position)) = written.table_of(id) else {
-            return Err(match written.is_computed(id) {
-                true => not_updatable_column(relation.name(column.position)),
-                false => self.not_updatable(relation),
-            });
-        };
-        let check = self.view_check(view, written)?;
-        Ok((&table.relation, position, check))
+/// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
+///
+/// # Errors
+/// 1288 for what is no table, 1348 for an expression of a view, 1044 for a table that the server makes.
+pub(super) fn assigned_to<'s>(
+    binder: &Binder<'_>,
+    scope: &'s Scope,
+    column: ColumnRef,
+) -> Result<(&'s Relation, usize, Option<RowCheck>)> {
+    let relation = scope.relation(column);
+    if let Some(table) = relation.table() {
+        write::refuse_virtual(binder, table)?;
+        return Ok((relation, column.position, None));
     }
+    let Some((view, written)) = written_view(relation) else {
+        return Err(not_updatable(binder, relation));
+    };
+    let id = relation.id(column.position);
+    let Some((table, position)) = written.table_of(id) else {
+        return Err(match written.is_computed(id) {
+            true => not_updatable_column(relation.name(column.position)),
+            false => not_updatable(binder, relation),
+        });
+    };
+    let check = view_check(binder, view, written)?;
+    Ok((&table.relation, position, check))
+}
 
-    /// The table that DELETE removes rows of, where FROM names a relation.
-    ///
-    /// # Errors
-    /// As [`Self::assigned_to`]; 1395 for a view of several tables.
-    pub fn deleted_from<'s>(&self, relation: &'s Relation) -> Result<&'s Relation> {
-        if let Some(table) = relation.table() {
-            self.refuse_virtual(table)?;
-            return Ok(relation);
-        }
+/// The table that DELETE removes rows of, where FROM names a relation.
+///
+/// # Errors
+/// As [`Self::assigned_to`]; 1395 for a view of several tables.
+pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> Result<&'s Relation> {
+    if let Some(table) = relation.table() {
+        write::refuse_virtual(binder, table)?;
+        return Ok(relation);
+    }
+    let Some((view, written)) = written_view(relation) else {
+        return Err(not_updatable(binder, relation));
+    };
+    match written.tables.as_slice() {
+        [table] => Ok(&table.relation),
+        _ => Err(Error::new(
+            ER_VIEW_DELETE_MERGE_VIEW,
+            format!("Can not delete from join view '{}'", view.full_name()),
+        )),
+    }
+}
+
+/// Error 1393 where assignments to one view change several of its tables.
+pub(super) fn check_one_table(scope: &Scope, targets: &BTreeSet<ColumnId>) -> Result<()> {
+    for relation in &scope.relations {
         let Some((view, written)) = written_view(relation) else {
-            return Err(self.not_updatable(relation));
+            continue;
         };
-        match written.tables.as_slice() {
-            [table] => Ok(&table.relation),
-            _ => Err(Error::new(
-                ER_VIEW_DELETE_MERGE_VIEW,
-                format!("Can not delete from join view '{}'", view.full_name()),
-            )),
+        let changed = written
+            .tables
+            .iter()
+            .filter(|table| targets.contains(&table.relation.id(0)));
+        if changed.count() > 1 {
+            return Err(several_tables(view));
         }
     }
+    Ok(())
+}
 
-    /// Error 1393 where assignments to one view change several of its tables.
-    pub fn check_one_table(&self, scope: &Scope, targets: &BTreeSet<ColumnId>) -> Result<()> {
-        for relation in &scope.relations {
-            let Some((view, written)) = written_view(relation) else {
+/// The statement finds rows of the relations, and changes those of some tables.
+pub(super) fn writes(
+    binder: &Binder<'_>,
+    scope: &Scope,
+    targets: &BTreeSet<ColumnId>,
+    privilege: PrivilegeSet,
+) {
+    let of_joined = scope.relations.len() > 1;
+    let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
+        true => (needs_of_target(privilege, of_joined), LockMode::Write),
+        false if of_joined && privilege == PrivilegeSet::UPDATE => {
+            (OneOf::ReadsOrUpdates.into(), LockMode::Read)
+        }
+        false => (PrivilegeSet::SELECT.into(), LockMode::Read),
+    };
+    for relation in &scope.relations {
+        if let Some(table) = relation.table() {
+            let need = need(relation);
+            let (_, lock) = need;
+            let columns = vec![ColumnIds::From(relation.id(0))];
+            binder.accesses.add(table, &relation.alias, need, columns);
+            note_written(binder, table.id, &relation.alias, lock);
+        }
+        let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
+        for below in below {
+            let Some(table) = below.relation.table() else {
                 continue;
             };
-            let changed = written
-                .tables
-                .iter()
-                .filter(|table| targets.contains(&table.relation.id(0)));
-            if changed.count() > 1 {
-                return Err(several_tables(view));
-            }
-        }
-        Ok(())
-    }
-
-    /// The statement finds rows of the relations, and changes those of some tables.
-    pub fn writes(&self, scope: &Scope, targets: &BTreeSet<ColumnId>, privilege: PrivilegeSet) {
-        let of_joined = scope.relations.len() > 1;
-        let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
-            true => (needs_of_target(privilege, of_joined), LockMode::Write),
-            false if of_joined && privilege == PrivilegeSet::UPDATE => {
-                (OneOf::ReadsOrUpdates.into(), LockMode::Read)
-            }
-            false => (PrivilegeSet::SELECT.into(), LockMode::Read),
-        };
-        for relation in &scope.relations {
-            if let Some(table) = relation.table() {
-                let need = need(relation);
-                let (_, lock) = need;
-                let columns = vec![ColumnIds::From(relation.id(0))];
-                self.accesses.add(table, &relation.alias, need, columns);
-                self.note_written(table.id, &relation.alias, lock);
-            }
-            let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
-            for below in below {
-                let Some(table) = below.relation.table() else {
-                    continue;
-                };
-                let need = need(&below.relation);
-                let (_, lock) = need;
-                let alias = &below.relation.alias;
-                let columns = vec![ColumnIds::From(below.relation.id(0))];
-                self.accesses
-                    .add_through(table, alias, need, below.through.clone(), columns);
-                self.note_written(table.id, alias, lock);
-            }
+            let need = need(&below.relation);
+            let (_, lock) = need;
+            let alias = &below.relation.alias;
+            let columns = vec![ColumnIds::From(below.relation.id(0))];
+            binder
+                .accesses
+                .add_through(table, alias, need, below.through.clone(), columns);
+            note_written(binder, table.id, alias, lock);
         }
     }
+}
 
-    fn note_written(&self, table: i64, alias: &str, lock: LockMode) {
-        if lock == LockMode::Write {
-            self.written.borrow_mut().push(WrittenTable {
-                id: table,
-                alias: alias.to_owned(),
-                only_by_name: false,
-            });
+fn note_written(binder: &Binder<'_>, table: i64, alias: &str, lock: LockMode) {
+    if lock == LockMode::Write {
+        binder.written.borrow_mut().push(WrittenTable {
+            id: table,
+            alias: alias.to_owned(),
+            only_by_name: false,
+        });
+    }
+}
+
+/// What a view demands of a row that is written through it.
+///
+/// # Errors
+/// 1235 where that depends on a subquery.
+pub(super) fn view_check(
+    binder: &Binder<'_>,
+    view: &ViewRelation,
+    written: &WrittenView,
+) -> Result<Option<RowCheck>> {
+    let Some(condition) = binder.all(written.checks.clone())? else {
+        return Ok(None);
+    };
+    let condition = binder.call("is true", vec![condition])?;
+    let of_tables = |id: &ColumnId| written.table_of(*id).is_some();
+    if !crate::logical::columns_of(&condition).iter().all(of_tables) {
+        return Err(Error::not_supported(
+            "WITH CHECK OPTION of a view with a subquery in WHERE",
+            "write to its table",
+        ));
+    }
+    Ok(Some(RowCheck {
+        condition,
+        view: view.definition.table_name(),
+    }))
+}
+
+/// LIMIT of rows of a view that shows no whole key of its table, so that it cannot say which rows it means: a
+/// note, or an error under `updatable_views_with_limit = NO`.
+///
+/// # Errors
+/// 1288.
+pub(super) fn check_limited_view(binder: &Binder<'_>, scope: &Scope) -> Result<()> {
+    for relation in &scope.relations {
+        let tables = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
+        if tables.iter().all(|table| shows_key(relation, &table.relation)) {
+            continue;
         }
-    }
-
-    /// What a view demands of a row that is written through it.
-    ///
-    /// # Errors
-    /// 1235 where that depends on a subquery.
-    pub fn view_check(&self, view: &ViewRelation, written: &WrittenView) -> Result<Option<RowCheck>> {
-        let Some(condition) = self.all(written.checks.clone())? else {
-            return Ok(None);
-        };
-        let condition = self.call("is true", vec![condition])?;
-        let of_tables = |id: &ColumnId| written.table_of(*id).is_some();
-        if !crate::logical::columns_of(&condition).iter().all(of_tables) {
-            return Err(Error::not_supported(
-                "WITH CHECK OPTION of a view with a subquery in WHERE",
-                "write to its table",
-            ));
+        let is_allowed = (binder.env.system_variable)(None, "updatable_views_with_limit")?;
+        if is_allowed == Value::from("NO") {
+            return Err(not_updatable(binder, relation));
         }
-        Ok(Some(RowCheck {
-            condition,
-            view: view.definition.table_name(),
-        }))
+        binder.warn_each_time(Warning::note(
+            ER_WARN_VIEW_WITHOUT_KEY,
+            "View being updated does not have complete key of underlying table in it",
+        ));
     }
+    Ok(())
+}
 
-    /// LIMIT of rows of a view that shows no whole key of its table, so that it cannot say which rows it means: a
-    /// note, or an error under `updatable_views_with_limit = NO`.
-    ///
-    /// # Errors
-    /// 1288.
-    pub fn check_limited_view(&self, scope: &Scope) -> Result<()> {
-        for relation in &scope.relations {
-            let tables = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
-            if tables.iter().all(|table| shows_key(relation, &table.relation)) {
-                continue;
-            }
-            let is_allowed = (self.env.system_variable)(None, "updatable_views_with_limit")?;
-            if is_allowed == Value::from("NO") {
-                return Err(self.not_updatable(relation));
-            }
-            self.warn_each_time(Warning::note(
-                ER_WARN_VIEW_WITHOUT_KEY,
-                "View being updated does not have complete key of underlying table in it",
-            ));
-        }
-        Ok(())
-    }
-
-    fn not_updatable(&self, relation: &Relation) -> Error {
-        Error::new(
-            ER_NON_UPDATABLE_TABLE,
-            format!(
-                "The target table {} of the {} is not updatable",
-                relation.alias,
-                self.verb.get()
-            ),
-        )
-    }
+fn not_updatable(binder: &Binder<'_>, relation: &Relation) -> Error {
+    Error::new(
+        ER_NON_UPDATABLE_TABLE,
+        format!(
+            "The target table {} of the {} is not updatable",
+            relation.alias,
+            binder.verb.get()
+        ),
+    )
 }
 
 /// What a statement that writes to a table needs of it, and of the view that it writes through. An UPDATE of several

@@ -21,125 +21,128 @@ use super::subquery::Subqueries;
 use crate::logical::Logical;
 use crate::object_access::TableNeeds;
 
-impl Binder<'_> {
-    /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
-    /// `None` where the view is not merged.
-    pub fn written_view(
-        &self,
-        view: &View,
-        query: &Query,
-    ) -> Result<Option<(Logical, Vec<RelationColumn>, WrittenView)>> {
-        let Some(block) = merged_block(view.algorithm, query).filter(|_| query.with.is_none()) else {
-            return Ok(None);
-        };
-        let from = self.from(
-            &block.from,
-            FromPlace {
-                outer: None,
-                locking: &[],
-                left: None,
-                for_writing: Some(TableNeeds::default()),
-            },
-        )?;
-        let scope = &from.scope;
-        let (in_where, in_items) = (Subqueries::default(), Subqueries::default());
-        let filter = {
-            let names = names_of(scope, WHERE_CLAUSE);
-            let context = Context {
-                subqueries: Some(&in_where),
-                ..Context::of(&names)
-            };
-            self.filter(block.filter.as_ref(), &context)?
-        };
-        let names = names_of(scope, FIELD_LIST);
+/// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
+/// `None` where the view is not merged.
+pub(super) fn bind_written_view(
+    binder: &Binder<'_>,
+    view: &View,
+    query: &Query,
+) -> Result<Option<(Logical, Vec<RelationColumn>, WrittenView)>> {
+    let Some(block) = merged_block(view.algorithm, query).filter(|_| query.with.is_none()) else {
+        return Ok(None);
+    };
+    let from = binder.from(
+        &block.from,
+        FromPlace {
+            outer: None,
+            locking: &[],
+            left: None,
+            for_writing: Some(TableNeeds::default()),
+        },
+    )?;
+    let scope = &from.scope;
+    let (in_where, in_items) = (Subqueries::default(), Subqueries::default());
+    let filter = {
+        let names = names_of(scope, WHERE_CLAUSE);
         let context = Context {
-            subqueries: Some(&in_items),
+            subqueries: Some(&in_where),
             ..Context::of(&names)
         };
-        let items = RefCell::default();
-        self.items(&block.items, scope, &context, &items)?;
-        let items = items.into_inner();
-        let mut conditions = from.conditions;
-        conditions.extend(filter.clone());
-        let mut written = self.tables_of(view, scope, conditions);
-        let rel = filtered(in_where.applied_to(from.rel), filter);
-        let (rel, columns) = self.with_computed(in_items.applied_to(rel), &items, scope);
-        let computed = items
-            .iter()
-            .zip(&columns)
-            .filter(|(item, _)| item.column.is_none());
-        written.computed.extend(computed.map(|(_, column)| column.id));
-        Ok(Some((rel, columns, written)))
-    }
+        binder.filter(block.filter.as_ref(), &context)?
+    };
+    let names = names_of(scope, FIELD_LIST);
+    let context = Context {
+        subqueries: Some(&in_items),
+        ..Context::of(&names)
+    };
+    let items = RefCell::default();
+    binder.items(&block.items, scope, &context, &items)?;
+    let items = items.into_inner();
+    let mut conditions = from.conditions;
+    conditions.extend(filter.clone());
+    let mut written = tables_of(binder, view, scope, conditions);
+    let rel = filtered(in_where.applied_to(from.rel), filter);
+    let (rel, columns) = with_computed(binder, in_items.applied_to(rel), &items, scope);
+    let computed = items
+        .iter()
+        .zip(&columns)
+        .filter(|(item, _)| item.column.is_none());
+    written.computed.extend(computed.map(|(_, column)| column.id));
+    Ok(Some((rel, columns, written)))
+}
 
-    /// `conditions`: those of WHERE and of the joins.
-    fn tables_of(&self, view: &View, scope: &Scope, conditions: Vec<Expr>) -> WrittenView {
-        let mut all = WrittenView::default();
-        for relation in &scope.relations {
-            let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
-            if let Some(below) = below {
-                let nullable = |table: &WrittenTable| WrittenTable {
-                    relation: Relation {
-                        or_null: table.relation.or_null || relation.or_null,
-                        ..table.relation.clone()
-                    },
-                    ..table.clone()
-                };
-                all.tables.extend(below.tables.iter().map(nullable));
-                all.filters.extend(below.filters.iter().cloned());
-                all.checks.extend(below.checks.iter().cloned());
-                all.computed.extend(&below.computed);
-            } else if relation.table().is_some() {
-                all.tables.push(WrittenTable {
-                    relation: relation.clone(),
-                    through: self.accesses.through().cloned(),
-                });
-            }
-        }
-        all.filters.extend(conditions.iter().cloned());
-        match view.check_option {
-            Some(CheckOption::Cascaded) => all.checks.clone_from(&all.filters),
-            Some(CheckOption::Local) => all.checks.extend(conditions),
-            None => {}
-        }
-        all
-    }
-
-    /// The rows with the columns of the select list that are expressions.
-    fn with_computed(&self, rel: Logical, items: &[Item], scope: &Scope) -> (Logical, Vec<RelationColumn>) {
-        let mut computed = Vec::new();
-        let mut columns = Vec::with_capacity(items.len());
-        for item in items {
-            let id = match item.column {
-                Some(column) => scope.relation(column).id(column.position),
-                None => {
-                    let id = self.new_column();
-                    computed.push((id, item.expr.clone()));
-                    id
-                }
+/// `conditions`: those of WHERE and of the joins.
+fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Expr>) -> WrittenView {
+    let mut all = WrittenView::default();
+    for relation in &scope.relations {
+        let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
+        if let Some(below) = below {
+            let nullable = |table: &WrittenTable| WrittenTable {
+                relation: Relation {
+                    or_null: table.relation.or_null || relation.or_null,
+                    ..table.relation.clone()
+                },
+                ..table.clone()
             };
-            columns.push(RelationColumn {
-                name: item.name.clone(),
-                id,
-                ty: item.expr.ty(),
-                nullable: item.expr.nullable(),
-                origin: None,
+            all.tables.extend(below.tables.iter().map(nullable));
+            all.filters.extend(below.filters.iter().cloned());
+            all.checks.extend(below.checks.iter().cloned());
+            all.computed.extend(&below.computed);
+        } else if relation.table().is_some() {
+            all.tables.push(WrittenTable {
+                relation: relation.clone(),
+                through: binder.accesses.through().cloned(),
             });
         }
-        if computed.is_empty() {
-            return (rel, columns);
-        }
-        let below = rel.output().into_iter();
-        let all = below.map(|column| {
-            let expr = Expr::column(column.id.0, column.ty, column.nullable);
-            (column.id, expr)
-        });
-        let rel = Logical::Project {
-            columns: all.chain(computed).collect(),
-            input: Box::new(rel),
-        };
-        (rel, columns)
     }
+    all.filters.extend(conditions.iter().cloned());
+    match view.check_option {
+        Some(CheckOption::Cascaded) => all.checks.clone_from(&all.filters),
+        Some(CheckOption::Local) => all.checks.extend(conditions),
+        None => {}
+    }
+    all
+}
+
+/// The rows with the columns of the select list that are expressions.
+fn with_computed(
+    binder: &Binder<'_>,
+    rel: Logical,
+    items: &[Item],
+    scope: &Scope,
+) -> (Logical, Vec<RelationColumn>) {
+    let mut computed = Vec::new();
+    let mut columns = Vec::with_capacity(items.len());
+    for item in items {
+        let id = match item.column {
+            Some(column) => scope.relation(column).id(column.position),
+            None => {
+                let id = binder.new_column();
+                computed.push((id, item.expr.clone()));
+                id
+            }
+        };
+        columns.push(RelationColumn {
+            name: item.name.clone(),
+            id,
+            ty: item.expr.ty(),
+            nullable: item.expr.nullable(),
+            origin: None,
+        });
+    }
+    if computed.is_empty() {
+        return (rel, columns);
+    }
+    let below = rel.output().into_iter();
+    let all = below.map(|column| {
+        let expr = Expr::column(column.id.0, column.ty, column.nullable);
+        (column.id, expr)
+    });
+    let rel = Logical::Project {
+        columns: all.chain(computed).collect(),
+        input: Box::new(rel),
+    };
+    (rel, columns)
 }
 
 /// The block of a view whose rows are rows of its tables.
