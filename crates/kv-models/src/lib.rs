@@ -76,6 +76,8 @@ pub mod fence;
 pub mod interrupt;
 #[path = "../../kv/src/limits.rs"]
 pub mod limits;
+#[path = "../../kv/src/load.rs"]
+pub mod load;
 #[path = "../../kv/src/lock.rs"]
 pub mod lock;
 #[path = "../../kv/src/lock_table.rs"]
@@ -119,6 +121,7 @@ pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;
 pub use limits::Limits;
+pub use load::{Load, LoadWriter, SortedFile, SortedPairs};
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
 pub use locked_versions::{LockedInOrder, LockedVersions};

@@ -15,6 +15,7 @@ mod log;
 mod machine;
 mod memtable;
 mod options;
+mod sorted_files;
 mod space;
 mod stats;
 mod storage;

@@ -182,6 +182,11 @@ impl RocksOptions {
         ])
     }
 
+    /// For files that are written apart and become part of `latest`.
+    pub(crate) fn sorted_files(&self) -> Result<Options> {
+        self.latest(&Cache::new_hyper_clock_cache(1 << 20, 0), &Arc::default())
+    }
+
     fn latest(&self, cache: &Cache, safe_point: &Arc<AtomicU64>) -> Result<Options> {
         let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
 

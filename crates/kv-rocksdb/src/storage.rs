@@ -12,13 +12,14 @@ use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged,
 use crate::log::Log;
 use crate::options::RocksOptions;
 use crate::recovery::{self, DirectoryLock, SyncMark};
+use crate::sorted_files::SortedFiles;
 use crate::space::FreeSpace;
 use crate::stats::figures;
 use crate::superseded::{History, Spill, Superseded};
 use crate::versions::{Comparison, Preparation, Scan, Versions};
 use kv::{
     ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, LockedVersions, Pressure, Result,
-    ScanRequest, Seen, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ScanRequest, Seen, SortedFile, SortedPairs, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use rocksdb::{ColumnFamilyDescriptor, CompactOptions, DB, Options, WriteOptions};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub struct RocksStorage {
     dir: PathBuf,
     space: FreeSpace,
     pub(crate) versions: Versions,
+    sorted_files: SortedFiles,
     newest_commit_ts: Timestamp,
     /// Dropped last, after RocksDB has been closed.
     _lock: DirectoryLock,
@@ -73,6 +75,7 @@ impl RocksStorage {
                 },
                 compares: options.compare_cached_reads,
             },
+            sorted_files: SortedFiles::new(dir, options.sorted_files()?),
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
             newest_commit_ts,
@@ -240,6 +243,20 @@ impl Storage for RocksStorage {
             latest.compact(&range, &compact)?;
         }
         Ok(())
+    }
+
+    fn loads_by_file(&self) -> bool {
+        true
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+        self.space.check_now(pairs.bytes())?;
+        self.sorted_files.write(pairs)
+    }
+
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+        let range = self.with_end(range)?;
+        self.versions.latest.ingest(&range, &files)
     }
 
     fn verify_cached(

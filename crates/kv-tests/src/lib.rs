@@ -9,7 +9,7 @@
 //!
 //! Where to go next: the cases are grouped by the promise they check: [`snapshots`], [`own_writes`],
 //! [`locks`], [`deadlocks`], [`optimistic`], [`absent`], [`guarded`], [`fences`], [`concurrency`],
-//! [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random histories with
+//! [`garbage`], [`ranges`], [`limits`], [`loads`], [`durability`], and [`model`], which compares random histories with
 //! a map of versions.
 //!
 //! Cases panic if the contract is broken: this crate is a test, although it is a library.
@@ -24,6 +24,7 @@ pub mod fences;
 pub mod garbage;
 pub mod guarded;
 pub mod limits;
+pub mod loads;
 pub mod locks;
 pub mod model;
 pub mod optimistic;
@@ -140,6 +141,10 @@ macro_rules! for_each_case {
             limits::each_has_its_own_error;
             limits::largest_sizes_work;
             limits::a_large_transaction_commits_whole;
+            loads::are_whole_after_their_end;
+            loads::replace_what_was_there;
+            loads::that_do_not_end_can_be_destroyed;
+            loads::refuse_what_is_out_of_order;
             durability::commits_survive_reopening;
             durability::rolled_back_writes_do_not;
             durability::timestamps_stay_above_after_reopening;

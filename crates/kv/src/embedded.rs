@@ -15,6 +15,7 @@ use crate::group_commit::GroupCommit;
 use crate::health::LogHealth;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
+use crate::load::{SortedFile, SortedPairs};
 use crate::lock::LockStats;
 use crate::lock_table::LockTable;
 use crate::oracle::Oracle;
@@ -196,6 +197,19 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
             return Ok(());
         }
         self.shared.storage.destroy_range(range)
+    }
+
+    fn loads_by_file(&self) -> bool {
+        self.shared.storage.loads_by_file()
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+        self.shared.storage.write_sorted_file(pairs)
+    }
+
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+        self.shared.health.check_writable()?;
+        self.shared.storage.ingest(range, files)
     }
 
     fn safe_point(&self) -> Timestamp {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
+use crate::load::{SortedFile, SortedPairs};
 use crate::lock::{LockOptions, LockStats, Locked};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
@@ -148,6 +149,22 @@ pub trait Engine: Send + Sync {
     /// Removes every version in `range` for good. The caller guarantees that no transaction reads or writes
     /// it any more.
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
+
+    /// Whether a bulk load ([`crate::load`]) goes to files that become part of the store at one moment.
+    fn loads_by_file(&self) -> bool {
+        false
+    }
+
+    /// Writes pairs to a file that [`Engine::ingest`] can take.
+    fn write_sorted_file(&self, _pairs: &SortedPairs) -> Result<SortedFile> {
+        Err(Error::Internal("this engine has no sorted files".into()))
+    }
+
+    /// Makes files that do not overlap part of the store, all at one moment and on disk. Their pairs replace
+    /// what `range` has under their keys. The caller guarantees that nothing reads or writes `range` meanwhile.
+    fn ingest(&self, _range: &KeyRange, _files: Vec<SortedFile>) -> Result<()> {
+        Err(Error::Internal("this engine has no sorted files".into()))
+    }
 
     fn safe_point(&self) -> Timestamp;
 

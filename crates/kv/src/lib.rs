@@ -10,6 +10,7 @@
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
 //! - [`private`]: keys of one session, which no engine sees.
+//! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
 //!   panics on threads that many wait for.
 //!
@@ -42,6 +43,7 @@ pub mod error;
 pub mod fence;
 pub mod interrupt;
 pub mod limits;
+pub mod load;
 pub mod lock;
 pub mod lock_table;
 pub mod lock_wait;
@@ -68,6 +70,7 @@ pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;
 pub use limits::Limits;
+pub use load::{Load, LoadWriter, SortedFile, SortedPairs};
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
 pub use locked_versions::{LockedInOrder, LockedVersions};

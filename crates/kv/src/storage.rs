@@ -7,6 +7,7 @@ use crate::buffer::WriteBuffer;
 use crate::engine::{Damage, ScanRequest};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::load::{SortedFile, SortedPairs};
 use crate::locked_versions::LockedVersions;
 use crate::reader::{KeyRange, Visit};
 use crate::timestamp::Timestamp;
@@ -137,6 +138,21 @@ pub trait Storage: Send + Sync + 'static {
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
+
+    /// [`crate::Engine::loads_by_file`]
+    fn loads_by_file(&self) -> bool {
+        false
+    }
+
+    /// [`crate::Engine::write_sorted_file`]
+    fn write_sorted_file(&self, _pairs: &SortedPairs) -> Result<SortedFile> {
+        Err(Error::Internal("this storage has no sorted files".into()))
+    }
+
+    /// [`crate::Engine::ingest`]
+    fn ingest(&self, _range: &KeyRange, _files: Vec<SortedFile>) -> Result<()> {
+        Err(Error::Internal("this storage has no sorted files".into()))
+    }
 
     /// [`crate::Engine::verify_cached`] for readers of `ts`, which is pinned.
     fn verify_cached(

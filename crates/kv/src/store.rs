@@ -4,6 +4,7 @@ use crate::engine::{Damage, Engine, GcReport};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
+use crate::load::Load;
 use crate::lock::LockStats;
 use crate::reader::KeyRange;
 use crate::region::{Region, SplitReport};
@@ -129,6 +130,18 @@ impl Store {
     /// guarantees that no transaction reads or writes it any more, at any timestamp.
     pub fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.engine.destroy_range(range)
+    }
+
+    /// Begins a bulk load of `range`, which nothing reads before it has ended: see [`crate::load`].
+    /// `interrupt` ends it with [`crate::Error::Interrupted`].
+    pub fn begin_load(&self, range: &KeyRange, interrupt: Option<&Arc<Interrupt>>) -> Load {
+        Load::new(Arc::clone(&self.engine), self.memory, range, interrupt)
+    }
+
+    /// Whether a load's pairs appear all at one moment, when it ends, so that others may write its range until
+    /// then.
+    pub fn loads_by_file(&self) -> bool {
+        self.engine.loads_by_file()
     }
 
     /// Snapshots below it are refused.

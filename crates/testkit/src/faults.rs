@@ -3,8 +3,8 @@
 use crate::gate::{Gate, Place};
 use kv::{
     ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
-    LockedVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions,
-    WriteBuffer,
+    LockedVersions, Pressure, Result, ScanRequest, Seen, SortedFile, SortedPairs, Storage, Store, Timestamp,
+    Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -256,6 +256,18 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.inner.destroy_range(range)
+    }
+
+    fn loads_by_file(&self) -> bool {
+        self.inner.loads_by_file()
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+        self.inner.write_sorted_file(pairs)
+    }
+
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+        self.inner.ingest(range, files)
     }
 
     fn verify_cached(

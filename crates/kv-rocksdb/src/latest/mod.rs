@@ -3,8 +3,7 @@
 //!
 //! [`Latest`] is the only way to both. The database and its column families are private fields of its own,
 //! and what it lends (values, iterators, sizes) cannot write. So each change of `latest` goes through a
-//! method here that tells the cache of it. Other ways to change it (ingested files, a restored store) have to
-//! be added here too.
+//! method here that tells the cache of it. Other ways to change it (a restored store) have to be added here too.
 //!
 //! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees
 //! ([`crate::versions`]).
@@ -30,9 +29,10 @@ use crate::layout::{FAMILIES, LATEST, Version};
 use crate::log::Log;
 use cache::RowCache;
 use deletions::{ExpiredDeletion, ExpiredDeletions};
-use kv::{Error, KeyRange, Result, Timestamp};
+use kv::{Error, KeyRange, Result, SortedFile, Timestamp};
 use rocksdb::{
-    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, FlushOptions, ReadOptions, WriteBatch,
+    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, FlushOptions,
+    IngestExternalFileOptions, ReadOptions, WriteBatch,
 };
 use std::ffi::CStr;
 
@@ -215,6 +215,27 @@ impl Latest {
         self.write(batch, true)
     }
 
+    /// Adds files to a range that nothing reads or writes meanwhile, all at one moment: after it they are on disk,
+    /// and what they hold replaces what was under its keys. Other commits wait while a write buffer is written
+    /// to a file, so most of it is written before.
+    pub fn ingest(&self, range: &KeyRange, files: &[SortedFile]) -> Result<()> {
+        self.flush()?;
+        let ingested = self.log.between_logs(&self.db, || {
+            self.flush_families()?;
+            let mut options = IngestExternalFileOptions::default();
+            options.set_move_files(true);
+            // RocksDB's own snapshots, which nothing here uses.
+            options.set_snapshot_consistency(false);
+            let files = files.iter().map(SortedFile::path).collect();
+            self.db
+                .ingest_external_file_cf_opts(self.family()?, &options, files)
+                .map_err(|error| from_rocksdb(&error))
+        });
+        // After an error, too: the files may be there.
+        self.cache.forget(range);
+        ingested
+    }
+
     fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
         self.log
             .write(&self.db, batch, sync)
@@ -229,6 +250,12 @@ impl Latest {
     /// Writes the write buffers of all column families to files. All of them, because they share one log.
     pub fn flush(&self) -> Result<()> {
         let written = self.db.latest_sequence_number();
+        self.flush_families()?;
+        self.log.note_flushed(&self.db, written);
+        Ok(())
+    }
+
+    fn flush_families(&self) -> Result<()> {
         let mut options = FlushOptions::default();
         options.set_wait(true);
         for name in FAMILIES {
@@ -236,7 +263,6 @@ impl Latest {
                 .flush_cf_opt(family_of(&self.db, name)?, &options)
                 .map_err(|error| from_rocksdb(&error))?;
         }
-        self.log.note_flushed(&self.db, written);
         Ok(())
     }
 

@@ -1,0 +1,68 @@
+//! Files of bulk loads ([`kv::load`]), until they become part of `latest`.
+//!
+//! They lie in a directory beside RocksDB's files, on the same file system, so that RocksDB takes them over by
+//! name. What a process that has ended leaves there belongs to loads that have not ended, and a start removes it.
+//!
+//! All pairs have the timestamp [`LOADED_TS`]: below all that any reader or transaction has, so they need no
+//! place among commits.
+
+use crate::failure::from_rocksdb;
+use crate::layout::{Version, push_version};
+use kv::{Error, Result, SortedFile, SortedPairs, Timestamp};
+use rocksdb::{Options, SstFileWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// In the store's directory.
+const DIRECTORY: &str = "load";
+
+/// When loaded pairs were committed: before everything else. Not 0, which stands for a version that is not there.
+pub(crate) const LOADED_TS: Timestamp = 1;
+
+/// Where files of loads are written.
+pub(crate) struct SortedFiles {
+    dir: PathBuf,
+    /// Those of `latest`.
+    options: Options,
+    next: AtomicU64,
+}
+
+impl SortedFiles {
+    /// For the store in `dir`.
+    pub fn new(dir: &Path, options: Options) -> Self {
+        let dir = dir.join(DIRECTORY);
+        if let Err(error) = std::fs::remove_dir_all(&dir)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(dir = %dir.display(), %error, "files of unfinished bulk loads cannot be removed");
+        }
+        Self {
+            dir,
+            options,
+            next: AtomicU64::new(0),
+        }
+    }
+
+    /// Writes and syncs a file.
+    pub fn write(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+        std::fs::create_dir_all(&self.dir)
+            .map_err(|error| Error::Io(format!("cannot create {}: {error}", self.dir.display())))?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let file = SortedFile::new(self.dir.join(format!("{number:06}.sst")));
+        self.fill(&file, pairs).map_err(|error| from_rocksdb(&error))?;
+        Ok(file)
+    }
+
+    fn fill(&self, file: &SortedFile, pairs: &SortedPairs) -> std::result::Result<(), rocksdb::Error> {
+        let mut writer = SstFileWriter::create(&self.options);
+        writer.open(file.path())?;
+        let mut stored = Vec::new();
+        for (key, value) in pairs.iter() {
+            stored.clear();
+            let value = Some(value);
+            push_version(&mut stored, Version { ts: LOADED_TS, value });
+            writer.put(key, &stored)?;
+        }
+        writer.finish()
+    }
+}

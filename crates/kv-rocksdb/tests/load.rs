@@ -1,0 +1,116 @@
+//! What a crash leaves of a bulk load: all of it after its end, and nothing before. The logs around it are whole.
+
+// Clippy does not recognize helpers of tests as tests.
+#![allow(clippy::unwrap_used)]
+
+use kv::{Durability, KeyRange, Reader, Store, TxnOptions};
+use kv_rocksdb::{RocksOptions, recovery};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const PAIRS: u32 = 20_000;
+
+fn key(n: u32) -> Vec<u8> {
+    [b"load/".as_slice(), &n.to_be_bytes()].concat()
+}
+
+fn range() -> KeyRange {
+    KeyRange::prefix("load/")
+}
+
+fn write(store: &Store, key: Vec<u8>, value: &str) {
+    let mut txn = store.begin(TxnOptions::default()).unwrap();
+    txn.put(key, value.into()).unwrap();
+    txn.commit(Durability::Sync).unwrap();
+}
+
+/// The directory as `kill -9` would leave it now.
+fn killed(dir: &Path) -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let to = copy.path().join(entry.file_name());
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), to).unwrap();
+        } else {
+            fs::create_dir(&to).unwrap();
+            for inner in fs::read_dir(entry.path()).unwrap() {
+                let inner = inner.unwrap();
+                fs::copy(inner.path(), to.join(inner.file_name())).unwrap();
+            }
+        }
+    }
+    copy
+}
+
+/// How many pairs the killed store has in the range, after a check of all its files.
+fn pairs_of(dir: &Path) -> usize {
+    let copy = killed(dir);
+    let checked = recovery::check(copy.path()).unwrap();
+    assert!(checked.damage.is_empty(), "{:?}", checked.damage);
+    let store = kv_rocksdb::open(copy.path(), RocksOptions::small()).unwrap();
+    let mut found = 0;
+    let count = &mut |_: &[u8], _: &[u8]| {
+        found += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    store.latest().scan(&range(), false, count).unwrap();
+    assert!(!copy.path().join("load").exists());
+    assert_eq!(store.latest().get(b"log").unwrap(), Some(b"synced".to_vec()));
+    found
+}
+
+#[test]
+fn a_crash_leaves_all_of_a_load_or_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    for round in 1..=3_u32 {
+        write(&store, b"log".to_vec(), "synced");
+        // Others may write the range meanwhile: RocksDB gives the files a sequence number of their own then.
+        write(&store, key(PAIRS + round), "beside");
+        let before = pairs_of(dir.path());
+        let load = store.begin_load(&range(), None);
+        let mut writer = load.writer(range());
+        for n in 0..PAIRS {
+            writer.put(&key(n), &[7; 100]).unwrap();
+        }
+        writer.close().unwrap();
+        assert_eq!(pairs_of(dir.path()), before, "before the end");
+        load.finish().unwrap();
+        let all = (PAIRS + round) as usize;
+        assert_eq!(pairs_of(dir.path()), all, "after it");
+        write(&store, b"log".to_vec(), "synced");
+        assert_eq!(pairs_of(dir.path()), all, "with a commit after it");
+        write(&store, key(PAIRS + round), "later");
+    }
+    drop(store);
+    assert_eq!(pairs_of(dir.path()), (PAIRS + 3) as usize);
+}
+
+#[test]
+fn a_damaged_file_of_a_load_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    let load = store.begin_load(&range(), None);
+    let mut writer = load.writer(range());
+    (0..PAIRS).for_each(|n| writer.put(&key(n), &n.to_le_bytes().repeat(25)).unwrap());
+    writer.close().unwrap();
+    load.finish().unwrap();
+    drop(store);
+    let tables = fs::read_dir(dir.path()).unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        (path.extension()? == "sst").then_some(path)
+    });
+    let largest = tables
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let mut bytes = fs::read(&largest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&largest, bytes).unwrap();
+    let checked = recovery::check(dir.path()).unwrap();
+    assert_eq!(checked.damage.len(), 1, "{:?}", checked.damage);
+    fs::remove_file(&largest).unwrap();
+    assert!(kv_rocksdb::open(dir.path(), RocksOptions::small()).is_err());
+}

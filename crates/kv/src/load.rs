@@ -1,0 +1,291 @@
+//! Bulk loads: many pairs of one range, written in the order of their keys.
+//!
+//! A load is for a range that no transaction and no snapshot reads before it has ended: the index entries or rows
+//! of something that no definition names yet. It is no transaction. It has no write buffer, takes no locks and is
+//! bounded by the disk only; its pairs replace what the range has under their keys.
+//!
+//! An engine with files ([`Engine::loads_by_file`]) writes pairs to sorted files beside its data and adds all of
+//! them at one moment: after [`Load::finish`] all pairs are there, on disk, and after anything else none. Others
+//! may write the range until `finish` is called, but not while it runs. On other engines a load writes ordinary
+//! transactions of bounded size as it goes, as many at a time as there are writers: no other thread may write the
+//! range at all, and after an error or a crash some of the pairs are there, so the caller destroys the range.
+//!
+//! ```
+//! # fn main() -> kv::Result<()> {
+//! # let store = kv::Store::memory();
+//! let load = store.begin_load(&kv::KeyRange::prefix("new/"), None);
+//! // Any number of writers, each for a part of the range, on any threads.
+//! let mut writer = load.writer(kv::KeyRange::prefix("new/"));
+//! for n in 0..1_000 {
+//!     writer.put(format!("new/{n:04}").as_bytes(), b"value")?;
+//! }
+//! writer.close()?;
+//! load.finish()?;
+//! // Now a transaction may store what leads readers to the range.
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Who follows commits** sees a load by the commit that leads readers to its range (a table's definition with a
+//! new index, or with another place of its rows): the caller commits that after `finish` has returned, and the
+//! follower reads the range as of that commit. The pairs themselves count as committed before all transactions.
+
+use crate::engine::{Durability, Engine};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::reader::KeyRange;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::transaction::Transaction;
+use crate::txn_options::TxnOptions;
+use memory::{Account, Broker, Holder};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of pairs that a writer gathers for a file. A writer needs that much memory.
+pub const FILE_BYTES: usize = 16 << 20;
+
+/// Bytes of pairs in one transaction, where the engine has no files.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Pairs in the order of their keys, gathered in memory.
+#[derive(Debug, Default)]
+pub struct SortedPairs {
+    bytes: Vec<u8>,
+    /// Where each pair's key begins and where its value begins; a value ends where the next key begins.
+    places: Vec<(usize, usize)>,
+}
+
+impl SortedPairs {
+    /// Appends a pair, whose key is above all others.
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        self.places.push((at, self.bytes.len()));
+        self.bytes.extend_from_slice(value);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let ends = self.places.iter().skip(1).map(|(key, _)| *key);
+        let ends = ends.chain(std::iter::once(self.bytes.len()));
+        self.places.iter().zip(ends).filter_map(|(&(key, value), end)| {
+            Some((self.bytes.get(key..value)?, self.bytes.get(value..end)?))
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The first key and the last.
+    fn ends(&self) -> Option<(&[u8], &[u8])> {
+        let key = |&(start, end): &(usize, usize)| self.bytes.get(start..end);
+        Some((key(self.places.first()?)?, key(self.places.last()?)?))
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+}
+
+/// A file that holds sorted pairs and is not part of the store yet. It is removed when this is dropped, unless
+/// the store has taken it.
+#[derive(Debug)]
+pub struct SortedFile {
+    path: PathBuf,
+}
+
+impl SortedFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SortedFile {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::debug!(path = %self.path.display(), %error, "a file of a bulk load cannot be removed");
+        }
+    }
+}
+
+/// A file of a load with the keys it holds.
+struct LoadedFile {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    file: SortedFile,
+}
+
+/// A bulk load; see the module. Dropped without [`Load::finish`], it leaves what the module says.
+pub struct Load {
+    engine: Arc<dyn Engine>,
+    broker: &'static Broker,
+    range: KeyRange,
+    interrupt: Option<Arc<Interrupt>>,
+    files: Mutex<Vec<LoadedFile>>,
+    /// Writers that have not been closed.
+    open: AtomicUsize,
+    pairs: AtomicU64,
+}
+
+impl Load {
+    pub(crate) fn new(
+        engine: Arc<dyn Engine>,
+        broker: &'static Broker,
+        range: &KeyRange,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Self {
+        Self {
+            engine,
+            broker,
+            range: range.clone(),
+            interrupt: interrupt.map(Arc::clone),
+            files: Mutex::new(Vec::new()),
+            open: AtomicUsize::new(0),
+            pairs: AtomicU64::new(0),
+        }
+    }
+
+    /// A writer for a part of the range that no other writer has.
+    pub fn writer(&self, part: KeyRange) -> LoadWriter<'_> {
+        self.open.fetch_add(1, Ordering::SeqCst);
+        LoadWriter {
+            load: self,
+            part,
+            last: Vec::new(),
+            pairs: SortedPairs::default(),
+            memory: Account::new(self.broker, Holder::Transaction, usize::MAX),
+        }
+    }
+
+    /// Ends the load: after this, all pairs are in the store and on disk. Returns their number.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: a writer was not closed, or two wrote the same part. [`Error::Interrupted`],
+    /// [`Error::DiskFull`], and those of the engine. What is there afterwards: see the module.
+    pub fn finish(self) -> Result<u64> {
+        if self.open.load(Ordering::SeqCst) > 0 {
+            return Err(Error::Internal("a writer of a bulk load was not closed".into()));
+        }
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.check()?;
+        }
+        let mut files = std::mem::take(&mut *self.files.lock());
+        files.sort_by(|a, b| a.first.cmp(&b.first));
+        let overlap = |pair: &[LoadedFile]| matches!(pair, [a, b] if a.last >= b.first);
+        if files.windows(2).any(overlap) {
+            return Err(Error::Internal(
+                "two writers of a bulk load wrote the same part".into(),
+            ));
+        }
+        let pairs = self.pairs.load(Ordering::SeqCst);
+        if !files.is_empty() {
+            let files = files.into_iter().map(|loaded| loaded.file).collect();
+            self.engine.ingest(&self.range, files)?;
+        }
+        Ok(pairs)
+    }
+
+    fn write(&self, pairs: &SortedPairs) -> Result<()> {
+        let Some((first, last)) = pairs.ends() else {
+            return Ok(());
+        };
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.check()?;
+        }
+        if self.engine.loads_by_file() {
+            let file = self.engine.write_sorted_file(pairs)?;
+            self.files.lock().push(LoadedFile {
+                first: first.to_vec(),
+                last: last.to_vec(),
+                file,
+            });
+        } else {
+            self.write_batch(pairs)?;
+        }
+        self.pairs.fetch_add(pairs.places.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_batch(&self, pairs: &SortedPairs) -> Result<()> {
+        let options = TxnOptions {
+            interrupt: self.interrupt.clone(),
+            single_statement: true,
+            ..TxnOptions::default()
+        };
+        let mut txn = Transaction::begin(Arc::clone(&self.engine), options, self.broker)?;
+        for (key, value) in pairs.iter() {
+            txn.put(key.to_vec(), value.to_vec())?;
+        }
+        txn.commit(Durability::Sync)?;
+        Ok(())
+    }
+}
+
+/// Writes a part of a load's range, in the order of its keys.
+pub struct LoadWriter<'a> {
+    load: &'a Load,
+    part: KeyRange,
+    last: Vec<u8>,
+    pairs: SortedPairs,
+    memory: Account,
+}
+
+impl LoadWriter<'_> {
+    /// Adds a pair. Its key is above all that this writer has had.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for a key out of order or outside the writer's part; [`Error::KeyTooLarge`],
+    /// [`Error::ValueTooLarge`]; those of writing what has been gathered, [`Error::Interrupted`].
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let is_above = key > self.last.as_slice() || self.last.is_empty();
+        if !is_above || !self.part.contains(key) || !self.load.range.contains(key) {
+            return Err(Error::Internal("a key of a bulk load is out of order".into()));
+        }
+        let limits = self.load.engine.limits();
+        limits.check_key(key)?;
+        limits.check_value(value)?;
+        let limit = match self.load.engine.loads_by_file() {
+            true => FILE_BYTES,
+            false => BATCH_BYTES,
+        };
+        if self.pairs.bytes() + key.len() + value.len() > limit {
+            self.flush()?;
+        }
+        self.pairs.push(key, value);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        if self.pairs.bytes.capacity() > self.memory.used_bytes() {
+            let bytes = self.pairs.bytes.capacity();
+            self.memory.resize(bytes, None).map_err(|_| Error::OutOfMemory)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.load.write(&self.pairs)?;
+        self.pairs.clear();
+        Ok(())
+    }
+
+    /// Writes the last pairs.
+    ///
+    /// # Errors
+    /// As [`LoadWriter::put`].
+    pub fn close(mut self) -> Result<()> {
+        self.flush()?;
+        self.load.open.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
