@@ -89,6 +89,7 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
         AlterChange::ModifyColumn { .. } | AlterChange::RenameColumn { .. } => "modify column",
         AlterChange::RenameTable { .. } => "rename table",
         AlterChange::SetDefault { .. } => "set default value",
+        AlterChange::Repartition(_) => "alter table partition",
         AlterChange::AutoIncrement(_) => "rebase auto_increment ID",
         AlterChange::AutoRandomBase(_) => "rebase auto_random ID",
         AlterChange::ShardRowIdBits(_) => "shard row ID",

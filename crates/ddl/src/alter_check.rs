@@ -4,14 +4,13 @@ use cluster::Cluster;
 use schema::definition::AlterChange;
 use schema::model::{Schema, Table};
 use schema::sharded_id;
-use types::{Error, Result};
+use types::Result;
 
 use crate::alter_plan::alter;
 use crate::altered::Altered;
 use crate::context::{DdlContext, check_primary_key};
 use crate::foreign_key;
 use crate::new_name::check_free;
-use crate::partition::columns::check_columns_keep_types;
 
 /// The result of an ALTER TABLE, if the change is possible.
 pub(crate) fn altered(
@@ -23,14 +22,7 @@ pub(crate) fn altered(
 ) -> Result<Altered> {
     let altered = alter(base, changes, ctx)?;
     check_primary_key(&altered.table, ctx)?;
-    if altered.rewrite.is_some() && base.partitioning.is_some() {
-        return Err(Error::not_supported(
-            "a change that rewrites the rows of a partitioned table",
-            "remove its partitions first, or create a new table and INSERT ... SELECT",
-        ));
-    }
     planner::check_partitions(&altered.table)?;
-    check_columns_keep_types(base, &altered.table)?;
     schema
         .require_database(&base.database)?
         .check_constraint_names(&altered.table)?;

@@ -20,8 +20,8 @@ use crate::context::DdlContext;
 use crate::conversion::conversion;
 use crate::modify::{self, compatible};
 use crate::partition::columns::check_columns_stay;
-use crate::primary_key;
 use crate::rewrite::{Rewrite, rewrites};
+use crate::{partition, primary_key};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
@@ -81,7 +81,16 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.add_indexes(changes)?;
     draft.drop_unused_expressions();
     let mut altered = draft.finish()?;
+    let replaces = |change: &AlterChange| match change {
+        AlterChange::Repartition(change) => partition::columns::replaces_all(change),
+        _ => false,
+    };
+    if changes.iter().any(replaces) {
+        // The columns that it names may be gone.
+        altered.table.partitioning = None;
+    }
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
+    partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
         // The shadow table has all indexes from the beginning.
         altered.new_indexes.clear();
@@ -725,6 +734,7 @@ impl<'a> Draft<'a> {
             only_if_empty: self.only_if_empty,
             rewrite: self.rewrite,
             conversion: None,
+            drops_misplaced: false,
             closed: self.closed,
             rename: None,
             new_keys: Vec::new(),

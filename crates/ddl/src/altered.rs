@@ -23,6 +23,8 @@ pub(crate) struct Altered {
     /// Set if the rows must be rewritten; then there are no new indexes beside them.
     pub rewrite: Option<Rewrite>,
     pub conversion: Option<Conversion>,
+    /// Rows that no partition takes are left out when they are rewritten.
+    pub drops_misplaced: bool,
     /// New indexes cannot be built while other statements use the table.
     pub closed: bool,
     pub rename: Option<TableName>,

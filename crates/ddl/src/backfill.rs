@@ -39,7 +39,6 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
     planner::expressions(table)?;
     let pages = Pages {
         store: cluster.store(),
-        table,
         job,
         watch,
     };
@@ -49,14 +48,17 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
     match &made.conversion {
         None if made.new_indexes.is_empty() => Ok(Backfilled::default()),
         None => {
-            let rows = pages.all(&mut IndexFiller::new(table, &made.new_indexes)?)?;
+            let rows = pages.all(
+                table.row_ranges(),
+                &mut IndexFiller::new(table, &made.new_indexes)?,
+            )?;
             let warnings = Vec::new();
             Ok(Backfilled { rows, warnings })
         }
         Some(conversion) => {
             planner::expressions(&made.target)?;
             let mut copier = RowCopier::new(table, &made.target, conversion, cluster.ids())?;
-            let rows = pages.all(&mut copier)?;
+            let rows = pages.all(table.row_ranges_beside(&made.target), &mut copier)?;
             let warnings = copier.into_warnings();
             Ok(Backfilled { rows, warnings })
         }
@@ -65,16 +67,15 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
 
 struct Pages<'a> {
     store: &'a Store,
-    table: &'a Table,
     job: &'a Job,
     watch: Watch<'a>,
 }
 
 impl Pages<'_> {
-    /// Returns the number of all rows.
-    fn all(&self, work: &mut dyn PageWork) -> Result<u64> {
+    /// Returns the number of all rows in some ranges.
+    fn all(&self, rows: Vec<std::ops::Range<Vec<u8>>>, work: &mut dyn PageWork) -> Result<u64> {
         let mut progress = Progress::read(&self.store.latest(), self.job.id)?;
-        let mut ranges = ranges(self.table.row_ranges());
+        let mut ranges = ranges(rows);
         ranges.sort_by(|a, b| a.start.cmp(&b.start));
         for range in ranges {
             if range.end > progress.done {

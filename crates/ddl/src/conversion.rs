@@ -10,9 +10,11 @@ use crate::primary_key::keeps_handles;
 /// How the rows of `base` become those of the definition after an ALTER TABLE that rewrites them. The
 /// definition gets an id for the index that the conversion needs.
 pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Option<Conversion> {
-    altered.rewrite?;
+    let rewrite = altered.rewrite?;
     let after = &mut altered.table;
-    let handles = if keeps_handles(base, after) {
+    // Partitions that have changed places with tables can have rows with the same hidden ids.
+    let mixes = rewrite.closed && base.partitioning.is_some() && base.handle == Handle::Hidden;
+    let handles = if keeps_handles(base, after) && !mixes {
         ShadowHandles::Same
     } else if after.handle == Handle::Hidden {
         ShadowHandles::New
@@ -20,6 +22,7 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
         after.max_index_id += 1;
         ShadowHandles::ByKey {
             index: after.max_index_id,
+            place: 0,
         }
     };
     let is_new = |id: i64| {
@@ -37,5 +40,6 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
         now_us: ctx.now_us,
         checks: altered.new_checks.clone(),
         handles,
+        drops_misplaced: altered.drops_misplaced,
     })
 }

@@ -74,7 +74,8 @@ impl<'a> RowCopier<'a> {
         self.warnings
     }
 
-    fn convert(&mut self, txn: &Transaction, row: &LockedRow, row_number: u64) -> Result<CopiedRow> {
+    /// `None`: the row is left out.
+    fn convert(&mut self, txn: &Transaction, row: &LockedRow, row_number: u64) -> Result<Option<CopiedRow>> {
         let mut values = self.layout.convert(&row.key, &row.value, row_number)?;
         if let Some(id) = &mut self.next_id_after {
             id.give(&mut values, self.layout.table(), row_number)?;
@@ -91,11 +92,15 @@ impl<'a> RowCopier<'a> {
             Some(key) => Some((key, self.layout.handle_entry_value(&handle)?)),
             None => None,
         };
-        Ok(CopiedRow {
-            row: self.layout.row(&values, &handle)?,
+        let row = match self.layout.row(&values, &handle) {
+            Err(error) if self.layout.leaves_out(&error) => return Ok(None),
+            row => row?,
+        };
+        Ok(Some(CopiedRow {
+            row,
             values,
             handle_entry,
-        })
+        }))
     }
 
     /// Locks the keys that one row only can have, and fails if one belongs to another row.
@@ -176,7 +181,7 @@ impl PageWork for RowCopier<'_> {
         self.layout.take_warnings();
         let rows = (rows_before + 1..).zip(page);
         let rows = rows
-            .map(|(number, row)| self.convert(txn, row, number))
+            .filter_map(|(number, row)| self.convert(txn, row, number).transpose())
             .collect::<Result<Vec<_>>>()?;
         self.page_warnings = self.layout.take_warnings().0;
         self.check_unique(txn, options, &rows)?;

@@ -1,9 +1,9 @@
 //! The last step of a schema change: its result is published, or the table is as it was before.
 
 use cluster::lease::lease_is_over;
+use kv::KeyRange;
 use schema::definition::TableName;
 use schema::model::{Index, Table};
-use schema::shadow::ShadowHandles;
 use types::Result;
 
 use crate::altered::Altered;
@@ -75,6 +75,7 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         }
         // What has been copied to new places belongs to no table.
         change.discard(ranges(made.target.data_ranges_beside(&before)))?;
+        discard_handles(change, made)?;
     }
     Ok(Outcome::Done(()))
 }
@@ -113,12 +114,11 @@ pub(crate) fn end_with_altered(
 
 /// Nothing needs the handles any more that rewritten rows had before.
 fn discard_handles(change: &mut Change<'_>, made: &TableChange) -> Result<()> {
-    match made.conversion.as_ref().map(|conversion| conversion.handles) {
-        Some(ShadowHandles::ByKey { index }) => {
-            change.discard(ranges(made.target.ranges_of_indexes(&[index])))
-        }
-        _ => Ok(()),
-    }
+    let prefix = made
+        .conversion
+        .as_ref()
+        .and_then(|c| c.handle_entries(made.target.id));
+    change.discard(prefix.map(KeyRange::prefix).into_iter().collect())
 }
 
 /// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they

@@ -28,6 +28,9 @@ impl SchemaChanger {
     pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Executed> {
         self.carry_out(ddl, ctx, |statement| match ddl {
             Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
+            Ddl::AlterPartitions { name, change, way } => {
+                alter_partitions(self, name, change, *way, statement)
+            }
             other => Ok(self.dispatch(other, statement)?.into()),
         })
     }
@@ -94,7 +97,9 @@ impl SchemaChanger {
             Ddl::AlterTable { name, changes, way } => {
                 Ok(alter_table(self, name, changes, *way, statement)?.warnings)
             }
-            Ddl::AlterPartitions { name, change } => alter_partitions(self, name, change, statement),
+            Ddl::AlterPartitions { name, change, way } => {
+                Ok(alter_partitions(self, name, change, *way, statement)?.warnings)
+            }
             Ddl::ExchangePartition {
                 name,
                 partition,

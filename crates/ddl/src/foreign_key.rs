@@ -10,7 +10,7 @@ use schema::foreign_key::{
     backticked, changing_action, check_child, check_names, check_parent, has_child_index, rename_child,
     unknown_parent,
 };
-use schema::model::{ForeignKey, Reference, Schema, Table};
+use schema::model::{ForeignKey, Reference, ReferenceAction, Schema, Table};
 use types::{Error, Result, errno};
 
 use crate::altered::Altered;
@@ -67,6 +67,7 @@ pub(crate) fn check_new(schema: &Schema, table: &Table, ctx: &DdlContext) -> Res
     }
     for key in &table.foreign_keys {
         check_constraints(table, key)?;
+        check_bases(table, key)?;
         check_key(schema, table, key, ctx)?;
     }
     check_waiting(schema, table, ctx)
@@ -92,6 +93,28 @@ fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// # Errors
+/// 1215 where an action of the key changes or removes a row by a column that a STORED column is computed from, as
+/// in MySQL.
+fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
+    let acts =
+        |action: ReferenceAction| matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull);
+    if !acts(key.on_delete) && !acts(key.on_update) {
+        return Ok(());
+    }
+    let Some(expressions) = planner::expressions(table)? else {
+        return Ok(());
+    };
+    let computed = expressions.generated_from(&key.columns);
+    match computed.iter().any(|&at| !table.columns[at].is_virtual()) {
+        true => Err(Error::new(
+            ER_CANNOT_ADD_FOREIGN,
+            "Cannot add foreign key constraint",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The keys of children that refer to a table with a new name.
@@ -305,6 +328,9 @@ pub(crate) fn check_altered(
     for key in &after.foreign_keys {
         let is_new = altered.new_keys.iter().any(|new| new.name == key.name);
         check_child(after, key)?;
+        if is_new || after.columns.len() > base.columns.len() {
+            check_bases(after, key)?;
+        }
         if is_new || has_new_check {
             check_constraints(after, key)?;
         }

@@ -151,13 +151,16 @@ impl Job {
         }
     }
 
-    /// The same job under an id, under which it has its rewritten rows, too.
-    pub(crate) fn with_id(mut self, id: i64) -> Self {
-        self.id = id;
-        if let Some(made) = self.change.as_mut().filter(|made| made.conversion.is_some()) {
-            made.target = made.target.placed_at(id);
+    /// The same job under a new id, under which it has its rewritten rows, too, unless they have partitions.
+    pub(crate) fn with_id(mut self, meta: &mut Meta<'_>) -> Result<Self> {
+        self.id = meta.next_id()?;
+        if let Some(made) = &mut self.change
+            && let Some(conversion) = &mut made.conversion
+        {
+            conversion.place_handles(self.id);
+            made.target.place_rewritten(self.id, || meta.next_id())?;
         }
-        self
+        Ok(self)
     }
 
     /// The tables that it changes.

@@ -25,7 +25,6 @@ use crate::context::{DdlContext, Statement, Watch, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
 use crate::page_work::Backfilled;
-use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};
 
@@ -247,7 +246,7 @@ impl LocalJobs {
                     change: Some(made),
                     ..Job::of(&statement.about)
                 };
-                let job = job.with_id(change.meta.next_id()?);
+                let job = job.with_id(&mut change.meta)?;
                 job.put(&mut change.meta)?;
                 let made = job.change.as_ref().filter(|made| made.online);
                 let between = match made {
@@ -258,43 +257,6 @@ impl LocalJobs {
                 change.put_table(between)?;
                 Ok(Outcome::Done(job))
             })
-    }
-
-    /// Copies the rows of the places that a table loses to its new ones, and publishes its new definition.
-    pub(crate) fn copy_to_places(
-        &self,
-        name: &TableName,
-        plan: &dyn Fn(&Table) -> Result<(Table, bool)>,
-        statement: &Statement,
-    ) -> Result<()> {
-        let (publisher, limit) = (&self.publisher, statement.limit());
-        let cluster = &publisher.cluster;
-        loop {
-            let id = changeable_table(&cluster.schema(), name, statement)?.id;
-            let locks = cluster.metadata_locks().lock_for_change(&[id], &limit)?;
-            // The name may belong to another table after the wait.
-            let base = changeable_table(&cluster.schema(), name, statement)?;
-            if base.id != id {
-                continue;
-            }
-            let (target, drops_misplaced) = plan(&base)?;
-            let target = with_places(publisher, target, statement)?;
-            let exclusive = locks.exclusive(&limit)?;
-            let job = publisher.publish(&limit, Requires::AllNodes, None, |change| {
-                let job = Job {
-                    id: change.meta.next_id()?,
-                    ..copying_job(&base, &target, statement)
-                };
-                job.put(&mut change.meta)?;
-                Ok(Outcome::Stored(job))
-            })?;
-            let done = copy_and_publish(publisher, &base, (&target, drops_misplaced), &job, statement);
-            drop(exclusive);
-            if done.is_err() {
-                self.undo_or_leave(job, locks, statement);
-            }
-            return done;
-        }
     }
 
     /// The last step: publishes the target and deletes the job.

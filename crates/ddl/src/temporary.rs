@@ -7,7 +7,7 @@ use schema::{new_table, table_like};
 use types::{Error, Result, Warning, errno};
 
 use crate::alter_plan;
-use crate::context::{DdlContext, check_not_system, unknown_database};
+use crate::context::{DdlContext, check_not_system, check_primary_key, unknown_database};
 
 const ER_CANNOT_ADD_FOREIGN: u16 = 1215;
 
@@ -44,12 +44,19 @@ pub fn new_temporary(
     if !definition.foreign_keys.is_empty() {
         return Err(no_foreign_keys());
     }
-    new_table(name, definition, ctx.now_us)
+    let (table, warnings) = new_table(name, definition, ctx.now_us)?;
+    check_primary_key(&table, ctx)?;
+    Ok((table, warnings))
 }
 
 /// CREATE TEMPORARY TABLE ... LIKE.
-pub fn temporary_like(name: &TableName, source: &Table, ctx: &DdlContext) -> Table {
-    table_like(name, source, ctx.now_us)
+///
+/// # Errors
+/// 3750
+pub fn temporary_like(name: &TableName, source: &Table, ctx: &DdlContext) -> Result<Table> {
+    let table = table_like(name, source, ctx.now_us);
+    check_primary_key(&table, ctx)?;
+    Ok(table)
 }
 
 /// # Errors
@@ -65,6 +72,7 @@ pub fn alter_temporary(
     if !altered.new_keys.is_empty() {
         return Err(no_foreign_keys());
     }
+    check_primary_key(&altered.table, ctx)?;
     let mut table = altered.table;
     if let Some(to) = altered.rename {
         table.database.clone_from(&to.database);

@@ -10,7 +10,7 @@
 //! ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with a warning where no rows
 //! are rewritten.
 
-use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
+use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay, PartitionChange};
 use schema::model::Table;
 use types::{Error, Result, Warning, errno};
 
@@ -42,9 +42,12 @@ pub(crate) fn check(
                 "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
             ));
         }
-        if altered.rewrite.is_none() {
-            let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
-            altered.warnings.push(Warning::warning(code, message));
+        match &mut altered.rewrite {
+            Some(rewrite) => rewrite.copies = true,
+            None => {
+                let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
+                altered.warnings.push(Warning::warning(code, message));
+            }
         }
     }
     if let Some(rewrite) = altered.rewrite {
@@ -71,6 +74,22 @@ pub(crate) fn check(
         AlterLock::Shared if online => Err(not_supported("LOCK=SHARED", "LOCK=NONE/EXCLUSIVE")),
         AlterLock::Exclusive => Ok(false),
         _ => Ok(online),
+    }
+}
+
+/// A change of partitions that copies no rows.
+///
+/// # Errors
+/// 1845 if it cannot be made as the statement asks.
+pub(crate) fn check_partitions(way: AlterWay, change: &PartitionChange) -> Result<()> {
+    match (way.algorithm, way.lock, change) {
+        // As in MySQL, which looks at neither.
+        (_, _, PartitionChange::Truncate(_)) => Ok(()),
+        (AlterAlgorithm::Instant, _, _) => Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE")),
+        (_, AlterLock::None, PartitionChange::Rebuild(_) | PartitionChange::Reorganize { .. }) => {
+            Err(not_supported("LOCK=NONE", "LOCK=SHARED"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -63,6 +63,7 @@ pub enum Ddl {
     AlterPartitions {
         name: TableName,
         change: PartitionChange,
+        way: AlterWay,
     },
     ExchangePartition {
         name: TableName,
@@ -224,6 +225,8 @@ pub enum AlterChange {
         column: String,
         default: Option<Default>,
     },
+    /// PARTITION BY or REMOVE PARTITIONING; another change of partitions stands alone.
+    Repartition(PartitionChange),
     AutoIncrement(u64),
     AutoRandomBase(u64),
     ShardRowIdBits(u64),

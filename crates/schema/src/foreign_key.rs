@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use types::{Error, Result, TypeKind, errno};
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use crate::check_constraints::{generated_check_name, generated_check_number};
 use crate::definition::NewForeignKey;
@@ -345,6 +345,16 @@ fn is_comparable(child: &Column, parent: &Column, compares_charsets: bool) -> bo
     if is_char(child.kind) && is_char(parent.kind) {
         return child.is_binary() == parent.is_binary()
             && (!compares_charsets || child.collation == parent.collation);
+    }
+    // Members are compared by number, FLOATs by value.
+    let by_number = |ty: &SqlType| match ty.kind {
+        TypeKind::Enum(_) => Some(TypeKind::TinyInt),
+        TypeKind::Set(_) => Some(TypeKind::BigInt),
+        TypeKind::Float | TypeKind::Double => Some(ty.kind),
+        _ => None,
+    };
+    if let (Some(child_kind), Some(parent_kind)) = (by_number(child), by_number(parent)) {
+        return child_kind == parent_kind && child.unsigned == parent.unsigned;
     }
     child.kind == parent.kind
         && child.unsigned == parent.unsigned

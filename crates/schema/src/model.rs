@@ -111,7 +111,8 @@ pub struct Table {
 pub struct ShadowTable {
     /// What writers do for it: from delete-only on they remove its rows, from write-only on they write them.
     pub state: SchemaState,
-    /// The definition afterwards. Its id is that of the shadow table.
+    /// The definition afterwards, with places of its own. A place that the table has, too, keeps its rows: they
+    /// have no shadow rows.
     pub target: Table,
     pub conversion: Conversion,
 }

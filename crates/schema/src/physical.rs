@@ -61,6 +61,24 @@ impl Table {
         partitioning.place(next)
     }
 
+    /// Gives the definition, which an ALTER TABLE makes, the places that it has none for: its partitions', or
+    /// `id` where it has none.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub fn place_rewritten(&mut self, id: i64, next: impl FnMut() -> Result<i64>) -> Result<()> {
+        match &mut self.partitioning {
+            Some(partitioning) => {
+                self.physical = None;
+                partitioning.place(next)
+            }
+            None => {
+                self.physical = Some(id);
+                Ok(())
+            }
+        }
+    }
+
     /// The same definition, without partitions, with its rows under another id.
     #[must_use]
     pub fn placed_at(&self, physical: i64) -> Self {
@@ -74,6 +92,13 @@ impl Table {
     /// The ranges of all rows, one for each physical id.
     pub fn row_ranges(&self) -> Vec<Range<Vec<u8>>> {
         let ids = self.physical_ids().into_iter();
+        ids.map(|id| prefixed(codec::key::row_prefix(id))).collect()
+    }
+
+    /// Those of them that lie under ids that `other` does not have.
+    pub fn row_ranges_beside(&self, other: &Self) -> Vec<Range<Vec<u8>>> {
+        let others = other.physical_ids();
+        let ids = self.physical_ids().into_iter().filter(|id| !others.contains(id));
         ids.map(|id| prefixed(codec::key::row_prefix(id))).collect()
     }
 

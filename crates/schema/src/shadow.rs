@@ -18,6 +18,10 @@ pub struct Conversion {
     pub handles: ShadowHandles,
     /// Set if the rows get ids in their order: the first one.
     pub first_id: Option<u64>,
+    /// Rows that no partition of the target takes are left out: REORGANIZE PARTITION drops them with their value,
+    /// as in MySQL. Otherwise they are an error.
+    #[serde(default)]
+    pub drops_misplaced: bool,
 }
 
 /// The handles of shadow rows.
@@ -25,14 +29,36 @@ pub struct Conversion {
 pub enum ShadowHandles {
     /// A shadow row has the handle of its row.
     Same,
-    /// The new primary key has other values. `index`: the index of the shadow table that leads from the
-    /// handles of rows to those of their shadow rows.
-    ByKey { index: i64 },
+    /// The new primary key has other values. `index`: the index that leads from the handles of rows to those
+    /// of their shadow rows.
+    ByKey {
+        index: i64,
+        /// The physical id under which that index lies. 0: the table's id, in a job that was begun by a release
+        /// without this field.
+        #[serde(default)]
+        place: i64,
+    },
     /// The rows lose their primary key and get new hidden ids. No writer can do that.
     New,
 }
 
 impl Conversion {
+    /// Puts the index of [`ShadowHandles::ByKey`] below a physical id that nothing else has.
+    pub fn place_handles(&mut self, at: i64) {
+        if let ShadowHandles::ByKey { place, .. } = &mut self.handles {
+            *place = at;
+        }
+    }
+
+    /// What the keys of that index begin with.
+    pub fn handle_entries(&self, table: i64) -> Option<Vec<u8>> {
+        match self.handles {
+            ShadowHandles::ByKey { index, place: 0 } => Some(codec::key::index_prefix(table, index)),
+            ShadowHandles::ByKey { index, place } => Some(codec::key::index_prefix(place, index)),
+            ShadowHandles::Same | ShadowHandles::New => None,
+        }
+    }
+
     pub fn zone(&self) -> TimeZone {
         TimeZone::parse(&self.time_zone).unwrap_or(TimeZone::UTC)
     }

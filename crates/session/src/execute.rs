@@ -100,11 +100,35 @@ impl Session {
                 let done = statement::run_definition(self, ddl);
                 Ok((Kind::Definition, done.map(Outcome::Ok)))
             }
-            Compiled::Command(command) => {
-                self.command_params = params;
-                statement::run(self, command, format, out)
+            Compiled::Command(_) => self.run_command(compiled, &params, format, replan, out),
+        }
+    }
+
+    /// Runs a command. If the schema has changed before a query in it got its locks, nothing has been done, and
+    /// the whole command is planned again.
+    fn run_command(
+        &mut self,
+        compiled: &mut Compiled,
+        params: &[Value],
+        format: Format,
+        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        for _ in 0..REPLANS_MAX {
+            let Compiled::Command(command) = &*compiled else {
+                break;
+            };
+            self.command_params.extend_from_slice(params);
+            match statement::run(self, command, format, out)? {
+                (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED => {}
+                done => return Ok(done),
+            }
+            match replan(self) {
+                Ok(again) => *compiled = again,
+                Err(error) => return Ok((Kind::Other, Err(error))),
             }
         }
+        Ok((Kind::Other, Err(schema_has_changed())))
     }
 
     /// Takes the metadata locks of a plan the account may run, planning it again while the schema changes

@@ -24,11 +24,15 @@ pub struct SqlMode {
     pub time_truncate_fractional: bool,
     /// CHAR columns are read with the spaces up to their length.
     pub pad_char_to_full_length: bool,
+    /// NO_ENGINE_SUBSTITUTION is off: an unknown storage engine is replaced, with a warning.
+    pub substitutes_engines: bool,
+    /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are left out.
+    pub no_dir_in_create: bool,
 }
 
 impl Default for SqlMode {
     /// MySQL 8.0's default: ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES, NO_ZERO_IN_DATE, NO_ZERO_DATE,
-    /// ERROR_FOR_DIVISION_BY_ZERO (and NO_ENGINE_SUBSTITUTION, which means nothing to expressions).
+    /// ERROR_FOR_DIVISION_BY_ZERO, NO_ENGINE_SUBSTITUTION.
     fn default() -> Self {
         Self {
             strict: true,
@@ -47,6 +51,8 @@ impl Default for SqlMode {
             allow_invalid_dates: false,
             time_truncate_fractional: false,
             pad_char_to_full_length: false,
+            substitutes_engines: false,
+            no_dir_in_create: false,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! What an ALTER TABLE cannot do with the columns that partition its table.
 
-use schema::definition::AlterChange;
+use schema::definition::{AlterChange, PartitionChange};
 use schema::model::Table;
 use types::{Error, Result};
 
 /// # Errors
-/// 3855 for such a column that would be dropped or renamed.
+/// 3855 for such a column that would be dropped or renamed while the table stays partitioned by it.
 pub(crate) fn check_columns_stay(base: &Table, changes: &[AlterChange]) -> Result<()> {
-    if base.partitioning.is_none() {
+    let replaces = |change: &AlterChange| match change {
+        AlterChange::Repartition(change) => replaces_all(change),
+        _ => false,
+    };
+    if base.partitioning.is_none() || changes.iter().any(replaces) {
         return Ok(());
     }
     let depends = columns(base)?;
@@ -32,26 +36,22 @@ pub(crate) fn check_columns_stay(base: &Table, changes: &[AlterChange]) -> Resul
     Ok(())
 }
 
-/// # Errors
-/// 1235 for such a column of another type: rows could belong to other partitions then.
-pub(crate) fn check_columns_keep_types(base: &Table, altered: &Table) -> Result<()> {
+/// PARTITION BY and REMOVE PARTITIONING: what the partitions were before does not matter.
+pub(crate) fn replaces_all(change: &PartitionChange) -> bool {
+    matches!(change, PartitionChange::By(_) | PartitionChange::Remove)
+}
+
+/// Whether such a column gets another type: rows may belong to other partitions then.
+pub(super) fn changes_types(base: &Table, altered: &Table) -> Result<bool> {
     if base.partitioning.is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    for offset in columns(base)? {
-        let before = &base.columns[offset];
+    let changes = |offset: &usize| {
+        let before = &base.columns[*offset];
         let after = altered.columns.iter().find(|column| column.id == before.id);
-        if after.is_none_or(|after| after.ty != before.ty) {
-            return Err(Error::not_supported(
-                format!(
-                    "another type of column `{}`, which partitions the table",
-                    before.name
-                ),
-                "REMOVE PARTITIONING first, and PARTITION BY afterwards",
-            ));
-        }
-    }
-    Ok(())
+        after.is_none_or(|after| after.ty != before.ty)
+    };
+    Ok(columns(base)?.iter().any(changes))
 }
 
 fn columns(table: &Table) -> Result<Vec<usize>> {

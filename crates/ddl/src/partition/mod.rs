@@ -1,17 +1,14 @@
 //! ALTER TABLE ... PARTITION BY, REMOVE PARTITIONING, and ADD, DROP, TRUNCATE, COALESCE, REORGANIZE, EXCHANGE
 //! and REBUILD PARTITION.
 //!
-//! No other statement uses the table meanwhile. What moves no row between partitions is one step. What does
-//! copies rows to new places beside the old ones, under a job; then one step gives the table the new places, and
-//! the old ones become garbage. So a crash at any point leaves the table as it was or as it is to be.
+//! What moves no row between partitions is one step, in which no other statement uses the table. What does
+//! rewrites the rows of the partitions that it takes away, as any ALTER TABLE that rewrites rows
+//! ([`crate::rewrite`]): beside other statements, to new places, which the last step gives to the table.
 //!
 //! - [`statement`], [`exchange`]: the statements. [`plan`]: the definition afterwards.
-//! - [`copying`]: the job of a statement that copies rows; [`copy`]: how it copies them.
-//! - [`columns`]: what other ALTER TABLEs cannot do.
+//! - [`columns`]: the columns that decide about partitions.
 
 pub(crate) mod columns;
-mod copy;
-pub(crate) mod copying;
 pub(crate) mod exchange;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod statement;

@@ -1,10 +1,56 @@
 //! The definition after an ALTER TABLE that changes partitions, computed without the store. New places have the
 //! id 0.
 
-use schema::definition::PartitionChange;
-use schema::model::Table;
+use schema::definition::{AlterChange, PartitionChange};
+use schema::model::{Handle, Table};
 use schema::partition::{Bound, Method, Partition, Partitioning, unknown_partition};
 use types::{Error, Result};
+
+use super::columns::{changes_types, replaces_all};
+use crate::altered::Altered;
+use crate::rewrite::{Rewrite, rewrites};
+
+/// What an ALTER TABLE that rewrites rows means for the partitions of the table: its own changes of them, and that
+/// the rewritten rows lie at new places.
+///
+/// # Errors
+/// As [`repartitioned`].
+pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
+    let wanted = changes.iter().find_map(|change| match change {
+        AlterChange::Repartition(wanted) => Some(wanted),
+        _ => None,
+    });
+    let moves = wanted.is_some() || changes_types(base, &altered.table)?;
+    if moves {
+        let why = Rewrite {
+            copies: wanted.is_none_or(replaces_all),
+            closed: base.partitioning.is_some() && base.handle == Handle::Hidden,
+            ..Rewrite::IN_PLACE
+        };
+        rewrites(&mut altered.rewrite, why);
+    }
+    if altered.rewrite.is_none() {
+        return Ok(());
+    }
+    match wanted {
+        Some(PartitionChange::Remove) if base.partitioning.is_none() => return Err(not_partitioned()),
+        Some(wanted) => {
+            let Repartitioned {
+                table,
+                drops_misplaced,
+                ..
+            } = repartitioned(&altered.table, wanted)?;
+            altered.table = table;
+            altered.drops_misplaced = drops_misplaced;
+        }
+        None => {
+            if let Some(partitioning) = altered.table.partitioning.as_deref_mut() {
+                partitioning.displace();
+            }
+        }
+    }
+    Ok(())
+}
 
 /// The definition afterwards.
 #[derive(Debug)]
@@ -28,7 +74,6 @@ pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Re
             true
         }
         PartitionChange::Remove => {
-            partitioning_of(&mut table)?;
             table.partitioning = None;
             table.physical = Some(0);
             true

@@ -1,33 +1,31 @@
 //! ALTER TABLE ... PARTITION, but for EXCHANGE.
 
-use schema::definition::{PartitionChange, TableName};
-use schema::model::{Schema, Table};
-use types::{Result, Warning};
+use schema::definition::{AlterChange, AlterWay, PartitionChange, TableName};
+use schema::model::Schema;
+use types::Result;
 
 use super::plan::{Repartitioned, repartitioned};
+use crate::alter::alter_table;
 use crate::change::{Outcome, ranges};
-use crate::changer::{Jobs, SchemaChanger};
+use crate::changer::SchemaChanger;
 use crate::context::{Statement, changeable_table};
+use crate::executed::Executed;
+use crate::way;
 
 pub(crate) fn alter_partitions(
     changer: &SchemaChanger,
     name: &TableName,
     change: &PartitionChange,
+    way: AlterWay,
     statement: &Statement,
-) -> Result<Vec<Warning>> {
+) -> Result<Executed> {
     let base = changeable_table(&changer.cluster().schema(), name, statement)?;
     let planned = repartitioned(&base, change)?;
     if planned.copies {
-        let plan = |base: &Table| {
-            let planned = repartitioned(base, change)?;
-            Ok((planned.table, planned.drops_misplaced))
-        };
-        match &changer.jobs {
-            Jobs::Local(jobs) => jobs.copy_to_places(name, &plan, statement)?,
-            Jobs::Shared(jobs) => jobs.copy_to_places(name, &plan, statement)?,
-        }
-        return Ok(Vec::new());
+        let changes = [AlterChange::Repartition(change.clone())];
+        return alter_table(changer, name, &changes, way, statement);
     }
+    way::check_partitions(way, change)?;
     let resolve = |schema: &Schema| Ok(vec![changeable_table(schema, name, statement)?.id]);
     changer.change_tables(statement, &resolve, &mut |made| {
         let base = made.table(&name.database, &name.name)?;
@@ -43,5 +41,5 @@ pub(crate) fn alter_partitions(
         made.put_table(table)?;
         Ok(Outcome::Done(()))
     })?;
-    Ok(Vec::new())
+    Ok(Executed::default())
 }

@@ -40,7 +40,6 @@ use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::local::exclusive_steps;
 use crate::page_work::Backfilled;
-use crate::partition::copying::{copy_and_publish, copying_job, with_places};
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};
 
@@ -86,7 +85,7 @@ impl SharedJobs {
                     if Job::read_all(&change.meta.reader())?.iter().any(overlaps) {
                         return Ok(Outcome::Nothing(Claim::Busy));
                     }
-                    job = job.with_id(change.meta.next_id()?);
+                    job = job.with_id(&mut change.meta)?;
                     job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
                     // Before it is stored, so that no other thread of this node takes it for a job that was
                     // left unfinished.
@@ -207,31 +206,6 @@ impl SharedJobs {
             end_with_altered(change, Some(job), altered, counter)
         })?;
         Ok(made)
-    }
-
-    /// Copies the rows of the places that a table loses to its new ones, and publishes its new definition.
-    pub(crate) fn copy_to_places(
-        &self,
-        name: &TableName,
-        plan: &dyn Fn(&Table) -> Result<(Table, bool)>,
-        statement: &Statement,
-    ) -> Result<()> {
-        let (publisher, limit) = (&self.publisher, statement.limit());
-        loop {
-            let base = changeable_table(&publisher.cluster.schema(), name, statement)?;
-            let (target, drops_misplaced) = plan(&base)?;
-            let target = with_places(publisher, target, statement)?;
-            let claimed = self.claim(&limit, &|schema| {
-                let now = changeable_table(schema, name, statement)?;
-                Ok((now == base).then(|| copying_job(&base, &target, statement)))
-            })?;
-            let Some(job) = claimed else { continue };
-            let options = StepOptions::statement(&limit);
-            return self.work_on(job, |job| {
-                freeze(publisher, job, &options, |_| Ok(()))?;
-                copy_and_publish(publisher, &base, (&target, drops_misplaced), job, statement)
-            });
-        }
     }
 
     /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if

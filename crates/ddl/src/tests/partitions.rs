@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use kv::Reader;
-use schema::definition::{Ddl, PartitionChange};
+use schema::definition::{AlterChange, AlterWay, Ddl, IndexColumn, PartitionChange};
 use schema::expression::StoredExpression;
 use schema::partition::{
     Bound, Method, Partition, PartitionBy, PartitionKey, PartitionOptions, Partitioning,
 };
-use types::{Collation, Result, SqlMode, Value};
+use types::{Collation, Result, SqlMode, SqlType, Value};
 
 use crate::SchemaChanger;
 use crate::test_support::*;
@@ -69,6 +69,7 @@ fn change(db: &SchemaChanger, change: PartitionChange, interrupted: bool) -> Res
     let ddl = Ddl::AlterPartitions {
         name: name("t"),
         change,
+        way: AlterWay::default(),
     };
     db.execute(&ddl, &ctx).map(drop)
 }
@@ -149,4 +150,81 @@ fn dropped_and_truncated_partitions_take_their_rows_along() {
     assert_eq!(stored_keys(&db), 600);
     change(&db, PartitionChange::Truncate(None), false).unwrap();
     assert_eq!((checked(&db, "t"), stored_keys(&db)), (0, 0));
+}
+
+fn new_primary_key(columns: &[&str]) -> AlterChange {
+    AlterChange::AddIndex {
+        name: None,
+        columns: columns.iter().map(|name| index_column(name)).collect(),
+        unique: true,
+        comment: String::new(),
+        invisible: false,
+        generated: false,
+        primary: true,
+    }
+}
+
+fn index_column(name: &str) -> IndexColumn {
+    IndexColumn {
+        name: name.to_owned(),
+        prefix: None,
+        descending: false,
+    }
+}
+
+/// Changes of columns and keys, of a table with partitions and together with those.
+#[test]
+fn rows_of_partitions_are_rewritten() {
+    let db = filled();
+    let keys = stored_keys(&db);
+    let modify = |name: &str, ty| AlterChange::ModifyColumn {
+        name: name.to_owned(),
+        column: not_null(name, ty),
+        position: None,
+    };
+    for changes in [
+        vec![AlterChange::Repartition(hash())],
+        vec![modify("v", varchar(20))],
+        vec![modify("id", SqlType::BIGINT)],
+        vec![AlterChange::DropPrimaryKey],
+        vec![modify("v", SqlType::BIGINT)],
+        // Rows without a key move between partitions.
+        vec![AlterChange::Repartition(PartitionChange::AddCount(2))],
+        vec![modify("id", int())],
+        vec![new_primary_key(&["id", "v"])],
+        vec![
+            AlterChange::DropPrimaryKey,
+            new_primary_key(&["v", "id"]),
+            AlterChange::Repartition(ranges(&["100", "1000", "max"])),
+        ],
+        vec![
+            AlterChange::DropPrimaryKey,
+            new_primary_key(&["id"]),
+            AlterChange::Repartition(PartitionChange::Remove),
+        ],
+    ] {
+        alter(&db, "t", changes).unwrap();
+        assert_eq!(checked(&db, "t"), ROWS as u64);
+        assert_eq!(stored_keys(&db), keys, "the old places are empty");
+    }
+    assert!(table(&db, "t").partitioning.is_none());
+}
+
+/// What leads from the old keys of rows to the new ones goes, too: the next such change would take it for its own.
+#[test]
+fn a_primary_key_that_cannot_be_leaves_nothing() {
+    let db = filled();
+    let columns = vec![not_null("id", int()), not_null("k", int())];
+    create(&db, "u", by_id(columns, vec![])).unwrap();
+    let made = table(&db, "u");
+    // The duplicate is in the last page.
+    (0..ROWS).for_each(|id| insert(&db, &made, &[Value::Int(id), Value::Int(id.min(ROWS - 2))]));
+    let keys = stored_keys(&db);
+    let changes = vec![AlterChange::DropPrimaryKey, new_primary_key(&["k"])];
+    assert_eq!(alter(&db, "u", changes.clone()).unwrap_err().code, 1062);
+    assert_eq!((checked(&db, "u"), stored_keys(&db)), (ROWS as u64, keys));
+    super::execute(&db, Ddl::TruncateTable { name: name("u") }).unwrap();
+    (0..ROWS).for_each(|id| insert(&db, &table(&db, "u"), &[Value::Int(id), Value::Int(-id)]));
+    alter(&db, "u", changes).unwrap();
+    assert_eq!((checked(&db, "u"), stored_keys(&db)), (ROWS as u64, keys));
 }

@@ -18,6 +18,9 @@ impl Writer<'_, '_> {
             return Ok(());
         };
         let layout = &shadow.layout;
+        if !layout.has_shadow(key)? {
+            return Ok(());
+        }
         let new = match value.filter(|_| shadow.writes_rows) {
             Some(value) => Some(convert(layout, key, value)?),
             None => None,
@@ -43,13 +46,22 @@ impl Writer<'_, '_> {
 
     /// The key of the shadow row that a table's row has.
     fn shadow_key(&mut self, layout: &ShadowLayout, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let Some(entry) = layout.handle_entry_key(key)? else {
-            return Ok(layout.handle(&[], key)?.map(|handle| layout.row_key(&handle)));
+        let handle = match layout.handle_entry_key(key)? {
+            None => layout.handle(&[], key)?,
+            Some(entry) => match self.get(&entry)? {
+                Some(value) => Some(layout.handle_of_entry(value)?),
+                None => None,
+            },
         };
-        match self.get(&entry)? {
-            Some(value) => Ok(Some(layout.row_key(&layout.handle_of_entry(value)?))),
-            None => Ok(None),
-        }
+        let Some(handle) = handle else {
+            return Ok(None);
+        };
+        // The row as it is before this write: in which partition its shadow row lies.
+        let stored = match layout.is_partitioned() {
+            true => self.get(key)?,
+            false => None,
+        };
+        layout.row_key(&handle, key, stored)
     }
 
     /// Locks the keys that the new shadow row alone can have.

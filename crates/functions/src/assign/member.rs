@@ -8,8 +8,9 @@ use crate::cast::number_text::is_space;
 use crate::charset;
 use crate::datum::Datum;
 
-/// A value of an ENUM, SET or BIT: its number for a column of numbers, its text for every other. `None` for
-/// values of other types.
+/// A value of an ENUM, SET or BIT: its number for a column of numbers, its text for every other. Of a BIT it is
+/// the bytes for a TEXT or BLOB, and the digits of its number for other text, as MySQL copies it from column to
+/// column. `None` for values of other types.
 pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Result<Value>> {
     let (from, to) = (target.from, target.to);
     if !(from.has_members() || from.kind == TypeKind::Bit)
@@ -22,7 +23,7 @@ pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Resul
     if from == to || both_enums && value == Datum::UInt(0) {
         return Some(Ok(value.to_value()));
     }
-    if to.is_numeric() || from.kind == TypeKind::Bit && !to.is_string() {
+    if to.is_numeric() || from.kind == TypeKind::Bit && !is_blob(to) {
         let number = Target {
             from: &SqlType::BIGINT_UNSIGNED,
             ..*target
@@ -35,6 +36,11 @@ pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Resul
         ..*target
     };
     Some(target.convert(Datum::of(&text)))
+}
+
+fn is_blob(ty: &SqlType) -> bool {
+    use TypeKind::{LongText, MediumText, Text, TinyText};
+    matches!(ty.kind, TinyText | Text | MediumText | LongText)
 }
 
 /// The member that a text names, or that a number numbers; otherwise 0 and 1265, an error in strict mode.

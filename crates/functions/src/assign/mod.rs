@@ -101,6 +101,9 @@ fn is_same(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
+/// How much of a value that is no number a message shows.
+const SHOWN_MAX: usize = 128;
+
 /// The column that a value is for, and how problems are reported.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
@@ -179,7 +182,9 @@ impl Target<'_> {
 
     /// 1366: nothing of the value could be used. `kind` is "integer", "decimal".
     fn incorrect(&self, kind: &str, value: &Datum<'_>) -> Result<()> {
-        let what = format!("Incorrect {kind} value: '{}'", self.shown(value));
+        let mut shown = self.shown(value);
+        shown.truncate(shown.floor_char_boundary(SHOWN_MAX));
+        let what = format!("Incorrect {kind} value: '{shown}'");
         self.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, self.at_row(&what))
     }
 

@@ -220,6 +220,12 @@ fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decim
 
 fn largest_decimal(target: &Target<'_>, negative: bool) -> Result<Value> {
     target.out_of_range()?;
+    if negative && target.to.unsigned {
+        return Ok(Value::Decimal(Decimal::new(
+            Decimal::ZERO.unscaled,
+            target.to.decimals,
+        )));
+    }
     let max = Decimal::max_value(u8::try_from(target.to.length).unwrap_or(65), target.to.decimals);
     Ok(Value::Decimal(if negative { max.neg() } else { max }))
 }
@@ -265,9 +271,10 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
     if to.decimals != SqlType::NOT_FIXED {
         let unit = 10f64.powi(i32::from(to.decimals));
         limit = limit.min(10f64.powi(to.length as i32 - i32::from(to.decimals)) - 1.0 / unit);
-        let scaled = double * unit;
-        if scaled.is_finite() {
-            rounded = scaled.round_ties_even() / unit;
+        // As MySQL rounds: what is behind the point, by itself. So 2.675 is 2.67, though 267.5 would be 268.
+        let whole = double.floor();
+        if whole.is_finite() {
+            rounded = whole + ((double - whole) * unit).round_ties_even() / unit;
         }
     }
     if rounded.abs() > limit {

@@ -61,7 +61,7 @@ impl Target<'_> {
 
     /// A note that a part of the value (a DATE's time, a TIME's date) was left out.
     fn note_part_left_out(&self, value: &Datum<'_>) -> Result<()> {
-        if self.ctx.sql_mode.strict {
+        if self.is_strict() {
             let what = format!(
                 "Incorrect {} value: '{}'",
                 self.temporal_kind(),
@@ -174,7 +174,8 @@ fn datetime_of_number(
         target.wrong_temporal(&number, Reason::Unreadable)?;
     }
     Ok(found.ok_or(match whole {
-        0..=DATETIME_NUMBER_MAX => Reason::Unreadable,
+        0 => Reason::OutOfRange,
+        1..=DATETIME_NUMBER_MAX => Reason::Unreadable,
         _ => Reason::OutOfRange,
     }))
 }

@@ -110,6 +110,14 @@ pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
     common::unify(parts, "UNION", env)
 }
 
+/// A column of a part in the type of the whole. A BIT beside text is the digits of its number there.
+pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
+    match expr.ty().kind {
+        TypeKind::Bit if ty.is_string() => implicit_cast(implicit_cast(expr, SqlType::BIGINT_UNSIGNED), ty),
+        _ => implicit_cast(expr, ty),
+    }
+}
+
 /// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for
 /// JSON: see [`case_operands`].
 pub fn case(

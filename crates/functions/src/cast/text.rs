@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 
-use types::{Charset, Error, Result, TypeKind, Value, errno, shown_bytes};
+use types::number_narrow::write_f64_within;
+use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::conversion::Conversion;
 use crate::Expr;
 use crate::charset;
 use crate::context::EvalContext;
 use crate::datum::Datum;
+
+/// How long a FLOAT's text may be in an expression before it is written with an exponent. What a client is sent
+/// has no such limit.
+const FLOAT_WIDTH: usize = 12;
 
 /// The `length` of a CHAR or BINARY without a length.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
@@ -93,7 +98,25 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
         return given.to_text();
     }
-    value.to_value().display_text(&conversion.from)
+    let text = value.to_value().display_text(&conversion.from);
+    match value {
+        Datum::Double(_) if is_plain_float(&conversion.from) && text.len() > FLOAT_WIDTH => {
+            narrow_float(&text).unwrap_or(text)
+        }
+        _ => text,
+    }
+}
+
+fn is_plain_float(ty: &SqlType) -> bool {
+    ty.kind == TypeKind::Float && ty.decimals == SqlType::NOT_FIXED
+}
+
+/// A FLOAT's text within [`FLOAT_WIDTH`].
+fn narrow_float(text: &str) -> Option<String> {
+    let number: f64 = text.parse().ok()?;
+    let mut narrow = Vec::new();
+    let fits = write_f64_within(number, FLOAT_WIDTH, &mut narrow);
+    String::from_utf8(narrow).ok().filter(|_| fits)
 }
 
 /// The error for a value whose characters do not exist in the target character set. 1267 for a constant:

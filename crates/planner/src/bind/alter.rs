@@ -8,14 +8,16 @@ use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
-use super::definition::{check_engine, inline_indexes, is_whole, note_hash};
+use super::definition::{
+    Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
+};
 use super::foreign_key::index_of;
 use super::{
     Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, stored,
 };
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
-    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
+    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, ObjectName, PartitionAction, TableOptions,
 };
 
 pub(super) fn bind_alter_table(
@@ -24,8 +26,10 @@ pub(super) fn bind_alter_table(
     items: &[AlterItem],
     options: AlterOptions,
 ) -> Result<Ddl> {
-    if let [AlterItem::Partition(action)] = items {
-        return alter_partitions::bind_alter_partitions(binder, name, action);
+    if let [AlterItem::Partition(action)] = items
+        && !matches!(**action, PartitionAction::By(_) | PartitionAction::Remove)
+    {
+        return alter_partitions::bind_alter_partitions(binder, name, action, way(options));
     }
     let renames = items.iter().any(|item| matches!(item, AlterItem::RenameTable(_)));
     let privileges = match (options.is_index_statement, renames) {
@@ -156,12 +160,11 @@ fn alter_item(
             });
         }
         AlterItem::Options(options) => alter_options(binder, options, table, changes)?,
-        AlterItem::Partition(_) | AlterItem::MaintainPartitions(..) => {
-            return Err(Error::not_supported(
-                "a change of partitions beside other changes",
-                "use a statement for each",
-            ));
+        AlterItem::Partition(action) => {
+            let change = alter_partitions::repartition(binder, action)?;
+            changes.push(AlterChange::Repartition(change));
         }
+        AlterItem::MaintainPartitions(..) => return Err(alter_partitions::stands_alone()),
         AlterItem::Keys => changes.push(AlterChange::Keys),
         AlterItem::Force => changes.push(AlterChange::Rebuild),
         AlterItem::OrderBy if table.handle == Handle::Hidden => {
@@ -293,7 +296,11 @@ fn alter_options(
     table: &Table,
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
-    check_engine(binder, options, &table.name)?;
+    // A table keeps its engine where the new one is unknown.
+    if check_engine(binder, options)? == Engine::Other {
+        warn_of_engine(binder, &table.name);
+    }
+    check_directories(binder, options, true)?;
     changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
     changes.extend(options.auto_random_base.map(AlterChange::AutoRandomBase));
     changes.extend(options.shard_row_id_bits.map(AlterChange::ShardRowIdBits));

@@ -1,17 +1,19 @@
 //! ALTER TABLE ... PARTITION.
 
-use schema::definition::{Ddl, PartitionChange};
+use schema::definition::{AlterWay, Ddl, PartitionChange};
 use schema::partition::{Partition, Partitioning};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{AlterItem, Maintenance, ObjectName, PartitionAction, PartitionDefinition, PartitionNames};
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::{Binder, partition};
 
+/// A change of partitions that stands alone.
 pub(super) fn bind_alter_partitions(
     binder: &Binder<'_>,
     name: &ObjectName,
     action: &PartitionAction,
+    way: AlterWay,
 ) -> Result<Ddl> {
     let table = binder.base_table(name, needed_for(action))?;
     let partitioning = || {
@@ -24,10 +26,7 @@ pub(super) fn bind_alter_partitions(
     };
     let name = binder.table_name(name)?;
     let change = match action {
-        PartitionAction::By(written) => {
-            PartitionChange::By(Box::new(partition::bind_partitioning(binder, written)?))
-        }
-        PartitionAction::Remove => PartitionChange::Remove,
+        PartitionAction::By(_) | PartitionAction::Remove => repartition(binder, action)?,
         PartitionAction::Add(written) => PartitionChange::Add(added(binder, written, partitioning()?)?),
         PartitionAction::AddCount(count) => PartitionChange::AddCount(*count),
         PartitionAction::Drop(names) => PartitionChange::Drop(names.clone()),
@@ -51,7 +50,29 @@ pub(super) fn bind_alter_partitions(
             });
         }
     };
-    Ok(Ddl::AlterPartitions { name, change })
+    Ok(Ddl::AlterPartitions { name, change, way })
+}
+
+/// PARTITION BY and REMOVE PARTITIONING, which may stand beside other changes.
+///
+/// # Errors
+/// 1064 for others.
+pub(super) fn repartition(binder: &Binder<'_>, action: &PartitionAction) -> Result<PartitionChange> {
+    match action {
+        PartitionAction::By(written) => Ok(PartitionChange::By(Box::new(partition::bind_partitioning(
+            binder, written,
+        )?))),
+        PartitionAction::Remove => Ok(PartitionChange::Remove),
+        _ => Err(stands_alone()),
+    }
+}
+
+/// Error 1064.
+pub(super) fn stands_alone() -> Error {
+    Error::new(
+        errno::ER_PARSE_ERROR,
+        "You have an error in your SQL syntax: this change of partitions stands beside no other change",
+    )
 }
 
 /// New partitions of a table that has some.

@@ -3,7 +3,7 @@
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
 
 use super::expr::Context;
 use super::scope::{NO_NAMES, Relation};
@@ -147,11 +147,41 @@ pub(super) fn bind_default(
             }
         })?
     } else {
-        assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?
+        let from = bound.ty();
+        match assign::value(value.clone(), &from, &ty, name, 1, &context) {
+            Ok(value) => value,
+            Err(error) => {
+                warn_of_default(binder, error, (value, &from, &ty, name));
+                return Err(invalid());
+            }
+        }
     };
     Ok(Default::Literal(
         default_text(value, ty, binder.env.time_zone).ok_or_else(invalid)?,
     ))
+}
+
+/// What SHOW WARNINGS lists before 1067: the conversion's error, or its warnings outside strict mode.
+fn warn_of_default(
+    binder: &Binder<'_>,
+    error: Error,
+    (value, from, ty, name): (Value, &SqlType, &SqlType, &str),
+) {
+    if binder.env.sql_mode.strict {
+        let level = WarningLevel::Error;
+        let (code, message) = (error.code, error.message);
+        return binder.warn(Warning { level, code, message });
+    }
+    let context = EvalContext {
+        sql_mode: binder.env.sql_mode,
+        strictness: Strictness::Warn,
+        time_zone: binder.env.time_zone,
+        ..EvalContext::default()
+    };
+    if assign::value(value, from, ty, name, 1, &context).is_ok() {
+        let (warnings, _) = context.warnings.take();
+        warnings.into_iter().for_each(|warning| binder.warn(warning));
+    }
 }
 
 /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode,

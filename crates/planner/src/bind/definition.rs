@@ -11,11 +11,24 @@ use super::foreign_key::index_of;
 use super::{
     Binder, alter, check, collation, column, foreign_key, functional_index, partition, view_definition,
 };
-use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
+use crate::errno::{
+    ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
+    WARN_OPTION_IGNORED,
+};
 use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, ObjectKind, Statement,
     TableElement, TableOptions,
 };
+
+/// A storage engine that a statement names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    InnoDb,
+    /// InnoDB is used in its place.
+    Other,
+    /// The same, outside NO_ENGINE_SUBSTITUTION.
+    Unknown,
+}
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[
@@ -104,7 +117,10 @@ pub(super) fn bind_create_table(
     selected: Vec<Column>,
 ) -> Result<Ddl> {
     let name = binder.table_name(&create.name)?;
-    check_engine(binder, &create.options, &name.name)?;
+    if check_engine(binder, &create.options)? != Engine::InnoDb {
+        warn_of_engine(binder, &name.name);
+    }
+    check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
     let collation = table_collation(binder, &name, &create.options)?;
     let mut builder = TableBuilder {
         columns: Vec::new(),
@@ -212,24 +228,45 @@ pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
     }
 }
 
-/// Another engine's name is accepted with a warning, as MySQL does for an engine that it lacks.
-pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions, table: &str) -> Result<()> {
+/// The storage engine that a statement asks for. Another engine's name is accepted, as MySQL does for an engine
+/// that it lacks.
+///
+/// # Errors
+/// 1286 for an unknown one, unless it is replaced.
+pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
     let Some(engine) = &options.engine else {
-        return Ok(());
+        return Ok(Engine::InnoDb);
     };
     if engine.eq_ignore_ascii_case("innodb") {
-        return Ok(());
+        return Ok(Engine::InnoDb);
     }
     if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
-        return Err(Error::new(
-            ER_UNKNOWN_STORAGE_ENGINE,
-            format!("Unknown storage engine '{engine}'"),
-        ));
+        let message = format!("Unknown storage engine '{engine}'");
+        if !binder.env.sql_mode.substitutes_engines {
+            return Err(Error::new(ER_UNKNOWN_STORAGE_ENGINE, message));
+        }
+        binder.warn(Warning::warning(ER_UNKNOWN_STORAGE_ENGINE, message));
+        return Ok(Engine::Unknown);
     }
+    Ok(Engine::Other)
+}
+
+pub(super) fn warn_of_engine(binder: &Binder<'_>, table: &str) {
     binder.warn(Warning::warning(
         ER_WARN_USING_OTHER_HANDLER,
         format!("Using storage engine InnoDB for table '{table}'"),
     ));
+}
+
+/// DATA DIRECTORY and INDEX DIRECTORY.
+pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ignores: bool) -> Result<()> {
+    for name in &options.directories {
+        if !ignores {
+            return Err(Error::not_supported(*name, "leave it out"));
+        }
+        let message = format!("<{name}> option ignored");
+        binder.warn(Warning::warning(WARN_OPTION_IGNORED, message));
+    }
     Ok(())
 }
 

@@ -302,7 +302,7 @@ impl Binder<'_> {
     pub fn in_types(&self, query: BoundQuery, types: &[SqlType]) -> Logical {
         let columns = query.columns.iter().zip(types).map(|(column, ty)| {
             let expr = Expr::column(column.id.0, column.ty, column.nullable);
-            (self.new_column(), functions::bind::implicit_cast(expr, *ty))
+            (self.new_column(), functions::bind::in_union(expr, *ty))
         });
         Logical::Project {
             columns: columns.collect(),

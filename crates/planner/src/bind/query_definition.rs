@@ -85,11 +85,10 @@ fn stored_type(ty: SqlType) -> SqlType {
     }
 }
 
-/// The smallest TEXT or BLOB that holds the texts of a type.
+/// TEXT or BLOB if it holds the texts of a type, otherwise the longest: MySQL makes no MEDIUMTEXT.
 fn text_of(ty: SqlType) -> SqlType {
     let (kind, length) = match ty.max_bytes() {
         ..=65_535 => (TypeKind::Text, 65_535),
-        65_536..=16_777_215 => (TypeKind::MediumText, 16_777_215),
         _ => (TypeKind::LongText, u32::MAX),
     };
     SqlType {

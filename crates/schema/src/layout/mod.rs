@@ -18,6 +18,8 @@
 mod computed;
 mod decoder;
 mod defaults;
+#[cfg(test)]
+mod generated;
 mod index;
 mod integer_column;
 mod key_columns;

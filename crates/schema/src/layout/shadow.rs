@@ -1,6 +1,7 @@
 //! Rows of a shadow table: their values from those of the table's rows, their keys and their index entries.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use codec::RowHandle;
 use codec::index::IndexValue;
@@ -15,6 +16,7 @@ use super::zone::from_stored;
 use crate::bound::{BoundCheck, BoundExpressions};
 use crate::default_value::implicit;
 use crate::model::{Column, Default, Table};
+use crate::partition::function::{PartitionFunction, is_no_partition};
 use crate::shadow::{Conversion, ShadowHandles};
 
 /// Makes the rows of a shadow table. One object serves all statements that use the same definition.
@@ -27,10 +29,19 @@ pub struct ShadowLayout {
     encoder: RowEncoder,
     table: Table,
     /// The table's expressions; the copy above has none bound.
-    expressions: Option<std::sync::Arc<BoundExpressions>>,
+    expressions: Option<Arc<BoundExpressions>>,
     columns: Vec<Source>,
     checks: BTreeSet<String>,
     handles: ShadowHandles,
+    /// What the keys of the index begin with that leads from handles to those of shadow rows.
+    handle_entries: Option<Vec<u8>>,
+    /// Rows of several places may have the same handle.
+    has_places: bool,
+    /// Where shadow rows lie; `None`: all in one place.
+    function: Option<Arc<PartitionFunction>>,
+    drops_misplaced: bool,
+    /// Places that the table keeps with their rows.
+    kept: Vec<i64>,
     context: Context,
     zone: TimeZone,
 }
@@ -102,7 +113,15 @@ impl ShadowLayout {
             table.bind_expressions(|_| Ok(BoundExpressions::clone(bound)))?;
         }
         let all = |table: &Table| (0..table.columns.len()).collect::<Vec<_>>();
+        let mut kept = target.physical_ids();
+        let places = base.physical_ids();
+        kept.retain(|place| places.contains(place));
         Ok(Self {
+            kept,
+            function: target.partition_function()?.cloned(),
+            drops_misplaced: conversion.drops_misplaced,
+            has_places: base.partitioning.is_some(),
+            handle_entries: conversion.handle_entries(target.id),
             source: TableLayout::new(base, &all(base))?,
             target: TableLayout::new(&table, &all(&table))?,
             encoder: RowEncoder::new(&table)?,
@@ -243,6 +262,30 @@ impl ShadowLayout {
         checks.try_for_each(|check| check.test(row, &self.context.0))
     }
 
+    /// Whether the table's row with this key has a shadow row. Not if it stays where it is.
+    pub fn has_shadow(&self, base_key: &[u8]) -> Result<bool> {
+        Ok(self.kept.is_empty() || !self.kept.contains(&codec::key::table_id(base_key)?))
+    }
+
+    /// Whether it depends on a row's values where it lies.
+    pub fn is_partitioned(&self) -> bool {
+        self.function.is_some()
+    }
+
+    /// Where the shadow row with these values lies.
+    ///
+    /// # Errors
+    /// 1526 where no partition takes it.
+    fn place(&self, row: &[Value]) -> Result<Option<i64>> {
+        let place = |function: &Arc<PartitionFunction>| function.place(row, &self.context.0);
+        self.function.as_ref().map(place).transpose()
+    }
+
+    /// Whether an error says that the row is one that is left out.
+    pub fn leaves_out(&self, error: &Error) -> bool {
+        self.drops_misplaced && is_no_partition(error)
+    }
+
     /// The handle of the shadow row with these values, if the values or the table's row determine it: not that
     /// of a row that loses its primary key.
     pub fn handle(&self, row: &[Value], base_key: &[u8]) -> Result<Option<RowHandle>> {
@@ -253,8 +296,29 @@ impl ShadowLayout {
         }
     }
 
-    pub fn row_key(&self, handle: &RowHandle) -> Vec<u8> {
-        self.encoder.row_key(handle)
+    /// The key of the shadow row of a table's row. `stored`: the row, needed if [`Self::is_partitioned`]. `None`
+    /// if it has no shadow row, because it cannot be converted.
+    pub fn row_key(
+        &self,
+        handle: &RowHandle,
+        base_key: &[u8],
+        stored: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut key = self.encoder.row_key(handle);
+        if self.is_partitioned() {
+            let Some(stored) = stored else {
+                return Ok(None);
+            };
+            let row = self.convert(base_key, stored, 1);
+            self.take_warnings();
+            match row.and_then(|row| self.place(&row)) {
+                Ok(Some(place)) => codec::key::set_table_id(&mut key, place),
+                Ok(None) => {}
+                // What made the ALTER TABLE fail, or will, has also kept the row from being copied.
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(Some(key))
     }
 
     /// The handle in the key of a shadow row.
@@ -263,18 +327,36 @@ impl ShadowLayout {
     }
 
     /// The shadow row with these values.
+    ///
+    /// # Errors
+    /// 1526 where no partition takes it.
     pub fn row(&self, row: &[Value], handle: &RowHandle) -> Result<ShadowRow> {
+        let place = self.place(row)?;
+        let mut key = self.encoder.row_key(handle);
+        if let Some(place) = place {
+            codec::key::set_table_id(&mut key, place);
+        }
         Ok(ShadowRow {
-            key: self.encoder.row_key(handle),
+            key,
             value: self.encoder.row_value(row, self.zone)?,
-            entries: self.entries(row, handle)?,
+            entries: self.entries(row, handle, place)?,
         })
     }
 
-    fn entries(&self, row: &[Value], handle: &RowHandle) -> Result<Vec<(usize, IndexEntry)>> {
+    fn entries(
+        &self,
+        row: &[Value],
+        handle: &RowHandle,
+        place: Option<i64>,
+    ) -> Result<Vec<(usize, IndexEntry)>> {
         let mut entries = Vec::new();
         for at in self.encoder.entry_indexes() {
-            let take = |entry| entries.push((at, entry));
+            let take = |mut entry: IndexEntry| {
+                if let Some(place) = place {
+                    codec::key::set_table_id(&mut entry.key, place);
+                }
+                entries.push((at, entry));
+            };
             self.encoder.index_entries(at, row, handle, self.zone, take)?;
         }
         Ok(entries)
@@ -283,16 +365,23 @@ impl ShadowLayout {
     /// The entries of a stored shadow row.
     pub fn stored_entries(&self, key: &[u8], value: &[u8]) -> Result<Vec<(usize, IndexEntry)>> {
         let row = self.target.decode_row_values(key, value, self.zone)?;
-        self.entries(&row, &self.target.handle_of_row_key(key)?)
+        let place = self
+            .is_partitioned()
+            .then(|| codec::key::table_id(key))
+            .transpose()?;
+        self.entries(&row, &self.target.handle_of_row_key(key)?, place)
     }
 
     /// Where the handle of the shadow row of a table's row is stored; `None` if both have the same.
     pub fn handle_entry_key(&self, base_key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let ShadowHandles::ByKey { index } = self.handles else {
+        let Some(prefix) = &self.handle_entries else {
             return Ok(None);
         };
-        let mut key = codec::key::index_prefix(self.table.id, index);
-        key.extend_from_slice(codec::key::handle_bytes(base_key)?);
+        let mut key = prefix.clone();
+        key.extend_from_slice(match self.has_places {
+            true => base_key,
+            false => codec::key::handle_bytes(base_key)?,
+        });
         Ok(Some(key))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ddl::Executed;
-use schema::definition::{AlterChange, Ddl};
+use schema::definition::{AlterChange, Ddl, PartitionChange};
 use schema::privilege::Privilege;
 use schema::view::Definer;
 use types::{Result, Warning};
@@ -66,8 +66,13 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
             )
             .into();
         }
+        Ddl::AlterPartitions {
+            change: PartitionChange::Truncate(_),
+            ..
+        } => {}
         Ddl::AlterPartitions { .. } | Ddl::ExchangePartition { .. } => {
-            done.info = "Records: 0  Duplicates: 0  Warnings: 0".into();
+            done.affected = rows;
+            done.info = format!("Records: {rows}  Duplicates: 0  Warnings: 0").into();
         }
         _ => {}
     }

@@ -62,7 +62,7 @@ pub fn check_privileges(client: &Client, ddl: &Ddl, schema: &Schema) -> Result<(
             on_table(from, &[Privilege::Alter, Privilege::Drop])?;
             on_table(to, &[Privilege::Create, Privilege::Insert])
         }),
-        Ddl::AlterPartitions { name, change } => match change {
+        Ddl::AlterPartitions { name, change, .. } => match change {
             PartitionChange::Drop(_) => on_table(name, &[Privilege::Alter, Privilege::Drop]),
             PartitionChange::Truncate(_) => on_table(name, &[Privilege::Drop]),
             _ => on_table(name, &[Privilege::Alter]),

@@ -55,6 +55,12 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
         }
         Ddl::AlterTable { name, changes, way } => {
             let table = find(name)?;
+            if changes
+                .iter()
+                .any(|change| matches!(change, AlterChange::Repartition(_)))
+            {
+                return Some(Err(with_partitions()));
+            }
             Some(alter(session, &table, changes, *way))
         }
         Ddl::AlterPartitions { name, .. } | Ddl::ExchangePartition { name, .. } => {
@@ -141,7 +147,7 @@ pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
                 Some(source) => source,
                 None => schema.require_base_table(&source.database, &source.name)?,
             };
-            (ddl::temporary_like(name, source, &context), Vec::new())
+            (ddl::temporary_like(name, source, &context)?, Vec::new())
         }
         (Ddl::CreateTable { definition, .. }, _) => ddl::new_temporary(name, definition, &context)?,
         _ => return Err(Error::internal("CREATE TABLE without a definition")),

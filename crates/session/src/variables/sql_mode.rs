@@ -112,6 +112,8 @@ pub fn parsed(text: &str) -> SqlMode {
         allow_invalid_dates: has("ALLOW_INVALID_DATES"),
         time_truncate_fractional: has("TIME_TRUNCATE_FRACTIONAL"),
         pad_char_to_full_length: has("PAD_CHAR_TO_FULL_LENGTH"),
+        substitutes_engines: !has("NO_ENGINE_SUBSTITUTION"),
+        no_dir_in_create: has("NO_DIR_IN_CREATE"),
     }
 }
 

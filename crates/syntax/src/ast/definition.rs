@@ -221,6 +221,8 @@ pub struct TableOptions {
     pub collation: Option<String>,
     /// Names, in capital letters, and values of options that mean nothing here.
     pub shown: Vec<(String, String)>,
+    /// `DATA DIRECTORY` and `INDEX DIRECTORY`, whose values mean nothing here.
+    pub directories: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone)]

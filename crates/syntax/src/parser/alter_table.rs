@@ -27,7 +27,7 @@ impl Parser<'_> {
         // PARTITION BY follows the other items without a comma; so does REMOVE PARTITIONING.
         if let Some(partitioning) = self.partitioning()? {
             items.push(AlterItem::Partition(Box::new(PartitionAction::By(partitioning))));
-        } else if !items.is_empty()
+        } else if self.is(Kw::REMOVE)
             && let Some(item) = self.partition_action()?
         {
             items.push(item);

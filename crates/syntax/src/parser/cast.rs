@@ -105,6 +105,7 @@ impl Parser<'_> {
                 self.eat(Kw::PRECISION);
                 CastType::Double
             }
+            Some(Kw::REAL) if self.mode.real_as_float => CastType::Float,
             Some(Kw::REAL) => CastType::Double,
             Some(Kw::JSON) => CastType::Json,
             _ => return Err(self.error_at(start)),

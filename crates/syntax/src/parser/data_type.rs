@@ -306,8 +306,8 @@ impl Parser<'_> {
                 ty.charset = Some("latin1".into());
             } else if self.eat(Kw::BYTE) {
                 ty.charset = Some("binary".into());
-            } else if self.is(Kw::UNICODE) {
-                return Err(Error::not_supported("the character set ucs2", "use utf8mb4"));
+            } else if self.eat(Kw::UNICODE) {
+                ty.charset = Some("ucs2".into());
             } else {
                 return Ok(());
             }

@@ -88,7 +88,14 @@ impl Parser<'_> {
             };
             options.shown.push((name, value));
         } else if self.is_any(&[Kw::DATA, Kw::INDEX]) && self.peek_is(Kw::DIRECTORY) {
-            return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
+            options.directories.push(match self.is(Kw::DATA) {
+                true => "DATA DIRECTORY",
+                false => "INDEX DIRECTORY",
+            });
+            self.advance();
+            self.advance();
+            self.eat_kind(Kind::Equal);
+            self.text_literal()?;
         } else if self.eat(Kw::ENCRYPTION) {
             self.eat_kind(Kind::Equal);
             if self.text_literal()?.eq_ignore_ascii_case("y") {

@@ -7,6 +7,7 @@ mod claims;
 mod deadlock;
 pub mod foreign_keys;
 mod lost_update;
+pub mod partitions;
 mod snapshot;
 mod unique_race;
 
@@ -36,6 +37,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("a deadlock has one victim", deadlock::check),
         ("unique keys hold under races", unique_race::check),
         ("foreign keys hold", foreign_keys::check),
+        ("rows stay while partitions change", partitions::check),
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),

@@ -10,7 +10,7 @@ use super::{DATABASE, text};
 use crate::server::Address;
 
 /// Each leaves every value as the writers and the model read it.
-const CHANGES: [&str; 10] = [
+const CHANGES: [&str; 16] = [
     "ALTER TABLE accounts MODIFY balance INT NOT NULL",
     "ALTER TABLE accounts MODIFY balance DECIMAL(20) NOT NULL",
     "ALTER TABLE accounts MODIFY balance BIGINT NOT NULL",
@@ -21,11 +21,17 @@ const CHANGES: [&str; 10] = [
     "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_bin NOT NULL, ADD CONSTRAINT positive CHECK (amount > -1000000)",
     "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_0900_ai_ci NOT NULL, DROP CHECK positive",
     "ALTER TABLE transfers DROP KEY name, ADD UNIQUE KEY name (name)",
+    "ALTER TABLE accounts PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (3), PARTITION b VALUES LESS THAN MAXVALUE)",
+    "ALTER TABLE accounts REORGANIZE PARTITION a INTO (PARTITION a VALUES LESS THAN (1), PARTITION c VALUES LESS THAN (3))",
+    "ALTER TABLE accounts REMOVE PARTITIONING",
+    "ALTER TABLE items PARTITION BY KEY (name) PARTITIONS 3",
+    "ALTER TABLE items COALESCE PARTITION 1",
+    "ALTER TABLE items REMOVE PARTITIONING",
 ];
 
 /// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and names
-/// that an earlier change has given or taken away already.
-const EXPECTED: [u16; 7] = [1053, 1205, 1213, 1061, 3821, 3822, 8501];
+/// or partitions that an earlier change has given or taken away already.
+const EXPECTED: [u16; 11] = [1053, 1205, 1213, 1061, 3821, 3822, 8501, 1505, 1507, 1508, 1520];
 
 /// Changes tables until the server dies, which must not happen before `killed`.
 pub fn change(address: &Address, seed: u64, killed: &AtomicBool) -> Result<(), String> {

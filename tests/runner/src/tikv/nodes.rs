@@ -13,7 +13,7 @@ use mysql::{Conn, Row};
 
 use super::cluster::Cluster;
 use super::new_database;
-use crate::concurrency::foreign_keys;
+use crate::concurrency::{foreign_keys, partitions};
 use crate::report::Report;
 use crate::server::Server;
 use crate::sql::corpus::{self, Selection};
@@ -43,6 +43,10 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     report.check(
         "nodes: foreign keys hold over nodes",
         foreign_keys::check_over(&one.address, &two.address),
+    );
+    report.check(
+        "nodes: rows stay while partitions change",
+        partitions::check_over(&one.address, &two.address),
     );
     report.check("nodes: KILL over nodes", kill(&one, &two));
     report.check("nodes: accounts are those of all", accounts(&one, &two));
