@@ -28,6 +28,7 @@ test=(
     "python3 python3"
     "venv python3-venv"
     "python-headers python3-dev"
+    "chromium chromium"
 )
 
 there() {

@@ -168,7 +168,11 @@ impl Privileges {
 
     /// On a whole table.
     pub fn of_table(&self, database: &str, table: &str) -> PrivilegeSet {
-        let of_database = self.of_database(database);
+        let open = match is_open_table(database, table) {
+            true => PrivilegeSet::SELECT,
+            false => PrivilegeSet::NONE,
+        };
+        let of_database = self.of_database(database) | open;
         match self.on_table(database, table) {
             Some(privileges) => of_database | privileges.table,
             None => of_database,
@@ -216,6 +220,13 @@ impl Privileges {
             || self.on_tables.contains_key(database)
     }
 
+    /// Whether the account is shown that the database is there.
+    pub fn may_list(&self, database: &str) -> bool {
+        database == PERFORMANCE_SCHEMA
+            || self.global.has(Privilege::ShowDatabases)
+            || self.may_enter(database)
+    }
+
     /// Whether there is anything that the account may do with a table.
     pub fn may_see(&self, database: &str, table: &str) -> bool {
         !(self.of_database(database) & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty()
@@ -232,7 +243,25 @@ impl Privileges {
     }
 }
 
+const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
 /// Every account may read it: it shows only what the account may see.
 fn is_open(database: &str) -> bool {
-    database.eq_ignore_ascii_case("information_schema") || database == "performance_schema"
+    database.eq_ignore_ascii_case("information_schema")
+}
+
+/// The tables of `performance_schema` that every account may read, for the same reason (MySQL's
+/// `PFS_readonly_world_acl`).
+fn is_open_table(database: &str, table: &str) -> bool {
+    const OPEN: [&str; 8] = [
+        "global_status",
+        "global_variables",
+        "persisted_variables",
+        "processlist",
+        "session_account_connect_attrs",
+        "session_status",
+        "session_variables",
+        "variables_info",
+    ];
+    database == PERFORMANCE_SCHEMA && OPEN.contains(&table)
 }

@@ -110,9 +110,7 @@ impl Context<'_> {
     pub(crate) fn databases(&self, name: usize) -> Result<Vec<&Database>> {
         let mut found = Vec::new();
         for database in self.schema.databases.values() {
-            let privileges = self.sources.server.privileges();
-            let is_visible =
-                privileges.may_enter(&database.name) || privileges.global.has(Privilege::ShowDatabases);
+            let is_visible = self.sources.server.privileges().may_list(&database.name);
             if is_visible && self.conditions.admit(name, &database.name)? {
                 found.push(database.as_ref());
             }

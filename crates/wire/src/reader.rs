@@ -98,6 +98,15 @@ impl<'a> Reader<'a> {
         self.bytes(length)
     }
 
+    /// A value of a text row: `string<lenenc>`, or `0xfb` for NULL.
+    pub fn lenenc_bytes_or_null(&mut self) -> Result<Option<&'a [u8]>> {
+        if self.rest.first() == Some(&0xfb) {
+            self.u8()?;
+            return Ok(None);
+        }
+        self.lenenc_bytes().map(Some)
+    }
+
     /// `string<NUL>`: the bytes before the terminator, which is consumed.
     pub fn nul_bytes(&mut self) -> Result<&'a [u8]> {
         let end = self.rest.iter().position(|&b| b == 0).ok_or_else(malformed)?;

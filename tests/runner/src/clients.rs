@@ -26,7 +26,7 @@ struct Client {
 /// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
-const ALL: [Client; 7] = [
+const ALL: [Client; 8] = [
     Client {
         name: "go",
         needs: &["go"],
@@ -48,6 +48,12 @@ const ALL: [Client; 7] = [
     Client {
         name: "node",
         needs: &["node", "npm"],
+        build: "cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent",
+        run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
+    },
+    Client {
+        name: "browser",
+        needs: &["node", "npm", "chromium"],
         build: "cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent",
         run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
     },
@@ -90,6 +96,10 @@ pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], 
                 &format!("client {}", client.name),
                 &format!("{missing} is not installed"),
             );
+            continue;
+        }
+        if client.name == "browser" && address.status_port.is_none() {
+            report.skip("client browser", "the server's status port is not known");
             continue;
         }
         if let Err(e) = one(client, address, directory, out, report) {
@@ -157,6 +167,7 @@ pub fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> R
         .env("STEMDB_HOST", &address.host)
         .env("STEMDB_PORT", address.port.to_string())
         .env("STEMDB_SOCKET", absolute(&socket))
+        .env("STEMDB_STATUS_PORT", address.status_port.unwrap_or_default().to_string())
         .env("STEMDB_LARGE_ROWS", if address.large_rows { "1" } else { "0" })
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -298,6 +298,7 @@ impl Target {
                     host: opts.get_ip_or_hostname().into_owned(),
                     port: opts.get_tcp_port(),
                     socket: self.socket.clone(),
+                    status_port: None,
                     stemdb: !self.mysql,
                     large_rows: true,
                 },

@@ -23,6 +23,8 @@ pub struct Address {
     pub host: String,
     pub port: u16,
     pub socket: Option<PathBuf>,
+    /// `None` where it is not known, and on MySQL.
+    pub status_port: Option<u16>,
     /// False on MySQL: checks of StemDB's own features are left out.
     pub stemdb: bool,
     /// Whether a row may be larger than the 6 MiB that a cluster accepts.
@@ -78,7 +80,6 @@ pub struct Server {
     program: Program,
     directory: TempDir,
     pub address: Address,
-    pub status_port: u16,
     child: Option<Child>,
     /// More arguments of its command line.
     arguments: Vec<String>,
@@ -108,13 +109,16 @@ impl Server {
             host: "127.0.0.1".to_string(),
             port: free_port()?,
             socket: Some(directory.path().join("sql.sock")),
+            status_port: match program {
+                Program::StemDb { .. } => Some(free_port()?),
+                _ => None,
+            },
             stemdb: matches!(program, Program::StemDb { .. }),
             large_rows: !program.is_on_cluster(),
         };
         Ok(Self {
             program,
             address,
-            status_port: free_port()?,
             directory,
             child: None,
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
@@ -204,7 +208,7 @@ impl Server {
                     .arg("serve")
                     .args(["--store", &store.clone().unwrap_or_else(own)])
                     .args(["--listen", &format!("{}:{}", self.interface, self.address.port)])
-                    .args(["--status", &format!("127.0.0.1:{}", self.status_port)])
+                    .args(["--status", &format!("127.0.0.1:{}", self.status_port())])
                     .arg("--socket")
                     .arg(socket);
                 command
@@ -340,9 +344,14 @@ impl Server {
         lines[lines.len().saturating_sub(15)..].join("\n")
     }
 
+    /// 0 for MySQL, which has none.
+    pub fn status_port(&self) -> u16 {
+        self.address.status_port.unwrap_or_default()
+    }
+
     /// `GET path` on the status port: status code and body.
     pub fn get(&self, path: &str) -> io::Result<(u16, String)> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.status_port))?;
+        let mut stream = TcpStream::connect(("127.0.0.1", self.status_port()))?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
         io::Write::write_all(
             &mut stream,

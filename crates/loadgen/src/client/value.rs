@@ -166,13 +166,8 @@ pub(super) fn text_row(payload: &[u8], columns: usize) -> Result<Row> {
     let mut reader = Reader::new(payload);
     let mut values = Vec::with_capacity(columns);
     for _ in 0..columns {
-        let mut ahead = reader;
-        if ahead.u8()? == 0xfb {
-            reader = ahead;
-            values.push(Value::Null);
-        } else {
-            values.push(Value::Bytes(reader.lenenc_bytes()?.to_vec()));
-        }
+        let value = reader.lenenc_bytes_or_null()?;
+        values.push(value.map_or(Value::Null, |bytes| Value::Bytes(bytes.to_vec())));
     }
     Ok(Row(values))
 }

@@ -2,9 +2,11 @@
 //! on an open connection.
 //!
 //! Greeting, TLS and the client's response are here. The dialogue of the authentication plugins is in
-//! [`exchange`].
+//! [`exchange`], what an account asks for beside the password in [`admission`].
 
+mod admission;
 mod exchange;
+mod password;
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +26,9 @@ use crate::config::Settings;
 use crate::receive::{ReceiveError, Received};
 use crate::shared::Shared;
 
+use admission::{Admission, decoy};
 use exchange::Exchange;
+pub use password::log_in_with_password;
 
 /// Why a login is refused. Without an error the connection closes silently, since the client is gone.
 #[derive(Debug)]
@@ -206,7 +210,9 @@ impl Login<'_> {
         let capabilities = presented.capabilities;
         let candidates = self.shared.sessions.accounts(&presented.user);
         let found = best_match(&candidates, &presented.user, self.origin);
-        let account = found.cloned().unwrap_or_else(|| self.decoy(&presented.user));
+        let account = found
+            .cloned()
+            .unwrap_or_else(|| decoy(self.shared, &self.settings, &presented.user));
         let plugin = account.plugin.as_str();
         if !matches!(plugin, CACHING_SHA2_PASSWORD | MYSQL_NATIVE_PASSWORD) {
             let error = Error::new(
@@ -224,58 +230,17 @@ impl Login<'_> {
             secure,
         };
         let proof = exchange.run(presented.plugin.as_deref(), &presented.auth, always_switch)?;
-        if let Some(tracking) = account.tracking.filter(|_| found.is_some()) {
-            let host = self.origin.host();
-            let noted = self.shared.failed_logins.note(&account, tracking, proof.given);
-            noted.map_err(|blocked| {
-                Refusal::error(blocked.error(&presented.user, &host, tracking), capabilities)
-            })?;
-        }
-        let without_tls = account.require_tls && !self.channel.transport.is_tls();
-        if !proof.given || found.is_none() || without_tls {
-            return Err(Refusal::error(
-                self.access_denied(&presented.user, proof.password_used),
-                capabilities,
-            ));
-        }
-        if account.locked {
-            return Err(Refusal::error(
-                account_locked(&presented.user, &self.origin.host()),
-                capabilities,
-            ));
-        }
-        if account.expired && capabilities & capability::CAN_HANDLE_EXPIRED_PASSWORDS == 0 {
-            return Err(Refusal::error(password_expired(), capabilities));
-        }
+        let admission = Admission {
+            shared: self.shared,
+            user: &presented.user,
+            origin: self.origin,
+            over_tls: self.channel.transport.is_tls(),
+            can_change_password: capabilities & capability::CAN_HANDLE_EXPIRED_PASSWORDS != 0,
+        };
+        admission
+            .admit(&account, found.is_some(), proof)
+            .map_err(|error| Refusal::error(error, capabilities))?;
         Ok(account)
-    }
-
-    /// An account that no client can log in to.
-    fn decoy(&self, user: &str) -> Account {
-        Account {
-            user: user.to_owned(),
-            host: "%".to_owned(),
-            plugin: self.settings.default_plugin.to_owned(),
-            auth_string: self.shared.decoy.clone(),
-            locked: true,
-            require_tls: false,
-            administrator: false,
-            second_auth_string: String::new(),
-            tracking: None,
-            expired: false,
-        }
-    }
-
-    /// Error 1045, as MySQL words it.
-    fn access_denied(&self, user: &str, password_used: bool) -> Error {
-        let using = if password_used { "YES" } else { "NO" };
-        Error::new(
-            errno::ER_ACCESS_DENIED_ERROR,
-            format!(
-                "Access denied for user '{user}'@'{}' (using password: {using})",
-                self.origin.host()
-            ),
-        )
     }
 
     fn send(
@@ -353,24 +318,6 @@ fn secure_transport_required() -> Error {
     Error::new(
         ER_SECURE_TRANSPORT_REQUIRED,
         "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
-    )
-}
-
-/// Error 3118, as MySQL words it.
-fn account_locked(user: &str, host: &str) -> Error {
-    const ER_ACCOUNT_HAS_BEEN_LOCKED: u16 = 3118;
-    Error::new(
-        ER_ACCOUNT_HAS_BEEN_LOCKED,
-        format!("Access denied for user '{user}'@'{host}'. Account is locked."),
-    )
-}
-
-/// Error 1862, as MySQL words it.
-fn password_expired() -> Error {
-    const ER_MUST_CHANGE_PASSWORD_LOGIN: u16 = 1862;
-    Error::new(
-        ER_MUST_CHANGE_PASSWORD_LOGIN,
-        "Your password has expired. To log in you must change it using a client that supports expired passwords.",
     )
 }
 

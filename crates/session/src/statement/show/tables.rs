@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use schema::definition::TableName;
 use schema::model::{Column, Database, Index, Table};
-use schema::privilege::Privilege;
 use syntax::ast::ShowFilter;
 use system::{columns, keys};
 use types::{Result, SqlType, Value};
@@ -21,11 +20,6 @@ fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
     Ok(database)
 }
 
-fn may_see(session: &Session, name: &str) -> bool {
-    let privileges = &session.client.privileges;
-    privileges.may_enter(name) || privileges.global.has(Privilege::ShowDatabases)
-}
-
 pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
     let heading = match filter {
         ShowFilter::Like(pattern) => format!("Database ({pattern})"),
@@ -33,7 +27,7 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
     };
     let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
     let schema = session.shared.engine.cluster.schema();
-    for name in schema.databases.keys().filter(|name| may_see(session, name)) {
+    for name in schema.databases.keys().filter(|name| session.client.privileges.may_list(name)) {
         listing.push(vec![text(name)]);
     }
     listing

@@ -53,6 +53,7 @@ impl Proxy {
                 host: "127.0.0.1".to_owned(),
                 port,
                 socket: None,
+                status_port: None,
                 stemdb: true,
                 large_rows: false,
             },
@@ -142,7 +143,7 @@ fn configuration(port: u16, socket: &str, servers: &[Server]) -> String {
             "    server {} 127.0.0.1:{} check port {} inter 100ms fall 1 rise 1\n",
             name(index),
             server.address.port,
-            server.status_port
+            server.status_port()
         ));
     }
     text
