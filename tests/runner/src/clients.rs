@@ -167,7 +167,10 @@ pub fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> R
         .env("STEMDB_HOST", &address.host)
         .env("STEMDB_PORT", address.port.to_string())
         .env("STEMDB_SOCKET", absolute(&socket))
-        .env("STEMDB_STATUS_PORT", address.status_port.unwrap_or_default().to_string())
+        .env(
+            "STEMDB_STATUS_PORT",
+            address.status_port.unwrap_or_default().to_string(),
+        )
         .env("STEMDB_LARGE_ROWS", if address.large_rows { "1" } else { "0" })
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,6 +1,8 @@
 //! Starting, stopping and observing the server, as its operators do. Only for StemDB.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use crate::{code, text};
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 12] = [
+    let checks: [(&str, Check); 13] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
         ("SIGTERM lets transactions finish", drains),
@@ -26,6 +28,7 @@ pub fn check(program: &Program, report: &mut Report) {
         ("unknown configuration keys", unknown_keys),
         ("an open account is not shown to the world", open_account),
         ("status and metrics", status),
+        ("dashboards and alerts name what there is", monitoring),
         (
             "rows that were written just now are seen by the planner",
             fresh_rows,
@@ -368,6 +371,38 @@ fn status(program: Program) -> Result<(), String> {
         (404, _) => Ok(()),
         other => Err(format!("an unknown path: {other:?}")),
     }
+}
+
+/// Every metric that `deploy/monitoring` names is one of the server's.
+fn monitoring(program: Program) -> Result<(), String> {
+    let server = Server::start(program, &[])?;
+    // Histograms have lines once something was counted.
+    let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("SELECT 1").map_err(text)?;
+    let (_, metrics) = server.get("/metrics").map_err(|e| e.to_string())?;
+    let there = names_of_metrics(&metrics);
+    for file in ["alerts.yaml", "grafana-dashboard.json"] {
+        let path = Path::new("deploy/monitoring").join(file);
+        let content = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let named = names_of_metrics(&content);
+        if named.len() < 5 {
+            return Err(format!("{file} names {} metrics", named.len()));
+        }
+        if let Some(missing) = named.difference(&there).next() {
+            return Err(format!(
+                "{file} names {missing}, which is no metric of the server"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// All words that begin with `stemdb_`.
+fn names_of_metrics(content: &str) -> BTreeSet<&str> {
+    content
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with("stemdb_"))
+        .collect()
 }
 
 /// Rows that are not in a file of the store yet.

@@ -13,12 +13,7 @@ use crate::shared::Shared;
 ///
 /// # Errors
 /// Those of any other login: 1045, 1862, 3118, 3955.
-pub fn log_in_with_password(
-    shared: &Shared,
-    origin: Origin,
-    user: &str,
-    password: &[u8],
-) -> Result<Account> {
+pub fn log_in_with_password(shared: &Shared, origin: Origin, user: &str, password: &[u8]) -> Result<Account> {
     let candidates = shared.sessions.accounts(user);
     let found = best_match(&candidates, user, origin);
     let account = found

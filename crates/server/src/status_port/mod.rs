@@ -79,9 +79,10 @@ impl StatusPort {
                 Err(error) => Answer::text("500 Internal Server Error", &format!("{error}\n")),
             },
             "/status" | "/metrics" => Answer::text("405 Method Not Allowed", "GET only\n"),
-            path => self.window.answer(path, request, peer).unwrap_or_else(|| {
-                Answer::text("404 Not Found", "there are /, /status and /metrics\n")
-            }),
+            path => self
+                .window
+                .answer(path, request, peer)
+                .unwrap_or_else(|| Answer::text("404 Not Found", "there are /, /status and /metrics\n")),
         }
     }
 

@@ -63,8 +63,13 @@ fn parse(bytes: &[u8]) -> Parsed {
         Err(_) => return Parsed::Malformed,
     };
     let header = |name: &str| {
-        let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        found.map_or("", |header| std::str::from_utf8(header.value).unwrap_or_default().trim())
+        let found = head
+            .headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case(name));
+        found.map_or("", |header| {
+            std::str::from_utf8(header.value).unwrap_or_default().trim()
+        })
     };
     let length = match header("Content-Length") {
         "" => 0,

@@ -61,7 +61,7 @@ fn status_and_metrics() {
 #[test]
 fn everything_else_is_turned_away() {
     let server = TestServer::start();
-    assert_eq!(get(&server, "/").0, 404);
+    assert_eq!(get(&server, "/nothing").0, 404);
     assert!(exchange(&server, "POST /status HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
     assert!(exchange(&server, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
     let endless = format!("GET /status HTTP/1.1\r\nX: {}", "x".repeat(20_000));
@@ -71,4 +71,62 @@ fn everything_else_is_turned_away() {
         "{answer}"
     );
     assert_eq!(get(&server, "/status").0, 200);
+}
+
+/// The page's own requests, with a host name and a login.
+fn post(server: &TestServer, path: &str, host: &str, token: &str, body: &str) -> (u16, serde_json::Value) {
+    let length = body.len();
+    let answer = exchange(
+        server,
+        &format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+             X-StemDB-Login: {token}\r\nContent-Length: {length}\r\n\r\n{body}"
+        ),
+    );
+    let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (code, serde_json::from_str(body).unwrap_or_default())
+}
+
+#[test]
+fn the_page_and_its_logins() {
+    let server = TestServer::start();
+    let (code, page) = get(&server, "/");
+    assert_eq!(code, 200);
+    assert!(page.contains("/window.js"));
+    let login = r#"{"user":"root","password":""}"#;
+    let ask = r#"{"question":"kill","id":1}"#;
+
+    // Another site that its name server says is this machine; a login that was never given.
+    assert_eq!(post(&server, "/window/login", "evil.example", "", login).0, 403);
+    assert_eq!(post(&server, "/window/ask", "localhost", "", ask).0, 401);
+    assert_eq!(post(&server, "/window/ask", "localhost", "x", ask).0, 401);
+    let wrong = post(
+        &server,
+        "/window/login",
+        "localhost",
+        "",
+        r#"{"user":"root","password":"x"}"#,
+    );
+    assert_eq!(wrong.0, 401);
+    assert!(wrong.1["error"].as_str().unwrap().contains("1045"), "{wrong:?}");
+    let nobody = post(&server, "/window/login", "localhost", "", r#"{"user":"nobody"}"#);
+    assert_eq!(nobody.0, 401);
+    // What a form of another site could send.
+    let form = exchange(
+        &server,
+        "POST /window/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
+    );
+    assert!(form.starts_with("HTTP/1.1 405"), "{form}");
+
+    let (code, answer) = post(&server, "/window/login", "127.0.0.1:10080", "", login);
+    assert_eq!(code, 200, "{answer}");
+    let token = answer["token"].as_str().unwrap().to_owned();
+    assert_eq!(
+        post(&server, "/window/ask", "[::1]:1", &token, r#"{"question":"no"}"#).0,
+        422
+    );
+    assert_eq!(post(&server, "/window/ask", "localhost", &token, "{").0, 400);
+    assert_eq!(post(&server, "/window/logout", "localhost", &token, "{}").0, 200);
+    assert_eq!(post(&server, "/window/ask", "localhost", &token, ask).0, 401);
 }

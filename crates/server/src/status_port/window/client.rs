@@ -70,7 +70,11 @@ fn decode(frames: &[u8]) -> Result<Rows> {
     let mut decoder = FrameDecoder::new(PACKET_BYTES_MAX);
     decoder.ignore_sequence();
     decoder.feed(frames);
-    let mut packets = || decoder.advance().map(|is_whole| is_whole.then(|| decoder.payload().to_vec()));
+    let mut packets = || {
+        decoder
+            .advance()
+            .map(|is_whole| is_whole.then(|| decoder.payload().to_vec()))
+    };
     let mut rows = Rows::default();
     let Some(first) = packets()? else {
         return Ok(rows);

@@ -66,7 +66,11 @@ fn plan(client: &mut Client, digest: &str, schema: &str) -> Result<Value> {
         "SELECT QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest \
          WHERE DIGEST = {} AND SCHEMA_NAME <=> {} LIMIT 1",
         quoted_text(digest),
-        if schema.is_empty() { "NULL".to_owned() } else { quoted_text(schema) },
+        if schema.is_empty() {
+            "NULL".to_owned()
+        } else {
+            quoted_text(schema)
+        },
     ))?;
     let sample = sample.rows.into_iter().flatten().next();
     let Some(Value::String(sample)) = sample else {

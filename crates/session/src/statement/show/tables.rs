@@ -27,7 +27,11 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
     };
     let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
     let schema = session.shared.engine.cluster.schema();
-    for name in schema.databases.keys().filter(|name| session.client.privileges.may_list(name)) {
+    for name in schema
+        .databases
+        .keys()
+        .filter(|name| session.client.privileges.may_list(name))
+    {
         listing.push(vec![text(name)]);
     }
     listing
