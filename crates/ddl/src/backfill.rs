@@ -1,7 +1,8 @@
 //! Work on all rows of a table, in small transactions while other statements run.
 //!
 //! Each transaction locks a page of rows and reads their newest values. The progress is stored with each page,
-//! so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`].
+//! so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`]. Where the store takes
+//! sorted files, indexes are built in another way ([`sorted`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,6 +21,7 @@ use crate::copy_rows::RowCopier;
 use crate::fill_indexes::IndexFiller;
 use crate::job::{Job, Progress, check_not_cancelled};
 use crate::page_work::{Backfilled, LockedRow, PageError, PageWork};
+use crate::sorted;
 
 /// Rows of one transaction, if no other transaction has locked any of them.
 const PAGE_ROWS: usize = 512;
@@ -47,6 +49,11 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
     };
     match &made.conversion {
         None if made.new_indexes.is_empty() => Ok(Backfilled::default()),
+        None if sorted::applies(cluster.store(), job) && !made.online => {
+            sorted::Build::begin(cluster, table, job, watch)?
+                .run()?
+                .complete()
+        }
         None => {
             let rows = pages.all(
                 table.row_ranges(),

@@ -26,7 +26,7 @@ use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
 use crate::page_work::Backfilled;
 use crate::publish::{Publisher, Requires};
-use crate::{foreign_key, rows, way};
+use crate::{foreign_key, rows, sorted, way};
 
 /// A job that no statement works on, with the locks to do so.
 struct PendingJob {
@@ -200,7 +200,10 @@ impl LocalJobs {
         watch: Watch<'_>,
     ) -> Result<Backfilled> {
         let cluster = &self.publisher.cluster;
-        let done = backfill(cluster, &*self.table_of(job)?, job, watch)?;
+        let done = match sorted::applies(cluster.store(), job) {
+            true => self.build_sorted(job, locks, limit, watch)?,
+            false => backfill(cluster, &*self.table_of(job)?, job, watch)?,
+        };
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
             if !made.new_keys.is_empty() {
                 let _exclusive = locks.exclusive(limit)?;
@@ -213,6 +216,26 @@ impl LocalJobs {
         }
         self.finish(job, locks, limit)?;
         Ok(done)
+    }
+
+    /// Builds the new indexes of a job by sorting. Only for moments does it keep other statements from the table.
+    fn build_sorted(
+        &self,
+        job: &Job,
+        locks: &ChangeLocks,
+        limit: &WaitLimit,
+        watch: Watch<'_>,
+    ) -> Result<Backfilled> {
+        let cluster = &self.publisher.cluster;
+        let table = self.table_of(job)?;
+        let build = {
+            let begins_anew = sorted::has_begun(cluster.store(), job)?;
+            let _exclusive = begins_anew.then(|| locks.exclusive(limit)).transpose()?;
+            sorted::Build::begin(cluster, &table, job, watch)?
+        };
+        let built = build.run()?;
+        let _exclusive = locks.exclusive(limit)?;
+        built.complete()
     }
 
     /// The table that a job changes, as statements use it now.

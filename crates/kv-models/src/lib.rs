@@ -102,6 +102,8 @@ pub mod reader;
 pub mod region;
 #[path = "../../kv/src/snapshot.rs"]
 pub mod snapshot;
+#[path = "../../kv/src/sorter.rs"]
+pub mod sorter;
 #[path = "../../kv/src/storage.rs"]
 pub mod storage;
 #[path = "../../kv/src/store.rs"]

@@ -43,10 +43,21 @@ impl SortedFiles {
         }
     }
 
+    fn create_directory(&self) -> Result<()> {
+        std::fs::create_dir_all(&self.dir)
+            .map_err(|error| Error::Io(format!("cannot create {}: {error}", self.dir.display())))
+    }
+
+    /// An empty file without a name.
+    pub fn scratch(&self) -> Result<std::fs::File> {
+        self.create_directory()?;
+        tempfile::tempfile_in(&self.dir)
+            .map_err(|error| Error::Io(format!("a temporary file in {}: {error}", self.dir.display())))
+    }
+
     /// Writes and syncs a file.
     pub fn write(&self, pairs: &SortedPairs) -> Result<SortedFile> {
-        std::fs::create_dir_all(&self.dir)
-            .map_err(|error| Error::Io(format!("cannot create {}: {error}", self.dir.display())))?;
+        self.create_directory()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let file = SortedFile::new(self.dir.join(format!("{number:06}.sst")));
         self.fill(&file, pairs).map_err(|error| from_rocksdb(&error))?;

@@ -8,7 +8,7 @@
 use crate::failure::{from_open, from_rocksdb};
 use crate::latest::deletions::remove_expired;
 use crate::latest::{Group, Latest, Prepared, approximate_bytes, split_range};
-use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
+use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, Version, damaged, leading_ts};
 use crate::log::Log;
 use crate::options::RocksOptions;
 use crate::recovery::{self, DirectoryLock, SyncMark};
@@ -17,6 +17,7 @@ use crate::space::FreeSpace;
 use crate::stats::figures;
 use crate::superseded::{History, Spill, Superseded};
 use crate::versions::{Comparison, Preparation, Scan, Versions};
+use kv::engine::VisitNewer;
 use kv::{
     ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, LockedVersions, Pressure, Result,
     ScanRequest, Seen, SortedFile, SortedPairs, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
@@ -249,6 +250,23 @@ impl Storage for RocksStorage {
         true
     }
 
+    fn scratch_file(&self) -> Result<std::fs::File> {
+        self.sorted_files.scratch()
+    }
+
+    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
+        let mut iterator = self.versions.latest.iterate_once(range)?;
+        iterator.seek_to_first();
+        while let Some((key, stored)) = iterator.item() {
+            let version = Version::parse(stored)?;
+            if version.ts > since {
+                visit(key, version.value)?;
+            }
+            iterator.next();
+        }
+        iterator.status().map_err(|error| from_rocksdb(&error))
+    }
+
     fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
         self.space.check_now(pairs.bytes())?;
         self.sorted_files.write(pairs)
@@ -280,7 +298,7 @@ impl Storage for RocksStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{LATEST, META, Version, push_version};
+    use crate::layout::{LATEST, META, push_version};
 
     #[test]
     fn a_store_of_format_1_is_opened_and_others_are_refused() {

@@ -8,7 +8,7 @@
 use crate::background::Background;
 use crate::embedded_state::{Counters, EmbeddedOptions, Shared};
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Damage, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+use crate::engine::{Damage, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest, VisitNewer};
 use crate::error::{Error, Result};
 use crate::garbage::Garbage;
 use crate::group_commit::GroupCommit;
@@ -201,6 +201,14 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn loads_by_file(&self) -> bool {
         self.shared.storage.loads_by_file()
+    }
+
+    fn scratch_file(&self) -> Result<std::fs::File> {
+        self.shared.storage.scratch_file()
+    }
+
+    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
+        self.shared.storage.scan_newer(range, since, visit)
     }
 
     fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {

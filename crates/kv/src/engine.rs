@@ -65,6 +65,9 @@ impl fmt::Display for Damage {
     }
 }
 
+/// Called with a key and its newest value, `None` if it has been deleted.
+pub type VisitNewer<'a> = dyn FnMut(&[u8], Option<&[u8]>) -> Result<()> + 'a;
+
 /// The timestamp to read at, and the interrupt to check wherever the engine waits for other threads or nodes.
 #[derive(Clone, Copy)]
 pub struct ReadAt<'a> {
@@ -153,6 +156,17 @@ pub trait Engine: Send + Sync {
     /// Whether a bulk load ([`crate::load`]) goes to files that become part of the store at one moment.
     fn loads_by_file(&self) -> bool {
         false
+    }
+
+    /// An empty file without a name on the store's disk, for what does not fit into memory.
+    fn scratch_file(&self) -> Result<std::fs::File> {
+        Err(Error::Internal("this engine has no files".into()))
+    }
+
+    /// Visits the keys of a range whose newest versions were committed after `since`, which is pinned: with their
+    /// values, or `None` for those that have been deleted. An engine that [`Engine::loads_by_file`] can.
+    fn scan_newer(&self, _range: &KeyRange, _since: Timestamp, _visit: &mut VisitNewer) -> Result<()> {
+        Err(Error::Internal("this engine does not find newer versions".into()))
     }
 
     /// Writes pairs to a file that [`Engine::ingest`] can take.

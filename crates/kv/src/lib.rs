@@ -10,7 +10,7 @@
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
 //! - [`private`]: keys of one session, which no engine sees.
-//! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that.
+//! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
 //!   panics on threads that many wait for.
 //!
@@ -56,6 +56,7 @@ pub mod promise;
 pub mod reader;
 pub mod region;
 pub mod snapshot;
+pub mod sorter;
 pub mod storage;
 pub mod store;
 pub mod timestamp;
@@ -80,6 +81,7 @@ pub use promise::{Fresh, Guard};
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
+pub use sorter::{Merge, Runs, Sorter, sort_memory};
 pub use storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{

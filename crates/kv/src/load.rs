@@ -42,7 +42,7 @@ use memory::{Account, Broker, Holder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of pairs that a writer gathers for a file. A writer needs that much memory.
+/// Bytes of pairs that a writer gathers for a file, if there is as much memory.
 pub const FILE_BYTES: usize = 16 << 20;
 
 /// Bytes of pairs in one transaction, where the engine has no files.
@@ -165,6 +165,10 @@ impl Load {
             part,
             last: Vec::new(),
             pairs: SortedPairs::default(),
+            limit: match self.engine.loads_by_file() {
+                true => FILE_BYTES,
+                false => BATCH_BYTES,
+            },
             memory: Account::new(self.broker, Holder::Transaction, usize::MAX),
         }
     }
@@ -239,6 +243,8 @@ pub struct LoadWriter<'a> {
     part: KeyRange,
     last: Vec<u8>,
     pairs: SortedPairs,
+    /// Bytes that are gathered.
+    limit: usize,
     memory: Account,
 }
 
@@ -256,19 +262,20 @@ impl LoadWriter<'_> {
         let limits = self.load.engine.limits();
         limits.check_key(key)?;
         limits.check_value(value)?;
-        let limit = match self.load.engine.loads_by_file() {
-            true => FILE_BYTES,
-            false => BATCH_BYTES,
-        };
-        if self.pairs.bytes() + key.len() + value.len() > limit {
+        if self.pairs.bytes() + key.len() + value.len() > self.limit {
             self.flush()?;
         }
         self.pairs.push(key, value);
         self.last.clear();
         self.last.extend_from_slice(key);
-        if self.pairs.bytes.capacity() > self.memory.used_bytes() {
-            let bytes = self.pairs.bytes.capacity();
-            self.memory.resize(bytes, None).map_err(|_| Error::OutOfMemory)?;
+        let capacity = self.pairs.bytes.capacity();
+        if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
+            // Others have the memory: what there is has to do from now on.
+            self.limit = (self.pairs.bytes() / 2).max(BATCH_BYTES).min(self.limit);
+            self.flush()?;
+            self.pairs = SortedPairs::default();
+            self.memory.resize(0, None).map_err(|_| Error::OutOfMemory)?;
+            self.memory.trim();
         }
         Ok(())
     }

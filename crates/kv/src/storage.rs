@@ -4,7 +4,7 @@
 //! [`crate::Engine`].
 
 use crate::buffer::WriteBuffer;
-use crate::engine::{Damage, ScanRequest};
+use crate::engine::{Damage, ScanRequest, VisitNewer};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::load::{SortedFile, SortedPairs};
@@ -142,6 +142,18 @@ pub trait Storage: Send + Sync + 'static {
     /// [`crate::Engine::loads_by_file`]
     fn loads_by_file(&self) -> bool {
         false
+    }
+
+    /// [`crate::Engine::scratch_file`]
+    fn scratch_file(&self) -> Result<std::fs::File> {
+        Err(Error::Internal("this storage has no files".into()))
+    }
+
+    /// [`crate::Engine::scan_newer`]
+    fn scan_newer(&self, _range: &KeyRange, _since: Timestamp, _visit: &mut VisitNewer) -> Result<()> {
+        Err(Error::Internal(
+            "this storage does not find newer versions".into(),
+        ))
     }
 
     /// [`crate::Engine::write_sorted_file`]

@@ -1,7 +1,7 @@
 //! The front door: one database of ordered keys, over any engine.
 
-use crate::engine::{Damage, Engine, GcReport};
-use crate::error::Result;
+use crate::engine::{Damage, Engine, GcReport, VisitNewer};
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::load::Load;
@@ -14,6 +14,7 @@ use crate::transaction::Transaction;
 use crate::txn_options::TxnOptions;
 use memory::Broker;
 use std::fmt;
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,6 +137,26 @@ impl Store {
     /// `interrupt` ends it with [`crate::Error::Interrupted`].
     pub fn begin_load(&self, range: &KeyRange, interrupt: Option<&Arc<Interrupt>>) -> Load {
         Load::new(Arc::clone(&self.engine), self.memory, range, interrupt)
+    }
+
+    /// An empty file without a name, for what does not fit into memory.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn scratch_file(&self) -> Result<File> {
+        match self.engine.loads_by_file() {
+            true => self.engine.scratch_file(),
+            false => tempfile::tempfile().map_err(|error| Error::Io(format!("a temporary file: {error}"))),
+        }
+    }
+
+    /// Visits what has changed in a range since a snapshot: the keys whose newest versions were committed after
+    /// it, with their values, or `None` for those that have been deleted. Where [`Store::loads_by_file`].
+    ///
+    /// # Errors
+    /// Those of the engine and of `visit`.
+    pub fn scan_newer(&self, range: &KeyRange, since: &Snapshot, visit: &mut VisitNewer) -> Result<()> {
+        self.engine.scan_newer(range, since.ts(), visit)
     }
 
     /// Whether a load's pairs appear all at one moment, when it ends, so that others may write its range until

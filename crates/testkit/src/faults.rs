@@ -1,6 +1,7 @@
 //! A storage with injected faults, around any [`Storage`].
 
 use crate::gate::{Gate, Place};
+use kv::engine::VisitNewer;
 use kv::{
     ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
     LockedVersions, Pressure, Result, ScanRequest, Seen, SortedFile, SortedPairs, Storage, Store, Timestamp,
@@ -260,6 +261,15 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn loads_by_file(&self) -> bool {
         self.inner.loads_by_file()
+    }
+
+    fn scratch_file(&self) -> Result<std::fs::File> {
+        self.inner.scratch_file()
+    }
+
+    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
+        self.faults.read()?;
+        self.inner.scan_newer(range, since, visit)
     }
 
     fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {

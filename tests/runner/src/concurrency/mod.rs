@@ -6,6 +6,7 @@ mod bank;
 mod claims;
 mod deadlock;
 pub mod foreign_keys;
+mod index_build;
 mod lost_update;
 pub mod partitions;
 mod snapshot;
@@ -38,6 +39,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("unique keys hold under races", unique_race::check),
         ("foreign keys hold", foreign_keys::check),
         ("rows stay while partitions change", partitions::check),
+        ("an index built beside writers is whole", index_build::check),
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),

@@ -1,13 +1,14 @@
 //! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is
 //! there in part, and indexes agree with rows.
 //!
-//! Beside the writers, every other round changes the tables ([`alter`]).
+//! Beside the writers, every other round changes the tables ([`alter`]). [`index`] kills in the build of indexes.
 //!
 //! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and records what was
 //! acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
 
 mod alter;
 mod disk;
+mod index;
 mod model;
 mod room;
 mod verify;
@@ -85,6 +86,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     );
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
+        index::check(&program, report);
         disk::check(&program, report);
         room::check(&program, report);
     }

@@ -1,0 +1,474 @@
+//! Sorting more pairs than memory holds, for a bulk load ([`crate::load`]).
+//!
+//! A [`Sorter`] gathers pairs up to a limit, sorts them and writes them to a file without a name: a *run*. What
+//! several sorters have gathered on several threads is merged by [`Merge`], which returns all pairs in the order of
+//! their keys. What fits into the limit stays in memory.
+
+use crate::error::{Error, Result};
+use crate::store::Store;
+use memory::{Account, Holder, Share};
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+
+/// The least that a sorter gathers before it writes a run, if memory is short.
+const RUN_BYTES_MIN: usize = 1 << 20;
+
+/// The most runs that are merged at a time: each needs a buffer.
+const RUNS_MERGED: usize = 128;
+const READ_BYTES: usize = 128 << 10;
+const WRITE_BYTES: usize = 256 << 10;
+
+/// The part of the memory for large statements that all sorters of one work may have, and the most that they need.
+const MEMORY_PART: usize = 8;
+const MEMORY_MAX: usize = 256 << 20;
+
+/// How many bytes all sorters of one work may have together.
+pub fn sort_memory(store: &Store) -> usize {
+    (store.budget().capacity(Share::Large) / MEMORY_PART).min(MEMORY_MAX)
+}
+
+/// A pair in a buffer: eight bytes of its key, which decide most comparisons, and where it is.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    prefix: u64,
+    at: usize,
+    key: u32,
+    value: u32,
+}
+
+/// Pairs in memory.
+#[derive(Debug, Default)]
+struct Gathered {
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    /// How many bytes all keys begin with in common.
+    common: usize,
+}
+
+impl Gathered {
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        let at = self.bytes.len();
+        match self.items.first() {
+            None => self.common = key.len(),
+            Some(first) => {
+                let first = self.key(first);
+                let common = first
+                    .iter()
+                    .zip(key)
+                    .take(self.common)
+                    .take_while(|(a, b)| a == b);
+                self.common = common.count();
+            }
+        }
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.items.push(Item {
+            prefix: 0,
+            at,
+            key: key.len() as u32,
+            value: value.len() as u32,
+        });
+    }
+
+    fn key(&self, item: &Item) -> &[u8] {
+        self.bytes
+            .get(item.at..item.at + item.key as usize)
+            .unwrap_or_default()
+    }
+
+    fn pair(&self, item: &Item) -> (&[u8], &[u8]) {
+        let value = item.at + item.key as usize;
+        let value = self.bytes.get(value..value + item.value as usize);
+        (self.key(item), value.unwrap_or_default())
+    }
+
+    fn sort(&mut self) {
+        let mut items = std::mem::take(&mut self.items);
+        for item in &mut items {
+            let mut prefix = [0; 8];
+            for (to, from) in prefix.iter_mut().zip(self.key(item).iter().skip(self.common)) {
+                *to = *from;
+            }
+            item.prefix = u64::from_be_bytes(prefix);
+        }
+        items.sort_unstable_by(|a, b| {
+            a.prefix
+                .cmp(&b.prefix)
+                .then_with(|| self.key(a).cmp(self.key(b)))
+                .then(a.at.cmp(&b.at))
+        });
+        self.items = items;
+    }
+
+    fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.items.capacity() * size_of::<Item>()
+    }
+}
+
+/// Sorted pairs.
+enum Run {
+    Memory {
+        gathered: Gathered,
+        /// Counts their bytes.
+        _memory: Account,
+    },
+    File(File),
+}
+
+/// Gathers pairs in any order.
+pub struct Sorter {
+    store: Store,
+    limit: usize,
+    gathered: Gathered,
+    memory: Account,
+    runs: Vec<Run>,
+}
+
+impl Sorter {
+    /// With files beside those of `store`, and at most about `limit` bytes in memory.
+    pub fn new(store: &Store, limit: usize) -> Self {
+        Self {
+            store: store.clone(),
+            limit: limit.max(RUN_BYTES_MIN),
+            gathered: Gathered::default(),
+            memory: Account::new(store.budget(), Holder::Transaction, usize::MAX),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::OutOfMemory`].
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let items = self.gathered.items.len() * size_of::<Item>();
+        let used = self.gathered.bytes.len() + items + key.len() + value.len();
+        if used > self.limit && items > 0 {
+            self.write_run()?;
+        }
+        self.gathered.push(key, value);
+        let capacity = self.gathered.capacity();
+        if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
+            // Others have the memory: what there is has to do from now on.
+            if used < RUN_BYTES_MIN {
+                return Err(Error::OutOfMemory);
+            }
+            self.write_run()?;
+            self.limit = (used / 2).max(RUN_BYTES_MIN);
+            self.gathered = Gathered::default();
+            self.memory.resize(0, None).map_err(|_| Error::OutOfMemory)?;
+            self.memory.trim();
+        }
+        Ok(())
+    }
+
+    fn write_run(&mut self) -> Result<()> {
+        self.gathered.sort();
+        let mut writer = RunWriter::new(&self.store)?;
+        for item in &self.gathered.items {
+            let (key, value) = self.gathered.pair(item);
+            writer.push(key, value)?;
+        }
+        self.runs.push(Run::File(writer.finish()?));
+        self.gathered.bytes.clear();
+        self.gathered.items.clear();
+        Ok(())
+    }
+
+    /// All that has been gathered.
+    pub fn finish(mut self) -> Runs {
+        self.gathered.sort();
+        if !self.gathered.items.is_empty() {
+            self.runs.push(Run::Memory {
+                gathered: self.gathered,
+                _memory: self.memory,
+            });
+        }
+        Runs {
+            store: self.store,
+            runs: self.runs,
+        }
+    }
+}
+
+/// What sorters have gathered.
+pub struct Runs {
+    store: Store,
+    runs: Vec<Run>,
+}
+
+impl Runs {
+    /// Adds what another sorter has gathered.
+    pub fn append(&mut self, mut other: Self) {
+        self.runs.append(&mut other.runs);
+    }
+
+    /// Merges all of it.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn merge(mut self) -> Result<Merge> {
+        while self.runs.len() > RUNS_MERGED {
+            let mut merge = Merge::of(self.runs.drain(..RUNS_MERGED).collect())?;
+            let mut writer = RunWriter::new(&self.store)?;
+            while let Some((key, value)) = merge.next()? {
+                writer.push(key, value)?;
+            }
+            self.runs.push(Run::File(writer.finish()?));
+        }
+        Merge::of(self.runs)
+    }
+}
+
+fn failed(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull(error.to_string()),
+        _ => Error::Io(format!("a file of a sort: {error}")),
+    }
+}
+
+/// Writes pairs to a file: the lengths of key and value, 4 bytes each, then both.
+struct RunWriter(BufWriter<File>);
+
+impl RunWriter {
+    fn new(store: &Store) -> Result<Self> {
+        Ok(Self(BufWriter::with_capacity(WRITE_BYTES, store.scratch_file()?)))
+    }
+
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let mut lengths = [0; 8];
+        let (of_key, of_value) = lengths.split_at_mut(4);
+        of_key.copy_from_slice(&(key.len() as u32).to_le_bytes());
+        of_value.copy_from_slice(&(value.len() as u32).to_le_bytes());
+        let parts = [lengths.as_slice(), key, value];
+        parts
+            .iter()
+            .try_for_each(|part| self.0.write_all(part))
+            .map_err(|error| failed(&error))
+    }
+
+    fn finish(self) -> Result<File> {
+        let mut file = self.0.into_inner().map_err(|error| failed(error.error()))?;
+        file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
+        Ok(file)
+    }
+}
+
+/// A run that is being read, at its current pair.
+enum Cursor {
+    Memory {
+        gathered: Gathered,
+        next: usize,
+        _memory: Account,
+    },
+    File {
+        reader: BufReader<File>,
+        pair: Vec<u8>,
+        key: usize,
+    },
+}
+
+impl Cursor {
+    fn new(run: Run) -> Self {
+        match run {
+            Run::Memory { gathered, _memory } => Self::Memory {
+                gathered,
+                next: 0,
+                _memory,
+            },
+            Run::File(file) => Self::File {
+                reader: BufReader::with_capacity(READ_BYTES, file),
+                pair: Vec::new(),
+                key: 0,
+            },
+        }
+    }
+
+    /// Goes to the next pair; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        match self {
+            Self::Memory { gathered, next, .. } => {
+                *next += 1;
+                Ok(*next <= gathered.items.len())
+            }
+            Self::File { reader, pair, key } => {
+                let mut lengths = [0; 8];
+                match reader.read_exact(&mut lengths) {
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                    read => read.map_err(|error| failed(&error))?,
+                }
+                let length = |at: usize| {
+                    let bytes = lengths.get(at..).and_then(<[u8]>::first_chunk::<4>);
+                    u32::from_le_bytes(bytes.copied().unwrap_or_default()) as usize
+                };
+                *key = length(0);
+                pair.resize(*key + length(4), 0);
+                reader.read_exact(pair).map_err(|error| failed(&error))?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        match self {
+            Self::Memory { gathered, next, .. } => {
+                let item = next.checked_sub(1).and_then(|at| gathered.items.get(at));
+                item.map_or((&[], &[]), |item| gathered.pair(item))
+            }
+            Self::File { pair, key, .. } => pair.split_at_checked(*key).unwrap_or_default(),
+        }
+    }
+}
+
+/// All pairs of some runs, in the order of their keys.
+pub struct Merge {
+    cursors: Vec<Cursor>,
+    /// A heap of positions in `cursors`: each one's pair is not above those of its two children.
+    heap: Vec<usize>,
+    /// The first cursor's pair has been returned.
+    is_used: bool,
+}
+
+impl Merge {
+    fn of(runs: Vec<Run>) -> Result<Self> {
+        let mut cursors: Vec<_> = runs.into_iter().map(Cursor::new).collect();
+        let mut heap = Vec::with_capacity(cursors.len());
+        for (at, cursor) in cursors.iter_mut().enumerate() {
+            if cursor.advance()? {
+                heap.push(at);
+            }
+        }
+        let mut merge = Self {
+            cursors,
+            heap,
+            is_used: false,
+        };
+        for at in (0..merge.heap.len() / 2).rev() {
+            merge.sift_down(at);
+        }
+        Ok(merge)
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        match (self.cursors.get(a), self.cursors.get(b)) {
+            (Some(first), Some(second)) => first.pair().0.cmp(second.pair().0).then(a.cmp(&b)),
+            _ => a.cmp(&b),
+        }
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let mut least = at;
+            for child in [2 * at + 1, 2 * at + 2] {
+                if let (Some(&other), Some(&so_far)) = (self.heap.get(child), self.heap.get(least))
+                    && self.compare(other, so_far).is_lt()
+                {
+                    least = child;
+                }
+            }
+            if least == at {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+
+    /// The next pair; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if std::mem::replace(&mut self.is_used, true)
+            && let Some(&first) = self.heap.first()
+        {
+            let more = match self.cursors.get_mut(first) {
+                Some(cursor) => cursor.advance()?,
+                None => false,
+            };
+            if !more {
+                self.heap.swap_remove(0);
+            }
+            self.sift_down(0);
+        }
+        let first = self.heap.first().and_then(|&first| self.cursors.get(first));
+        Ok(first.map(Cursor::pair))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(seed: &mut u64) -> u64 {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        *seed
+    }
+
+    /// Keys of different lengths, many of which begin alike, some twice; in memory and in many runs.
+    #[test]
+    fn pairs_come_in_the_order_of_their_keys() {
+        let store = Store::memory();
+        for (pairs, sorters) in [(0, 1), (1, 2), (50, 2), (300_000, 3)] {
+            let mut seed = 88_172_645_463_325_252;
+            let mut expected = Vec::new();
+            let mut all: Option<Runs> = None;
+            for _ in 0..sorters {
+                let mut sorter = Sorter::new(&store, 0);
+                for _ in 0..pairs {
+                    let number = random(&mut seed) % 100_000;
+                    let mut key = format!("table/{number}").into_bytes();
+                    key.truncate(6 + (number % 7) as usize);
+                    let value = random(&mut seed).to_le_bytes();
+                    sorter.push(&key, &value).unwrap();
+                    expected.push((key, value.to_vec()));
+                }
+                let runs = sorter.finish();
+                match &mut all {
+                    Some(all) => all.append(runs),
+                    None => all = Some(runs),
+                }
+            }
+            let runs = all.unwrap();
+            if pairs > 100_000 {
+                assert!(runs.runs.len() > 20, "{}", runs.runs.len());
+            }
+            let mut merge = runs.merge().unwrap();
+            let mut found = Vec::new();
+            while let Some((key, value)) = merge.next().unwrap() {
+                found.push((key.to_vec(), value.to_vec()));
+            }
+            assert!(found.is_sorted_by(|a, b| a.0 <= b.0));
+            assert_eq!(found.len(), expected.len());
+            found.sort();
+            expected.sort();
+            assert!(found == expected);
+        }
+    }
+
+    #[test]
+    fn more_runs_than_are_merged_at_a_time_are_merged_in_steps() {
+        let store = Store::memory();
+        let mut runs: Option<Runs> = None;
+        for n in 0..300_u32 {
+            let mut sorter = Sorter::new(&store, 0);
+            for m in 0..20_u32 {
+                sorter.push(&(m * 300 + n).to_be_bytes(), b"").unwrap();
+            }
+            match &mut runs {
+                Some(runs) => runs.append(sorter.finish()),
+                None => runs = Some(sorter.finish()),
+            }
+        }
+        let mut merge = runs.unwrap().merge().unwrap();
+        for n in 0..6_000_u32 {
+            let (key, _) = merge.next().unwrap().unwrap();
+            assert_eq!(key, n.to_be_bytes());
+        }
+        assert!(merge.next().unwrap().is_none());
+    }
+}
