@@ -3,6 +3,7 @@
 //! Not here: conversions between time zones ([`crate::timezone`]).
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use types::{Error, Result, SqlMode, Value, Warning, errno};
@@ -68,6 +69,9 @@ pub struct EvalContext {
     pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The value of `LAST_INSERT_ID(expr)`, which the session stores.
     pub set_last_insert_id: Mutex<Option<u64>>,
+    /// The first AUTO_INCREMENT id that the statement has generated for a row it wrote; 0 before. It becomes the
+    /// session's LAST_INSERT_ID() even if the statement, or its commit, fails later.
+    pub generated_id: AtomicU64,
     /// User variables (`@a`): read with lower-case names. Assigned by SET only.
     pub user_variables: Arc<HashMap<String, Value>>,
     /// What GET_LOCK() locks.
@@ -102,6 +106,7 @@ impl Default for EvalContext {
             warnings: Warnings::default(),
             interrupted: Arc::new(|| false),
             set_last_insert_id: Mutex::new(None),
+            generated_id: AtomicU64::new(0),
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),
             state: crate::state::StatementState::default(),

@@ -51,6 +51,7 @@ impl EvalContexts {
             user_variables: view.user_variables.shared().clone(),
             warnings: Default::default(),
             set_last_insert_id: Default::default(),
+            generated_id: Default::default(),
             user_locks: view.user_locks.clone(),
             state: Default::default(),
             digest: crate::events::digest,
@@ -95,6 +96,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         warnings,
         interrupted: _,
         set_last_insert_id,
+        generated_id,
         user_variables,
         user_locks: _,
         state,
@@ -124,6 +126,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
     *version = crate::shared::VERSION;
     drop(warnings.take());
     *set_last_insert_id.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
+    *generated_id.get_mut() = 0;
     share(user_variables, view.user_variables.shared());
     state.clear();
 }

@@ -2,6 +2,7 @@
 //! virtual tables read the rest.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use functions::{EvalContext, Strictness};
 use runner::{Environment, Runner};
@@ -98,7 +99,8 @@ impl Session {
             .lock()
             .unwrap_or_else(|e| e.into_inner())
             .take();
-        if let Some(id) = set {
+        let generated = eval.generated_id.load(Ordering::Relaxed);
+        if let Some(id) = Some(generated).filter(|id| *id > 0).or(set) {
             self.last.insert_id = id;
         }
         let assigned = eval.state.take_assigned();

@@ -10,11 +10,8 @@ use crate::reply::Done;
 use crate::session::Session;
 
 impl Session {
-    /// Takes over the id that a write has generated, and makes its OK packet.
-    pub(crate) fn write_done(&mut self, plan: &Plan, result: &DmlResult) -> Done {
-        if let Some(id) = result.generated_id {
-            self.last.insert_id = id;
-        }
+    /// The OK packet of a write.
+    pub(crate) fn write_done(&self, plan: &Plan, result: &DmlResult) -> Done {
         let warnings = self.diagnostics.count;
         let found_rows = self.client.has(capability::FOUND_ROWS);
         let counts_matches = match plan {
