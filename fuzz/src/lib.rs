@@ -7,6 +7,7 @@
 //! Not here: random SQL statements over valid data (`tests/runner`, suite `agree`).
 
 pub mod bounded;
+pub mod files;
 pub mod mutate;
 pub mod recovery;
 pub mod sql;
@@ -36,6 +37,26 @@ pub const TARGETS: &[Target] = &[
         name: "rows",
         run: storage::rows,
         seeds: storage::row_seeds,
+    },
+    Target {
+        name: "json",
+        run: storage::json,
+        seeds: storage::json_seeds,
+    },
+    Target {
+        name: "loaded files",
+        run: files::lines,
+        seeds: files::line_seeds,
+    },
+    Target {
+        name: "binary logs",
+        run: files::binary_log,
+        seeds: files::binary_log_seeds,
+    },
+    Target {
+        name: "statement logs",
+        run: files::statement_log,
+        seeds: files::statement_log_seeds,
     },
     Target {
         name: "logs",

@@ -2,6 +2,7 @@
 
 use codec::key::TableKey;
 use codec::row::{RowEncoder, RowView};
+use types::json::{Json, JsonBinary, JsonRef, JsonView};
 use types::{Collation, SqlType, Value};
 
 /// Types of every encoding.
@@ -74,6 +75,43 @@ pub fn row_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A document in the binary form, and the same bytes as a document's text.
+pub fn json(bytes: &[u8]) {
+    let document = JsonRef::of_document(bytes);
+    let text = document.to_text();
+    drop(document.to_tree());
+    drop(document.to_binary().root().to_text());
+    if let JsonView::Object(object) = document.view() {
+        for key in object.keys() {
+            drop(object.get(key).map(JsonRef::to_unquoted));
+        }
+    }
+    for text in [text.as_bytes(), bytes] {
+        drop(JsonBinary::parse(text));
+    }
+}
+
+pub fn json_seeds() -> Vec<Vec<u8>> {
+    let texts: [&[u8]; 3] = [
+        br#"{"a": [1, -2.5e10, true, null, "x"], "bb": {"c": {}, "d": [[], [[7]]]}}"#,
+        br#"["a rather long text of more than a hundred and twenty-seven bytes, so that its length takes two of them, as it does here by now.", 18446744073709551615]"#,
+        b"-7",
+    ];
+    let binary = texts.iter().filter_map(|text| JsonBinary::parse(text).ok());
+    let binary = binary.map(JsonBinary::into_bytes);
+    let mut seeds: Vec<Vec<u8>> = binary.collect();
+    let tree = Json::Array(vec![
+        Json::Decimal(types::Decimal::parse("-123456.7891").unwrap_or_default()),
+        Json::UInt(u64::MAX),
+        Json::Opaque(252, vec![0, 255, 7]),
+        Json::DateTime(types::temporal::DateTime::new(2024, 2, 29, 23, 59, 59, 999_999)),
+        Json::Time(types::temporal::Time(-3_600_000_001)),
+    ]);
+    seeds.extend(JsonBinary::new(&tree).ok().map(JsonBinary::into_bytes));
+    seeds.extend(texts.iter().map(|text| text.to_vec()));
+    seeds
+}
+
 fn values() -> [Value; 9] {
     let decimal = types::Decimal::parse("-123456.7891").map_or(Value::Null, Value::Decimal);
     [
@@ -85,6 +123,6 @@ fn values() -> [Value; 9] {
         Value::Int(-3_600_000_001),
         Value::String("grün".to_owned()),
         Value::Bytes(vec![0, 255, 7, 7, 7, 7, 7, 7, 0]),
-        Value::String("{\"a\": [1, null]}".to_owned()),
+        JsonBinary::parse(br#"{"a": [1, null]}"#).map_or(Value::Null, Value::Json),
     ]
 }

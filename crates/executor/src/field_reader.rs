@@ -210,7 +210,7 @@ impl<'a> FieldReader<'a> {
                 match self.peek()? {
                     Some(next) => {
                         self.start += 1;
-                        self.push_unescaped(next);
+                        self.push_unescaped(next)?;
                     }
                     None => self.field.push(byte),
                 }
@@ -336,12 +336,12 @@ impl<'a> FieldReader<'a> {
                 self.start += 1;
                 if let Some(second) = self.peek()? {
                     self.start += 1;
-                    self.push_unescaped(second);
+                    self.push_unescaped(second)?;
                 }
             }
             return Ok(true);
         }
-        self.push_unescaped(next);
+        self.push_unescaped(next)?;
         Ok(true)
     }
 
@@ -354,16 +354,42 @@ impl<'a> FieldReader<'a> {
                 return Ok(false);
             }
             None => self.is_line_over = true,
-            Some(next) => {
-                self.start += 1;
-                if !self.ends_line(next)? && !self.ends_field(next)? {
-                    self.start -= 1;
+            Some(_) => {
+                self.is_line_over = self.takes_terminator(true)?;
+                if !self.is_line_over && !self.takes_terminator(false)? {
                     return Ok(false);
                 }
             }
         }
         self.is_enclosed = true;
         Ok(true)
+    }
+
+    /// Takes what ends lines, or else fields, if that follows.
+    fn takes_terminator(&mut self, line: bool) -> Result<bool> {
+        let follows = match self.peek()? {
+            Some(next) if self.is_first_of(next, line) => {
+                let length = self.terminator(line).len();
+                while self.end - self.start < length {
+                    if !self.fill()? {
+                        return Ok(false);
+                    }
+                }
+                self.buffer[self.start..self.end].starts_with(self.terminator(line))
+            }
+            _ => false,
+        };
+        if follows {
+            self.start += self.terminator(line).len();
+        }
+        Ok(follows)
+    }
+
+    fn terminator(&self, line: bool) -> &[u8] {
+        match line {
+            true => &self.format.lines_terminated,
+            false => &self.format.fields_terminated,
+        }
     }
 
     /// Whether a byte, which has been taken, begins the end of the line. Takes the rest of it.
@@ -379,29 +405,18 @@ impl<'a> FieldReader<'a> {
 
     /// Whether a byte is the first of what ends lines, or else fields.
     fn is_first_of(&self, byte: u8, line: bool) -> bool {
-        let terminator = match line {
-            true => &self.format.lines_terminated,
-            false => &self.format.fields_terminated,
-        };
-        terminator.first() == Some(&byte)
+        self.terminator(line).first() == Some(&byte)
     }
 
     /// Takes the other bytes of what ends lines or fields, if they follow.
     fn has_rest(&mut self, line: bool) -> Result<bool> {
-        let length = match line {
-            true => self.format.lines_terminated.len(),
-            false => self.format.fields_terminated.len(),
-        } - 1;
+        let length = self.terminator(line).len() - 1;
         while self.end - self.start < length {
             if !self.fill()? {
                 return Ok(false);
             }
         }
-        let terminator = match line {
-            true => &self.format.lines_terminated,
-            false => &self.format.fields_terminated,
-        };
-        let follows = self.buffer[self.start..self.start + length] == terminator[1..];
+        let follows = self.buffer[self.start..self.start + length] == self.terminator(line)[1..];
         if follows {
             self.start += length;
         }
@@ -444,20 +459,17 @@ impl<'a> FieldReader<'a> {
         Ok(())
     }
 
-    fn push_unescaped(&mut self, byte: u8) {
-        self.field.push(match byte {
+    fn push_unescaped(&mut self, byte: u8) -> Result<()> {
+        self.is_null |= byte == b'N';
+        self.push(match byte {
             b'n' => b'\n',
             b't' => b'\t',
             b'r' => b'\r',
             b'b' => 8,
             b'0' => 0,
             b'Z' => 26,
-            b'N' => {
-                self.is_null = true;
-                byte
-            }
             other => other,
-        });
+        })
     }
 
     /// Appends the next byte, which has arrived.
@@ -595,6 +607,9 @@ mod tests {
                 texts(&["\"x\"y,z\r\n\"open"]),
             ]
         );
+        // The begin of a line's end behind the quote, with the rest not there yet.
+        let read = lines(b"\"a\"\r\"b\"\n,\"c\"\r\n", &csv, Charset::Utf8mb4);
+        assert_eq!(read, [texts(&["a\"\r\"b\"\n,\"c"])]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 //! - [`binlog`]: reads binary logs.
 
-mod binlog;
+pub mod binlog;
 mod error;
 pub mod live;
 

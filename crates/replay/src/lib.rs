@@ -12,6 +12,22 @@ mod play;
 mod report;
 mod tally;
 
+/// Reads all of a log, or of a dump, as `stemdb replay` and `stemdb check-compat` do: how many statements it has.
+///
+/// # Errors
+/// Those of the input.
+pub fn count_statements(input: &[u8]) -> std::io::Result<(usize, usize)> {
+    let mut log = 0;
+    for entry in log::Log::new(input) {
+        if let log::Action::Statement(sql) = entry?.action {
+            drop((tally::digest(&sql), tally::kind(&sql)));
+            log += 1;
+        }
+    }
+    let dump = compat::count_statements(input)?;
+    Ok((log, dump))
+}
+
 pub use compat::{CheckCompatArguments, check_compat};
 pub use error::{Error, Result};
 pub use play::{ReplayArguments, replay};

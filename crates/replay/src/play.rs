@@ -208,7 +208,8 @@ impl Player {
             Speed::Max => Instant::now(),
             Speed::Times(times) => {
                 let after = at_us.saturating_sub(first) as f64 / 1e6 / times;
-                self.start + Duration::try_from_secs_f64(after).unwrap_or_default()
+                let after = Duration::try_from_secs_f64(after).unwrap_or_default();
+                self.start.checked_add(after).unwrap_or(self.start)
             }
         }
     }

@@ -53,6 +53,9 @@ pub(crate) struct Query {
 /// Bytes of an event's header.
 const HEADER: usize = 19;
 
+/// The number of [`Event::Payload`].
+const PAYLOAD: u8 = 40;
+
 impl RawEvent {
     /// The events of a file or a payload, without checksums.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
@@ -96,7 +99,7 @@ impl RawEvent {
             39 => Event::Unsupported(
                 "partial updates of JSON: set binlog_row_value_options = '' on the source and copy anew",
             ),
-            40 => Event::Payload(payload(&mut data)?),
+            PAYLOAD => Event::Payload(payload(&mut data)?),
             // MariaDB's global transaction id. Bit 0 of the flags: a statement without BEGIN and COMMIT.
             162 => {
                 data.take(12)?;
@@ -176,7 +179,10 @@ fn payload(data: &mut Bytes<'_>) -> Result<Vec<RawEvent>> {
     let mut rest = events.as_slice();
     while !rest.is_empty() {
         let event = RawEvent::parse(rest)?;
-        rest = rest.get(event.size.max(1) as usize..).unwrap_or_default();
+        rest = rest.get(event.size as usize..).unwrap_or_default();
+        if event.kind == PAYLOAD {
+            return Err(Malformed::new("a compressed transaction within another one"));
+        }
         found.push(event);
     }
     Ok(found)

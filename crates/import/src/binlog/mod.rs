@@ -17,5 +17,33 @@ pub(crate) mod rows;
 pub(crate) mod table_map;
 mod value;
 
+/// Reads a part of a log: the number of changed rows, and of bytes in them. `None` if it is not one.
+pub fn count_changes(mut log: &[u8]) -> Option<(usize, usize)> {
+    let mut maps = std::collections::HashMap::new();
+    let mut pending: std::collections::VecDeque<event::RawEvent> = std::collections::VecDeque::new();
+    let (mut rows, mut bytes) = (0, 0);
+    loop {
+        let event = match pending.pop_front() {
+            Some(event) => event,
+            None if log.is_empty() => return Some((rows, bytes)),
+            None => {
+                let event = event::RawEvent::parse(log).ok()?;
+                log = log.get(event.size as usize..).unwrap_or_default();
+                event
+            }
+        };
+        match event.read().ok()? {
+            event::Event::TableMap(map) => drop(maps.insert(map.id, map)),
+            event::Event::Rows(changed) => {
+                let changed = changed.rows(maps.get(&changed.table)?, &[]).ok()?;
+                rows += changed.len();
+                bytes += event.data.len();
+            }
+            event::Event::Payload(events) => pending.extend(events),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

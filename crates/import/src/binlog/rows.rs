@@ -65,6 +65,9 @@ impl Rows {
     pub(crate) fn rows(&self, map: &TableMap, is_unsigned: &[bool]) -> Result<Vec<ChangedRow>> {
         let mut data = Bytes::new(&self.data);
         let mut rows = Vec::new();
+        if !self.first.contains(&true) && !data.is_empty() {
+            return Err(Malformed::new("rows without columns"));
+        }
         while !data.is_empty() {
             let first = image(&mut data, &self.first, map, is_unsigned)?;
             rows.push(match self.change {

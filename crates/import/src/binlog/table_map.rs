@@ -106,10 +106,13 @@ impl ColumnType {
             245 => Self::Json(usize::from(metadata.byte()?)),
             247 | 248 | 254 => Self::string(kind, metadata)?,
             // The type of a multi-valued index: a column that the source hides.
-            20 => {
-                Self::read(metadata.byte()?, metadata)?;
-                Self::Json(4)
-            }
+            20 => match metadata.byte()? {
+                20 => return Err(Malformed::new("a multi-valued index of such indexes")),
+                of => {
+                    Self::read(of, metadata)?;
+                    Self::Json(4)
+                }
+            },
             other => Self::Unknown(other),
         })
     }

@@ -167,3 +167,30 @@ const VALUES: &[&str] = &[
     // MariaDB's file was recorded with a client that it took for one in latin1.
     "'blob' 'text' 2 5 257 '{\"a\": [1, -2, 70000, 1.5, true, null, \"x\"], \"b\": {\"c\": \"",
 ];
+
+fn event(kind: u8, data: &[u8]) -> Vec<u8> {
+    let mut event = vec![0, 0, 0, 0, kind, 1, 0, 0, 0];
+    event.extend((19 + data.len() as u32).to_le_bytes());
+    event.extend([0; 6]);
+    event.extend(data);
+    event
+}
+
+/// Rows that take no bytes would never end.
+#[test]
+fn rows_without_columns_are_refused() {
+    let map = event(19, b"\x07\0\0\0\0\0\0\0\x01d\0\x01t\0\x01\x03\0\0");
+    let rows = |columns: &[u8]| event(23, &[b"\x07\0\0\0\0\0\0\0\x01", columns].concat());
+    let log = |columns| [map.clone(), rows(columns)].concat();
+    assert_eq!(super::count_changes(&log(b"\x01\0\x05\0\0\0")), Some((1, 15)));
+    assert_eq!(super::count_changes(&log(b"\0\0\x05\0\0\0")), None);
+}
+
+#[test]
+fn types_within_types_are_refused() {
+    let nested = vec![20; 1 << 20];
+    let mut data = b"\x07\0\0\0\0\0\0\0\x01d\0\x01t\0\x01\x14\xfd".to_vec();
+    data.extend(&(nested.len() as u32).to_le_bytes()[..3]);
+    data.extend(nested);
+    assert_eq!(super::count_changes(&event(19, &data)), None);
+}

@@ -45,7 +45,11 @@ fn short(line: &[u8]) -> Option<(u64, &[u8])> {
 
 /// `3:35:36` or `03:35:36`.
 fn clock(text: &[u8]) -> Option<(u64, &[u8])> {
-    let hour = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let hour = text
+        .iter()
+        .take(3)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let (hour, rest) = text.split_at_checked(hour)?;
     let (time, rest) = rest.split_at_checked(6)?;
     let [b':', m1, m2, b':', s1, s2] = time else {
