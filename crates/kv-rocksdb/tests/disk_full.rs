@@ -57,7 +57,12 @@ impl SmallDisk {
     fn mount(mib: u32) -> Option<Self> {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("disk");
-        fs::create_dir(&dir).unwrap();
+        Self::mount_at(root, dir, mib)
+    }
+
+    /// At a directory below `root`.
+    fn mount_at(root: tempfile::TempDir, dir: PathBuf, mib: u32) -> Option<Self> {
+        fs::create_dir_all(&dir).unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
             .arg(&dir)
@@ -214,6 +219,47 @@ fn a_compaction_without_space_leaves_no_writer_waiting() {
             assert!(matches!(error, Error::Undetermined(_)), "{error}");
         }
     }
+}
+
+/// The disk of the superseded versions, which have a RocksDB of their own, is full: commits that would have to
+/// make room fail, and go on once no snapshot needs the versions any longer.
+#[test]
+fn superseded_versions_without_space_leave_no_writer_waiting() {
+    let root = tempfile::tempdir().unwrap();
+    let data = root.path().join("data");
+    let Some(disk) = SmallDisk::mount_at(root, data.join("history"), 40) else {
+        println!("skipped: no right to mount a small file system");
+        return;
+    };
+    let store = kv_rocksdb::open(&data, options(0)).unwrap();
+    let update = |store: &Store, n: u32| {
+        let mut txn = store.begin(TxnOptions::default())?;
+        txn.put(b"row".to_vec(), noise(n, 256 << 10))?;
+        txn.commit(Durability::Os).map(drop)
+    };
+    update(&store, 0).unwrap();
+    let snapshot = store.snapshot_now().unwrap();
+    let (store, snapshot, count) = within_a_minute(move || {
+        let mut n = 1;
+        let error = loop {
+            match update(&store, n) {
+                Ok(()) => n += 1,
+                Err(error) => break error,
+            }
+            assert!(n < 10_000, "the disk never fills up");
+        };
+        assert!(matches!(error, Error::DiskFull(_) | Error::Io(_)), "{error}");
+        (store, snapshot, n)
+    });
+    assert!(count > 64, "{count}");
+    assert_eq!(snapshot.get(b"row").unwrap(), Some(noise(0, 256 << 10)));
+    drop(snapshot);
+    within_a_minute(move || {
+        store.set_gc_age(Duration::ZERO);
+        store.run_gc().unwrap();
+        (0..100).for_each(|n| update(&store, n).unwrap());
+    });
+    drop(disk);
 }
 
 /// The failed commit's outcome is unknown, everything acknowledged can be read, and writes are refused from

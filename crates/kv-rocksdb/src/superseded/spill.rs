@@ -100,6 +100,8 @@ impl Files {
         options.set_compaction_style(DBCompactionStyle::Universal);
         options.set_level_zero_file_num_compaction_trigger(8);
         options.set_log_level(LogLevel::Warn);
+        // Commits make room here: on a full disk they fail, until no snapshot needs the versions any longer.
+        crate::full_disk::fails_writes(&mut options, true);
         let dropped = Arc::<AtomicU64>::default();
         let (counter, safe_point) = (Arc::clone(&dropped), Arc::clone(safe_point));
         options.set_compaction_filter("superseded", move |_level, _key, value| match leading_ts(value) {
