@@ -599,7 +599,7 @@ impl Binder<'_> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
         let mut named = Vec::with_capacity(select.order_by.len());
         for (position, item) in select.order_by.iter().enumerate() {
-            if plain && self.env.sql_mode.only_full_group_by && item.expr.has_aggregate() {
+            if plain && item.expr.has_aggregate() {
                 return Err(aggregate_in_plain_order(position + 1));
             }
             let expr = match &item.expr {

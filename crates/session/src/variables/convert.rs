@@ -31,6 +31,28 @@ pub fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'s
     found.copied().ok_or_else(|| wrong_value(name, &text))
 }
 
+/// Some of some names, with commas between them, or the number with their bits. In the order of the choices.
+pub fn some_of(name: &str, value: &Value, choices: &[&'static str]) -> Result<String> {
+    let bits = match number(value) {
+        Some(number) => number,
+        None if value.is_null() => return Err(wrong_value(name, "NULL")),
+        None => {
+            let text = string(name, value)?;
+            text.split(',').try_fold(0, |bits, word| {
+                let found = choices.iter().position(|c| c.eq_ignore_ascii_case(word));
+                found
+                    .map(|at| bits | 1 << at)
+                    .ok_or_else(|| wrong_value(name, word))
+            })?
+        }
+    };
+    if bits <= 0 || bits >> choices.len() != 0 {
+        return Err(wrong_value(name, &bits.to_string()));
+    }
+    let set = choices.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+    Ok(set.map(|(_, choice)| *choice).collect::<Vec<_>>().join(","))
+}
+
 /// The number that a value is.
 pub fn number(value: &Value) -> Option<i128> {
     match value {

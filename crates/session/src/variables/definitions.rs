@@ -23,6 +23,8 @@ pub enum Kind {
     Double,
     Text,
     Enum(&'static [&'static str]),
+    /// Some of these.
+    Set(&'static [&'static str]),
     Charset,
     CharsetOrNull,
     Collation,
@@ -327,7 +329,7 @@ const ROWS: &[Row] = &[
     ("log_bin_trust_function_creators", Global, Kind::Bool, "OFF", Hint),
     ("log_error", Global, Kind::Text, "stderr", Fixed),
     ("log_error_verbosity", Global, Kind::Int(1, 3), "2", Hint),
-    ("log_output", Global, Kind::Text, "FILE", Live),
+    ("log_output", Global, Kind::Set(&["NONE", "FILE", "TABLE"]), "FILE", Live),
     ("log_queries_not_using_indexes", Global, Kind::Bool, "OFF", Live),
     ("log_raw", Global, Kind::Bool, "OFF", Same),
     ("log_slow_admin_statements", Global, Kind::Bool, "OFF", Same),

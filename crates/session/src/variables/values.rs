@@ -9,7 +9,9 @@ use parking_lot::RwLock;
 use types::{Error, Result, Value, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
-use super::convert::{boolean, choice, integer, number, parse_time_zone, string, wrong_type, wrong_value};
+use super::convert::{
+    boolean, choice, integer, number, parse_time_zone, some_of, string, wrong_type, wrong_value,
+};
 use super::definitions::{Definition, Effect, Kind, Scope, all};
 use super::{optimizer_switch, sql_mode};
 
@@ -285,6 +287,7 @@ fn normalize(
             _ => Err(wrong_type(name)),
         },
         Kind::Text => Ok((Some(string(name, &value)?), None)),
+        Kind::Set(choices) => Ok((Some(some_of(name, &value, choices)?), None)),
         Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
         Kind::Charset | Kind::CharsetOrNull => Ok((Some(charset_of(name, &value)?.name().to_owned()), None)),
