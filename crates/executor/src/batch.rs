@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use types::{Error, Result, SqlType};
+use types::{Error, Result, SqlType, TypeKind};
 
 /// The number of rows to ask for when the caller can use all of them.
 pub(crate) const ALL_ROWS: usize = usize::MAX;
@@ -46,6 +46,72 @@ pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
         .iter()
         .map(|column| column.to_data().get_slice_memory_size().unwrap_or_default())
         .sum()
+}
+
+/// What the rows of a batch have in bytes: about the same each, or some of them much more.
+#[derive(Default)]
+pub(crate) struct RowWidths {
+    /// On average.
+    pub even: usize,
+    /// Of each row, if one of them is wide.
+    each: Option<Vec<usize>>,
+}
+
+impl RowWidths {
+    pub fn of(batch: &RecordBatch) -> Self {
+        const WIDE_BYTES: usize = BATCH_BYTES / BATCH_ROWS;
+        let bytes = batch_bytes(batch);
+        let mut each = Vec::new();
+        if bytes > WIDE_BYTES {
+            each.resize(batch.num_rows(), 0);
+            for column in batch.columns() {
+                add_lengths(column.as_ref(), &mut each);
+            }
+        }
+        Self {
+            even: bytes / batch.num_rows().max(1),
+            each: each.iter().any(|bytes| *bytes > WIDE_BYTES).then_some(each),
+        }
+    }
+
+    /// What a row has, if there are wide ones.
+    #[inline]
+    pub fn wide(&self, row: usize) -> usize {
+        match &self.each {
+            None => 0,
+            Some(each) => each.get(row).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// Adds the bytes of each text.
+fn add_lengths(column: &dyn Array, each: &mut [usize]) {
+    let add = |(bytes, more): (&mut usize, usize)| *bytes += more;
+    match column.data_type() {
+        DataType::Utf8 => each
+            .iter_mut()
+            .zip(column.as_string::<i32>().offsets().lengths())
+            .for_each(add),
+        DataType::Binary => each
+            .iter_mut()
+            .zip(column.as_binary::<i32>().offsets().lengths())
+            .for_each(add),
+        DataType::LargeBinary => {
+            each.iter_mut()
+                .zip(column.as_binary::<i64>().offsets().lengths())
+                .for_each(add);
+        }
+        _ => {}
+    }
+}
+
+/// The most bytes that a value of a type may have, roughly.
+pub(crate) fn widest(ty: &SqlType) -> usize {
+    match ty.kind {
+        TypeKind::Json => u32::MAX as usize,
+        _ if ty.is_string() => (ty.length as usize).saturating_mul(4),
+        _ => 16,
+    }
 }
 
 /// The rows where `mask` is true (and not NULL).

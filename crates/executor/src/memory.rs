@@ -52,6 +52,13 @@ impl<'e> Memory<'e> {
         self.account.borrow_mut().shrink(bytes);
     }
 
+    /// Back to `bytes`: what has been counted since is held no longer.
+    pub fn shrink_to(&self, bytes: usize) {
+        let mut account = self.account.borrow_mut();
+        let more = account.used_bytes().saturating_sub(bytes);
+        account.shrink(more);
+    }
+
     /// The bytes that the statement holds.
     pub fn used_bytes(&self) -> usize {
         self.account.borrow().used_bytes()
@@ -62,6 +69,33 @@ impl<'e> Memory<'e> {
         self.account.borrow_mut().trim();
     }
 }
+
+/// What one holder of a statement's memory holds: it changes as the holder grows and shrinks.
+#[derive(Default)]
+pub(crate) struct Held {
+    bytes: usize,
+}
+
+impl Held {
+    /// Counts `bytes` in all.
+    ///
+    /// # Errors
+    /// Those of [`Memory::grow`].
+    pub fn resize(&mut self, bytes: usize, memory: &Memory<'_>) -> Result<()> {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        match bytes.checked_sub(before) {
+            Some(0) => Ok(()),
+            Some(more) => memory.grow(more),
+            None => {
+                memory.shrink(before - bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a key in a set holds besides its bytes.
+pub(crate) const KEY_ENTRY_BYTES: usize = 48;
 
 /// The error for the client.
 pub fn refused(reason: Refused) -> Error {

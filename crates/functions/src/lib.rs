@@ -51,8 +51,8 @@ pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Identity, Strictness};
 pub use digest::digest_of;
 pub use eval::{
-    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_truths,
-    eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
+    append_row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate,
+    eval_truths, eval_value, fold, hoist, is_deterministic, is_silent, makes_longer_texts, reads_assigned,
 };
 pub use expr::{Expr, Function, FunctionDef};
 pub use input::{ColumnarValue, Row};

@@ -80,7 +80,7 @@ pub enum Error {
     /// Other statements hold the memory that the process may use. The statement that wanted to write is
     /// undone.
     #[error(
-        "The transaction needs more memory for what it has written than the server has left; commit in smaller parts"
+        "The transaction needs more memory for what it has written and locked than the server has left; commit in smaller parts"
     )]
     OutOfMemory,
     /// The session's private keys may not take more memory. The statement that wanted to write is undone.

@@ -26,6 +26,9 @@ use std::sync::Arc;
 /// engine's copy.
 const COMMIT_FACTOR: usize = 3;
 
+/// Memory that a row lock takes: its entry in the lock table, its key, and what the owner holds of it.
+const LOCK_BYTES: usize = 240;
+
 /// Releases the memory before it calls `done`.
 fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
     Box::new(move |outcome| {
@@ -47,8 +50,10 @@ pub struct Transaction {
     start_ts: Timestamp,
     options: TxnOptions,
     limits: Limits,
-    /// Memory of the writes, until they are committed.
+    /// Memory of the writes, until they are committed, and of the locks.
     memory: Account,
+    /// What of it is for locks.
+    lock_bytes: usize,
     /// Set when a savepoint was used after its end: it is unknown what should be committed.
     broken: bool,
     /// Of an engine that checks promises.
@@ -78,6 +83,7 @@ impl Transaction {
             snapshot,
             start_ts,
             memory: Account::new(memory, Holder::Transaction, usize::MAX),
+            lock_bytes: 0,
             options,
             limits,
             broken: false,
@@ -163,6 +169,7 @@ impl Transaction {
             return keys.iter().map(|key| Ok(Locked::Value(self.get(key)?))).collect();
         }
         let mut locked = self.locks.lock(keys, options)?;
+        self.count_locks(keys)?;
         if !self.buffer.is_empty() {
             for (key, answer) in keys.iter().zip(&mut locked) {
                 if let (Some(write), Locked::Value(value)) = (self.buffer.get(key), answer) {
@@ -194,8 +201,29 @@ impl Transaction {
         }
         match self.are_private(keys) {
             true => Ok(vec![true; keys.len()]),
-            false => self.locks.lock_only(keys, options),
+            false => {
+                let locked = self.locks.lock_only(keys, options)?;
+                self.count_locks(keys)?;
+                Ok(locked)
+            }
         }
+    }
+
+    /// Counts the memory of the locks. Those of single keys are counted with the next ones of several.
+    fn count_locks(&mut self, keys: &[Vec<u8>]) -> Result<()> {
+        if keys.len() <= 1 {
+            return Ok(());
+        }
+        self.lock_bytes = self.locks.lock_count().saturating_mul(LOCK_BYTES);
+        self.account(self.buffer.size_bytes())
+    }
+
+    /// `bytes`: of the writes.
+    fn account(&mut self, bytes: usize) -> Result<()> {
+        let bytes = bytes
+            .saturating_mul(COMMIT_FACTOR)
+            .saturating_add(self.lock_bytes);
+        self.memory.resize(bytes, None).map_err(|_| Error::OutOfMemory)
     }
 
     /// Whether a key is the session's own. It needs no lock.
@@ -365,17 +393,14 @@ impl Transaction {
             return Err(Error::ReadOnly);
         }
         self.limits.check_key(&key)?;
-        let buffer = Arc::make_mut(&mut self.buffer);
         let value_bytes = write.value.as_ref().map_or(0, Vec::len);
-        let bytes = buffer.size_bytes() + key.len() + value_bytes;
+        let bytes = self.buffer.size_bytes() + key.len() + value_bytes;
         self.limits.check_transaction(bytes)?;
         if let Some(private) = self.options.private.as_ref().filter(|_| is_private) {
             private.check_room(bytes)?;
         }
-        self.memory
-            .resize(bytes.saturating_mul(COMMIT_FACTOR), None)
-            .map_err(|_| Error::OutOfMemory)?;
-        buffer.write(key, write);
+        self.account(bytes)?;
+        Arc::make_mut(&mut self.buffer).write(key, write);
         Ok(())
     }
 

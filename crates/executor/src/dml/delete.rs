@@ -30,25 +30,31 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx.eval,
     )?;
     let mut result = DmlResult::default();
-    let mut keys = ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?;
+    let memory = match (&layout.point, &plan.foreign_keys) {
+        (Some(_), None) => None,
+        _ => Some(Memory::in_transaction(ctx, txn)),
+    };
+    let mut keys = ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?;
     let mut removal = Removal {
         keys: keys.as_mut(),
         ignore: plan.ignore,
         result: &mut result,
     };
     let mut writer = Writer::new(txn, &maker, ctx);
-    if let Some(point) = &layout.point {
+    let (None, Some(memory)) = (&layout.point, &memory) else {
+        let Some(point) = &layout.point else {
+            return Ok(result);
+        };
         let found = point.lock(&plan.target, &mut writer, ctx)?;
         let found = found.into_iter().map(|found| (found.key, found.row));
         removal.remove(found, &mut writer)?;
         return Ok(result);
-    }
-    let memory = Memory::in_transaction(ctx, txn);
+    };
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
         ctx,
         source: &mut source,
-        memory: &memory,
+        memory,
         implied_locking: None,
         takes_no_locks: false,
         holds_least_after_sort: true,

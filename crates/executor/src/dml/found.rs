@@ -25,12 +25,9 @@ use super::writer::Writer;
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::env::Env;
-use crate::memory::Memory;
+use crate::memory::{KEY_ENTRY_BYTES, Memory};
 use crate::operator::tree;
 use crate::source::ReadSource;
-
-/// What a set of keys holds of a row besides its key.
-const KEY_ENTRY_BYTES: usize = 48;
 
 /// Runs the statement in a transaction. On failure the caller undoes what was written.
 ///
@@ -104,7 +101,7 @@ fn update(
         ctx,
         touched: &touched,
         computed: Computed::of_touched(table, &touched)?,
-        keys: ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?,
+        keys: ForeignKeys::of(found.foreign_keys.as_deref(), Some(env.memory), ctx)?,
         ids: assigns_ids
             .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
             .flatten(),
@@ -140,7 +137,7 @@ fn delete(
     let codec = TableCodec::of(&found.table)?;
     let maker = ImageMaker::new(&found.table, &codec, None, ctx.eval)?;
     let mut result = DmlResult::default();
-    let mut keys = ForeignKeys::of(found.foreign_keys.as_deref(), ctx)?;
+    let mut keys = ForeignKeys::of(found.foreign_keys.as_deref(), Some(env.memory), ctx)?;
     let mut removal = Removal {
         keys: keys.as_mut(),
         ignore,

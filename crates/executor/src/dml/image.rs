@@ -26,6 +26,14 @@ pub(super) struct Image {
     pub entries: Vec<IndexEntry>,
 }
 
+impl Image {
+    /// What it holds in memory, roughly.
+    pub fn size_bytes(&self) -> usize {
+        let entry = |entry: &IndexEntry| size_of::<IndexEntry>() + entry.key.len() + entry.value.len();
+        self.key.len() + self.entries.iter().map(entry).sum::<usize>()
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexEntry {
     /// Position in the table's indexes.

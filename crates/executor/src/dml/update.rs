@@ -42,6 +42,10 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         true => AutoIncrement::of(table, txn.start_ts(), ctx),
         false => None,
     };
+    let memory = plan
+        .foreign_keys
+        .is_some()
+        .then(|| Memory::in_transaction(ctx, txn));
     let mut update = Update {
         table,
         assignments: &plan.assignments,
@@ -50,7 +54,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         touched: &layout.touched,
         computed: Computed::of_touched(table, &layout.touched)?,
-        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
+        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?,
         ids,
         result: DmlResult::default(),
     };
@@ -62,7 +66,10 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     )?;
     match &layout.point {
         Some(point) => update.run_point(&plan.target, point, txn, &maker)?,
-        None => update.run(plan, txn, &maker)?,
+        None => match &memory {
+            Some(memory) => update.run(plan, memory, txn, &maker)?,
+            None => update.run(plan, &Memory::in_transaction(ctx, txn), txn, &maker)?,
+        },
     }
     if let Some(ids) = &mut update.ids {
         ids.report_explicit(ctx)?;
@@ -214,14 +221,19 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn run(&mut self, plan: &UpdatePlan, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
+    fn run(
+        &mut self,
+        plan: &UpdatePlan,
+        memory: &Memory<'_>,
+        txn: &mut Transaction,
+        maker: &ImageMaker<'_>,
+    ) -> Result<()> {
         let ctx = self.ctx;
-        let memory = Memory::in_transaction(ctx, txn);
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
             ctx,
             source: &mut source,
-            memory: &memory,
+            memory,
             implied_locking: None,
             takes_no_locks: false,
             holds_least_after_sort: true,

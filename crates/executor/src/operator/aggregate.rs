@@ -4,7 +4,7 @@
 //! seen. Without keys there is one row, even if there is no input. Not here: what each aggregate computes
 //! ([`functions::aggregate`]).
 
-use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
+use arrow::array::{Array, ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -14,9 +14,12 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use types::Result;
 
+use super::filter::split;
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
-use crate::batch::{ALL_ROWS, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of};
+use crate::batch::{
+    ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of, widest,
+};
 use crate::env::Env;
 
 /// What a hash table's entry costs beyond the key's bytes.
@@ -31,6 +34,8 @@ pub(super) struct Aggregate<'p> {
     groups: Groups,
     accumulators: Vec<GroupedAccumulator>,
     accumulator_bytes: usize,
+    /// How many rows are evaluated at once: fewer if their keys and arguments may be long.
+    step: usize,
     /// All groups, once all input has been read, and the number of those that have been returned.
     result: Option<RecordBatch>,
     given: usize,
@@ -65,6 +70,7 @@ impl<'p> Aggregate<'p> {
             },
             accumulators: calls.iter().map(GroupedAccumulator::new).collect::<Result<_>>()?,
             accumulator_bytes: 0,
+            step: (BATCH_BYTES / width(keys, calls)).clamp(1, BATCH_ROWS),
             result: None,
             given: 0,
         })
@@ -76,14 +82,26 @@ impl<'p> Aggregate<'p> {
             self.groups.numbers.insert(Box::default(), 0);
         }
         let mut any = false;
-        while let Some(batch) = self.input.next(env, ALL_ROWS)? {
+        let mut rest = None;
+        loop {
+            let next = match rest.take() {
+                Some(rest) => Some(rest),
+                None => self.input.next(env, ALL_ROWS)?,
+            };
+            let Some(batch) = next else { break };
+            let (batch, later) = split(batch, self.step);
+            rest = later;
+            let mut bytes = 0;
             if self.keys.is_empty() {
-                self.accumulate(&batch, RowGroups::One(batch.num_rows()), env)?;
+                bytes += self.accumulate(&batch, RowGroups::One(batch.num_rows()), env)?;
             } else {
                 let columns = evaluate(self.keys.iter(), &batch, env)?;
+                bytes += array_bytes(&columns);
                 let groups = self.groups.number(columns, &self.key_schema, env)?;
-                self.accumulate(&batch, RowGroups::Each(&groups), env)?;
+                bytes += self.accumulate(&batch, RowGroups::Each(&groups), env)?;
             }
+            let most = self.step.saturating_mul(4).min(BATCH_ROWS);
+            self.step = (2 * BATCH_BYTES * batch.num_rows() / bytes.max(1)).clamp(1, most);
             any = true;
         }
         let count = self.groups.numbers.len();
@@ -95,20 +113,45 @@ impl<'p> Aggregate<'p> {
             }
             columns.push(accumulator.evaluate(env.eval())?);
         }
-        batch_of(&self.schema, columns, count)
+        let result = batch_of(&self.schema, columns, count)?;
+        env.memory.grow(batch_bytes(&result))?;
+        self.accumulators.clear();
+        env.memory.shrink(std::mem::take(&mut self.accumulator_bytes));
+        Ok(result)
     }
 
-    fn accumulate(&mut self, batch: &RecordBatch, groups: RowGroups<'_>, env: &Env<'_, '_>) -> Result<()> {
+    /// Returns what the arguments of the calls took.
+    fn accumulate(&mut self, batch: &RecordBatch, groups: RowGroups<'_>, env: &Env<'_, '_>) -> Result<usize> {
         let count = self.groups.numbers.len();
+        let mut arguments = 0;
         for (call, accumulator) in self.calls.iter().zip(&mut self.accumulators) {
             let args = evaluate(call.args.iter(), batch, env)?;
+            arguments += array_bytes(&args);
             accumulator.update(&args, groups, count, env.eval())?;
         }
         let bytes = self.accumulators.iter().map(GroupedAccumulator::size_bytes).sum();
         env.memory.shrink(self.accumulator_bytes);
         self.accumulator_bytes = bytes;
-        env.memory.grow(bytes)
+        env.memory.grow(bytes)?;
+        Ok(arguments)
     }
+}
+
+/// The most bytes that a row's keys and arguments may have, but for columns of the input.
+fn width(keys: &[Expr], calls: &[AggregateCall]) -> usize {
+    let computed = |expr: &Expr| match expr {
+        Expr::Column { .. } => 0,
+        expr => widest(&expr.ty()),
+    };
+    let all = keys.iter().chain(calls.iter().flat_map(|call| &call.args));
+    all.map(computed).fold(1, usize::saturating_add)
+}
+
+fn array_bytes(arrays: &[ArrayRef]) -> usize {
+    let bytes = arrays
+        .iter()
+        .map(|array| array.to_data().get_slice_memory_size().unwrap_or_default());
+    bytes.sum()
 }
 
 impl Groups {

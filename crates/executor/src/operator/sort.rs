@@ -47,6 +47,8 @@ pub(crate) struct Sort<'p> {
     held: Held,
     /// The held rows in order, once all input has been read.
     order: Option<Vec<(usize, usize)>>,
+    /// What a held row has, on average.
+    row_bytes: usize,
     given: usize,
 }
 
@@ -105,6 +107,7 @@ impl<'p> Sort<'p> {
             distinct: false,
             held: Held::default(),
             order: None,
+            row_bytes: 0,
             given: 0,
         })
     }
@@ -187,6 +190,7 @@ impl Operator for Sort<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         if self.order.is_none() {
             self.order = Some(self.read_all(env)?);
+            self.row_bytes = self.held.bytes / self.held.rows.max(1);
             if env.holds_least_after_sort {
                 env.memory.trim();
             }
@@ -194,7 +198,8 @@ impl Operator for Sort<'_> {
         let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {
             return Ok(None);
         };
-        let end = order.len().min(self.given.saturating_add(wanted.min(BATCH_ROWS)));
+        let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(1, BATCH_ROWS);
+        let end = order.len().min(self.given.saturating_add(wanted.min(most)));
         let Some(rows) = order.get(self.given..end).filter(|rows| !rows.is_empty()) else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use types::array::ColumnBuilder;
 use types::{Result, SqlType};
 
 use super::Operator;
-use crate::batch::{BATCH_ROWS, batch_of, schema_of};
+use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_of, schema_of};
 use crate::env::Env;
 
 pub(super) struct Values<'p> {
@@ -26,22 +26,24 @@ impl<'p> Values<'p> {
 
 impl Operator for Values<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        let (now, later) = self.rows.split_at(self.rows.len().min(wanted).min(BATCH_ROWS));
-        self.rows = later;
-        if now.is_empty() {
-            return Ok(None);
-        }
-        let mut columns: Vec<_> = self
-            .types
-            .iter()
-            .map(|ty| ColumnBuilder::new(ty, now.len()))
-            .collect();
-        for row in now {
+        let most = self.rows.len().min(wanted).min(BATCH_ROWS);
+        let mut columns: Vec<_> = self.types.iter().map(|ty| ColumnBuilder::new(ty, most)).collect();
+        let (mut count, mut bytes) = (0, 0);
+        for row in self.rows.iter().take(most) {
+            if bytes > BATCH_BYTES {
+                break;
+            }
             for (column, value) in columns.iter_mut().zip(row) {
                 column.append(&eval_value(value, env.eval())?)?;
             }
+            bytes = columns.iter().map(ColumnBuilder::data_bytes).sum();
+            count += 1;
         }
+        if count == 0 {
+            return Ok(None);
+        }
+        self.rows = self.rows.get(count..).unwrap_or_default();
         let columns = columns.iter_mut().map(ColumnBuilder::finish).collect();
-        batch_of(&schema_of(&self.types), columns, now.len()).map(Some)
+        batch_of(&schema_of(&self.types), columns, count).map(Some)
     }
 }

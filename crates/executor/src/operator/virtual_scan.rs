@@ -8,6 +8,7 @@ use types::Result;
 
 use super::Operator;
 use super::filter::split;
+use crate::batch::batch_bytes;
 use crate::env::Env;
 
 pub(super) struct VirtualScan<'p> {
@@ -36,6 +37,7 @@ impl Operator for VirtualScan<'_> {
                 } = self.scan;
                 let tables = env.ctx.virtual_tables;
                 let rows = tables.rows(database, &table.name, wanted, conditions, env.eval())?;
+                env.memory.grow(rows.iter().map(batch_bytes).sum())?;
                 self.batches.insert(rows.into())
             }
         };

@@ -1,7 +1,9 @@
 //! Window functions: the rows of each partition in the window's order, with what the calls give for them.
 //!
 //! The input is sorted by the partitions' keys and then by the window's order. One partition at a time is held
-//! as one batch beside the sorted rows, and counted. Not here: what each call gives ([`functions::window`]).
+//! as one batch beside the sorted rows, and counted. The calls' values are made some rows at a time, as many as
+//! make a batch: each of them may be as large as a partition. Not here: what each call gives
+//! ([`functions::window`]).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,9 +13,9 @@ use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use arrow::row::Rows;
+use functions::Expr;
 use functions::order::RowKeys;
-use functions::window::{self, Frame, Partition, WindowCall};
-use functions::{EvalContext, Expr};
+use functions::window::{self, CallValues, Frame, Partition, WindowCall};
 use planner::plan::SortKey;
 use types::{Result, SqlType};
 
@@ -21,8 +23,11 @@ use super::filter::split;
 use super::project::evaluate;
 use super::sort::Sort;
 use super::{BoxOperator, Operator};
-use crate::batch::{ALL_ROWS, BATCH_ROWS, arrow_error, batch_bytes, batch_of, schema_of};
+use crate::batch::{
+    ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, schema_of, widest,
+};
 use crate::env::Env;
+use crate::memory::Held;
 
 /// What the plan says of a window.
 #[derive(Clone, Copy)]
@@ -46,7 +51,20 @@ pub(super) struct Window<'p> {
     /// The partition of the last row that has been read.
     last_key: Option<Vec<u8>>,
     has_ended: bool,
+    current: Option<Current<'p>>,
+    /// How many rows of a partition are computed first: one if their values may be large.
+    first_rows: usize,
     rest: Option<RecordBatch>,
+}
+
+/// A partition whose rows are being returned.
+struct Current<'p> {
+    rows: RecordBatch,
+    calls: Vec<CallValues<'p>>,
+    given: usize,
+    /// How many rows to compute next.
+    step: usize,
+    held: Held,
 }
 
 /// Rows of one partition.
@@ -72,6 +90,8 @@ impl<'p> Window<'p> {
         let mut types = types;
         types.extend(parts.calls.iter().map(|call| call.ty));
         let order = parts.order_by.iter().map(|key| (key.expr.ty(), key.descending));
+        let widths = parts.calls.iter().map(|call| widest(&call.ty));
+        let width = widths.fold(1, usize::saturating_add);
         Ok(Self {
             input,
             partition_keys: RowKeys::new(parts.partition_by.iter().map(Expr::ty).collect())?,
@@ -82,17 +102,21 @@ impl<'p> Window<'p> {
             runs: VecDeque::new(),
             last_key: None,
             has_ended: false,
+            current: None,
+            first_rows: (BATCH_BYTES / width).clamp(1, BATCH_ROWS),
             rest: None,
         })
     }
 
     /// The rows of the next partition.
-    fn partition(&mut self, env: &mut Env<'_, '_>) -> Result<Option<RecordBatch>> {
+    fn partition(&mut self, env: &mut Env<'_, '_>) -> Result<Option<(RecordBatch, Held)>> {
         let mut rows: Vec<RecordBatch> = Vec::new();
+        let (mut bytes, mut held) = (0, Held::default());
         loop {
             match self.runs.pop_front() {
                 Some(run) if run.continues || rows.is_empty() => {
-                    env.memory.grow(batch_bytes(&run.rows))?;
+                    bytes += batch_bytes(&run.rows);
+                    held.resize(bytes, env.memory)?;
                     rows.push(run.rows);
                 }
                 Some(run) => {
@@ -103,13 +127,12 @@ impl<'p> Window<'p> {
                 None => self.read(env)?,
             }
         }
-        match rows.as_slice() {
-            [] => Ok(None),
-            [one] => Ok(Some(one.clone())),
-            several => compute::concat_batches(&self.input_schema, several)
-                .map(Some)
-                .map_err(arrow_error),
-        }
+        let partition = match rows.as_slice() {
+            [] => return Ok(None),
+            [one] => one.clone(),
+            several => compute::concat_batches(&self.input_schema, several).map_err(arrow_error)?,
+        };
+        Ok(Some((partition, held)))
     }
 
     /// Reads input rows and cuts them into runs.
@@ -141,35 +164,76 @@ impl<'p> Window<'p> {
         Ok(())
     }
 
-    /// A partition's rows with the values of the calls.
-    fn with_calls(&self, rows: &RecordBatch, env: &Env<'_, '_>) -> Result<RecordBatch> {
+    /// A partition with the calls over it.
+    fn begin(&self, (rows, held): (RecordBatch, Held), env: &Env<'_, '_>) -> Result<Current<'p>> {
         let WindowParts {
             order_by,
             frame,
             calls,
             ..
         } = self.parts;
-        let ctx: &EvalContext = env.eval();
+        let ctx = env.eval();
         let all = 0..rows.num_rows();
         let peers = match order_by {
             [] => vec![all],
             keys => {
-                let columns = evaluate(keys.iter().map(|key| &key.expr), rows, env)?;
+                let columns = evaluate(keys.iter().map(|key| &key.expr), &rows, env)?;
                 runs_of_equal(&self.order_keys.encode(&columns)?)
             }
         };
         let key = order_by.first().map(|key| (&key.expr, key.descending));
-        let frames = window::frames(frame, rows, &peers, key, ctx)?;
+        let frames = window::frames(frame, &rows, &peers, key, ctx)?;
         let partition = Partition {
-            rows,
+            rows: &rows,
             peers: &peers,
-            frames: &frames,
+            frames: frames.into(),
         };
-        let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
-        for call in calls {
-            columns.push(window::evaluate(call, &partition, ctx)?);
+        let calls = calls.iter().map(|call| CallValues::new(call, &partition, ctx));
+        Ok(Current {
+            calls: calls.collect::<Result<_>>()?,
+            given: 0,
+            step: self.first_rows,
+            held,
+            rows,
+        })
+    }
+
+    /// The next rows of the current partition, or of the next one, with the values of the calls.
+    fn piece(&mut self, wanted: usize, env: &mut Env<'_, '_>) -> Result<Option<RecordBatch>> {
+        let mut current = match self.current.take() {
+            Some(current) => current,
+            None => match self.partition(env)? {
+                Some(rows) => self.begin(rows, env)?,
+                None => return Ok(None),
+            },
+        };
+        let batch = current.next(wanted, &self.schema, env)?;
+        if current.given < current.rows.num_rows() {
+            self.current = Some(current);
+        } else {
+            current.held.resize(0, env.memory)?;
         }
-        batch_of(&self.schema, columns, rows.num_rows())
+        Ok(Some(batch))
+    }
+}
+
+impl Current<'_> {
+    fn next(&mut self, wanted: usize, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<RecordBatch> {
+        let left = self.rows.num_rows() - self.given;
+        let rows = self.given..self.given + left.min(self.step).min(wanted);
+        let mut columns: Vec<ArrayRef> = self.rows.slice(rows.start, rows.len()).columns().to_vec();
+        let mut bytes = batch_bytes(&self.rows);
+        for call in &mut self.calls {
+            columns.push(call.next(rows.clone(), env.eval())?);
+            bytes += call.size_bytes();
+        }
+        self.held.resize(bytes, env.memory)?;
+        self.given = rows.end;
+        let batch = batch_of(schema, columns, rows.len())?;
+        let row_bytes = batch_bytes(&batch) / rows.len().max(1);
+        let most = self.step.saturating_mul(4).min(BATCH_ROWS);
+        self.step = (BATCH_BYTES / row_bytes.max(1)).clamp(1, most);
+        Ok(batch)
     }
 }
 
@@ -191,15 +255,14 @@ impl Operator for Window<'_> {
             env.check_interrupted()?;
             let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
             // Several small partitions make one batch.
-            while rows < wanted.min(BATCH_ROWS) {
-                let Some(partition) = self.partition(env)? else {
+            while rows < wanted.min(BATCH_ROWS) && bytes < BATCH_BYTES {
+                let Some(batch) = self.piece(wanted.min(BATCH_ROWS) - rows, env)? else {
                     break;
                 };
-                bytes += batch_bytes(&partition);
-                rows += partition.num_rows();
-                batches.push(self.with_calls(&partition, env)?);
+                bytes += batch_bytes(&batch);
+                rows += batch.num_rows();
+                batches.push(batch);
             }
-            env.memory.shrink(bytes);
             self.rest = match batches.as_slice() {
                 [] => None,
                 [one] => Some(one.clone()),

@@ -87,6 +87,12 @@ struct Text<'p> {
 impl RowSink for Text<'_> {
     fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.batches.push(batch.num_rows());
+        // Batches of several rows are bounded, whatever the rows are made of.
+        let bytes = batch
+            .columns()
+            .iter()
+            .map(|column| column.to_data().get_slice_memory_size().unwrap());
+        assert!(bytes.sum::<usize>() < 16 << 20 || batch.num_rows() == 1);
         assert_eq!(batch.num_columns(), self.plan.columns.len());
         for (array, column) in batch.columns().iter().zip(&self.plan.columns) {
             assert_eq!(array.data_type(), &column.ty.arrow_type(), "{}", column.name);

@@ -24,7 +24,7 @@ use types::array::ColumnBuilder;
 use types::{Result, SqlType, Value};
 
 use self::output::{append, finish_array, finish_value};
-use self::properties::is_leaf;
+use self::properties::{is_leaf, makes_long_texts};
 use crate::datum::Datum;
 use crate::input::{ColumnarValue, Row};
 use crate::truth::truth;
@@ -32,9 +32,10 @@ use crate::{EvalContext, Expr};
 
 pub use fold::{fold, is_silent};
 pub use hoist::hoist;
-pub use properties::{assigns, is_deterministic, is_fallible, reads_assigned};
+pub use properties::{assigns, is_deterministic, is_fallible, makes_longer_texts, reads_assigned};
 
-/// Batches of up to this many rows are evaluated row by row: arrays would cost more than they save.
+/// Batches of up to this many rows are evaluated row by row: arrays would cost more than they save. So are
+/// expressions whose parts may be long texts, since arrays of them might take any amount of memory.
 const FEW_ROWS: usize = 8;
 
 /// Evaluates over a batch. The array, if it is one, has the expression's type.
@@ -47,7 +48,9 @@ pub fn eval(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Colum
         Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => {
             Ok(ColumnarValue::Scalar(eval_row_of(expr, Row::None, ctx)?))
         }
-        _ if batch.num_rows() <= FEW_ROWS => Ok(ColumnarValue::Array(by_rows(expr, batch, ctx)?)),
+        _ if batch.num_rows() <= FEW_ROWS || makes_long_texts(expr) => {
+            Ok(ColumnarValue::Array(by_rows(expr, batch, ctx)?))
+        }
         _ => match columnar::evaluate(expr, batch, ctx)? {
             ColumnarValue::Array(array) => Ok(ColumnarValue::Array(finish_array(array, &expr.ty())?)),
             ColumnarValue::Scalar(value) => Ok(ColumnarValue::Scalar(finish_value(value, &expr.ty()))),
@@ -114,7 +117,7 @@ fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {
 /// Which rows of a batch satisfy a condition; NULL counts as no. The array has no nulls.
 pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<BooleanArray> {
     let rows = batch.num_rows();
-    if rows <= FEW_ROWS {
+    if rows <= FEW_ROWS || makes_long_texts(expr) {
         let mut out = BooleanBuilder::with_capacity(rows);
         for i in 0..rows {
             let cell = row::evaluate(expr, &Row::Batch(batch, i), ctx)?;
@@ -134,7 +137,7 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
 /// The truth of a condition for each row of a batch.
 pub fn eval_truths(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<BooleanArray> {
     let rows = batch.num_rows();
-    if rows <= FEW_ROWS {
+    if rows <= FEW_ROWS || makes_long_texts(expr) {
         let truths = (0..rows).map(|i| Ok(truth(&row::evaluate(expr, &Row::Batch(batch, i), ctx)?.datum())));
         return truths.collect();
     }
@@ -164,8 +167,18 @@ fn by_rows(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ArrayR
     let ty = expr.ty();
     let mut out = ColumnBuilder::new(&ty, batch.num_rows());
     for i in 0..batch.num_rows() {
-        let cell = row::evaluate(expr, &Row::Batch(batch, i), ctx)?;
-        append(&mut out, cell.datum(), &ty)?;
+        append_row(expr, (batch, i), &mut out, ctx)?;
     }
     Ok(out.finish())
+}
+
+/// Evaluates over one row of a batch, and appends the value to a column of the expression's type.
+pub fn append_row(
+    expr: &Expr,
+    (batch, row): (&RecordBatch, usize),
+    out: &mut ColumnBuilder,
+    ctx: &EvalContext,
+) -> Result<()> {
+    let cell = row::evaluate(expr, &Row::Batch(batch, row), ctx)?;
+    append(out, cell.datum(), &expr.ty())
 }

@@ -52,6 +52,40 @@ pub fn is_fallible(expr: &Expr) -> bool {
     fallible
 }
 
+/// A text that may have more bytes than this is long.
+const LONG_BYTES: u32 = 1 << 20;
+
+/// Whether a part of it, other than the whole, is a text that may be long.
+pub(super) fn makes_long_texts(expr: &Expr) -> bool {
+    let mut makes = false;
+    expr.walk(&mut |part| {
+        let ty = part.ty();
+        makes |= ty.is_string() && ty.length > LONG_BYTES && !is_leaf(part) && !std::ptr::eq(part, expr);
+    });
+    makes
+}
+
+/// Whether it makes texts that may be much longer than what they are made of.
+pub fn makes_longer_texts(expr: &Expr) -> bool {
+    const LENGTHENING: [&str; 8] = [
+        "repeat",
+        "space",
+        "lpad",
+        "rpad",
+        "replace",
+        "regexp_replace",
+        "export_set",
+        "uncompress",
+    ];
+    let mut makes = false;
+    expr.walk(&mut |part| {
+        if let Expr::Call { function, ty, .. } = part {
+            makes |= ty.length > LONG_BYTES && LENGTHENING.contains(&function.0.name);
+        }
+    });
+    makes
+}
+
 /// Whether nothing has to be computed.
 pub(super) fn is_leaf(expr: &Expr) -> bool {
     matches!(

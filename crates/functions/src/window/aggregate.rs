@@ -8,47 +8,51 @@
 //!   does not. Sums of doubles are among them: with `windowing_use_high_precision`, MySQL's default,
 //!   nothing is subtracted from them.
 //!
-//! All of them are linear in the number of rows for frames that grow; the first two for all frames.
+//! All of them are linear in the number of rows for frames that grow; the first two for all frames. But the
+//! values of GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG grow with their frames.
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Int64Array};
 use arrow::datatypes::i256;
 use types::array::ColumnBuilder;
 use types::{Decimal, Result, SqlType, Value};
 
-use super::partition::{Partition, values_at};
+use super::accumulated::Accumulated;
+use super::partition::Partition;
+use super::source::{Source, pick};
 use crate::EvalContext;
-use crate::aggregate::{Accumulator, AggregateCall, AggregateFunction, average_value};
+use crate::aggregate::{AggregateCall, AggregateFunction, average_value};
 use crate::compare::compare;
 use crate::datum::{Datum, to_decimal};
 use crate::eval::eval_array;
 use crate::eval::output::append;
 
 /// The values of an aggregate over each row's frame, in type `ty`.
-pub(super) fn evaluate(
-    call: &AggregateCall,
-    ty: &SqlType,
+pub(super) fn source<'c>(
+    call: &'c AggregateCall,
+    ty: &'c SqlType,
     partition: &Partition<'_>,
     ctx: &EvalContext,
-) -> Result<ArrayRef> {
+) -> Result<Source<'c>> {
     let mut args = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         args.push(eval_array(arg, partition.rows, ctx)?);
     }
-    let frames = partition.frames;
+    let frames = &partition.frames;
     let first = call.args.first().map_or(SqlType::NULL, crate::Expr::ty);
     let is_exact = first.is_integer() || first.is_decimal();
     match (call.function, args.as_slice()) {
-        (AggregateFunction::Count, _) => Ok(counts(&args, partition)),
+        (AggregateFunction::Count, _) => Ok(Source::Made(counts(&args, partition))),
         (AggregateFunction::Sum | AggregateFunction::Avg, [values]) if is_exact => {
-            sums(call, ty, values, &first, frames)
+            sums(call, ty, values, &first, frames).map(Source::Made)
         }
         (AggregateFunction::Min | AggregateFunction::Max, [values]) if move_forward(frames) => {
             extremes(call.function, values, &first, frames)
         }
-        _ => accumulated(call, ty, &args, frames, ctx),
+        _ => Accumulated::new(call, ty, args, frames).map(|all| Source::Accumulated(Box::new(all))),
     }
 }
 
@@ -56,7 +60,7 @@ pub(super) fn evaluate(
 fn counts(args: &[ArrayRef], partition: &Partition<'_>) -> ArrayRef {
     let before = non_null_before(args.first(), partition.rows.num_rows());
     let frames = partition.frames.iter();
-    std::sync::Arc::new(Int64Array::from_iter_values(
+    Arc::new(Int64Array::from_iter_values(
         frames.map(|frame| difference(&before, frame)),
     ))
 }
@@ -131,12 +135,12 @@ fn move_forward(frames: &[Range<usize>]) -> bool {
 }
 
 /// MIN and MAX: of values that compare as equal, that of the frame's first row.
-fn extremes(
+fn extremes<'c>(
     function: AggregateFunction,
     values: &ArrayRef,
     ty: &SqlType,
     frames: &[Range<usize>],
-) -> Result<ArrayRef> {
+) -> Result<Source<'c>> {
     // Rows of the frame, each better than all behind it: the first one is the result.
     let mut candidates: VecDeque<usize> = VecDeque::new();
     let mut added = 0;
@@ -166,36 +170,5 @@ fn extremes(
         }
         results.push(candidates.front().copied());
     }
-    values_at(values, results.into_iter())
-}
-
-/// Any aggregate.
-fn accumulated(
-    call: &AggregateCall,
-    ty: &SqlType,
-    args: &[ArrayRef],
-    frames: &[Range<usize>],
-    ctx: &EvalContext,
-) -> Result<ArrayRef> {
-    let mut out = ColumnBuilder::new(ty, frames.len());
-    let mut accumulator = Accumulator::new(call)?;
-    let mut added = 0..0;
-    let mut value: Option<Value> = None;
-    for frame in frames {
-        if value.is_none() || *frame != added {
-            if frame.start != added.start || frame.end < added.end {
-                ctx.check_interrupted()?;
-                accumulator = Accumulator::new(call)?;
-                added = frame.start..frame.start;
-            }
-            let more = frame.end - added.end;
-            let rows: Vec<ArrayRef> = args.iter().map(|arg| arg.slice(added.end, more)).collect();
-            accumulator.update(&rows, more, ctx)?;
-            added = frame.clone();
-            value = Some(accumulator.evaluate(ctx)?);
-        }
-        let current = value.as_ref().map_or(Datum::Null, Datum::of);
-        append(&mut out, current, ty)?;
-    }
-    Ok(out.finish())
+    Ok(pick(Arc::clone(values), results.into_iter()))
 }

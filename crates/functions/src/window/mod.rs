@@ -2,17 +2,19 @@
 //!
 //! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
 //! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
-//! - [`evaluate()`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
+//! - [`CallValues`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
 //!
 //! Not here: which rows make a partition and their order (`executor`).
 //!
 //! Source: manual 12.20 "Window Functions".
 
+mod accumulated;
 mod aggregate;
 mod bind;
 mod evaluate;
 mod frames;
 mod partition;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +24,7 @@ use crate::Expr;
 use crate::aggregate::AggregateCall;
 
 pub use bind::bind;
-pub use evaluate::evaluate;
+pub use evaluate::CallValues;
 pub use frames::frames;
 pub use partition::Partition;
 

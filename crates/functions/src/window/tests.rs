@@ -74,13 +74,22 @@ fn run(call: &WindowCall, frame: &Frame) -> String {
     let partition = Partition {
         rows: &rows,
         peers: &PEERS,
-        frames: &frames,
+        frames: frames.into(),
     };
-    let values = evaluate(call, &partition, &ctx).unwrap();
-    assert_eq!(*values.data_type(), call.ty.arrow_type());
-    let texts = (0..values.len()).map(|row| types::array::value_at(&values, row, &call.ty));
-    let texts: Vec<String> = texts.map(|value| value.display_text(&call.ty)).collect();
-    texts.join(" ")
+    let texts = |step: usize| {
+        let mut values = CallValues::new(call, &partition, &ctx).unwrap();
+        let mut texts: Vec<String> = Vec::new();
+        for first in (0..rows.num_rows()).step_by(step) {
+            let range = first..rows.num_rows().min(first + step);
+            let values = values.next(range, &ctx).unwrap();
+            assert_eq!(*values.data_type(), call.ty.arrow_type());
+            let some = (0..values.len()).map(|row| types::array::value_at(&values, row, &call.ty));
+            texts.extend(some.map(|value| value.display_text(&call.ty)));
+        }
+        texts.join(" ")
+    };
+    assert_eq!(texts(2), texts(5));
+    texts(5)
 }
 
 fn to_current(name: &str, args: Vec<Expr>) -> String {

@@ -110,6 +110,8 @@ fn can_run(rel: &Logical, mut place: Place) -> bool {
         Logical::Get(get) => {
             return !get.table.is_virtual() && get.as_of.is_none() && get.locking.is_none();
         }
+        // Batches of short values would become large ones, which the other executor cuts.
+        Logical::Filter { .. } | Logical::Project { .. } if makes_longer_texts(rel) => return false,
         Logical::Filter { .. } | Logical::Project { .. } | Logical::Distinct { .. } => place,
         Logical::Sort { .. } if place.gathers || takes_first_rows(rel) => return false,
         Logical::Limit { .. } if place.gathers || place.limits => return false,
@@ -144,6 +146,12 @@ fn can_run(rel: &Logical, mut place: Place) -> bool {
         _ => return false,
     };
     rel.inputs().into_iter().all(|input| can_run(input, below))
+}
+
+fn makes_longer_texts(rel: &Logical) -> bool {
+    let mut makes = false;
+    rel.expressions(&mut |expr| makes |= functions::makes_longer_texts(expr));
+    makes
 }
 
 /// DISTINCT that is ordered by columns which it does not show: by those of the first of equal rows. Read in

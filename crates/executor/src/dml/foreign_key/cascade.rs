@@ -11,7 +11,7 @@ use super::layout::{no_such_table, picked};
 use super::state::ForeignKeys;
 use crate::dml::assign::NullRule;
 use crate::dml::computed::Computed;
-use crate::dml::image::{ImageMaker, Row};
+use crate::dml::image::{Image, ImageMaker, Row};
 use crate::dml::writer::{Writer, unique_keys};
 
 /// InnoDB's limit (manual, 13.1.20.5).
@@ -198,6 +198,7 @@ impl<'p> ForeignKeys<'p> {
             maker.image(&row.row, Some(&handle), maker.secondary())
         });
         let images = images.collect::<Result<Vec<_>>>()?;
+        self.memory.grow(images.iter().map(Image::size_bytes).sum())?;
         let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));
         let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
         self.lock_if_optimistic(&entries, writer.txn)?;

@@ -116,6 +116,8 @@ impl ForeignKeys<'_> {
                 let Candidate { key, prefix, parent } = candidate;
                 let row = finder.decode(&key, &stored, self.zone())?;
                 if finder.prefix_of(&row, self.zone())?.as_ref() == Some(&prefix) {
+                    self.memory
+                        .grow(size_of::<Referring>() + key.len() + row_bytes(&row))?;
                     found.push(Referring { key, row, parent });
                 }
             }
@@ -125,6 +127,10 @@ impl ForeignKeys<'_> {
         }
         Ok(())
     }
+}
+
+fn row_bytes(row: &Row) -> usize {
+    row.iter().map(Value::size_bytes).sum()
 }
 
 /// The next entries of a range, each with the key of its row.

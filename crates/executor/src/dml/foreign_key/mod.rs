@@ -26,6 +26,7 @@ use self::layout::ForeignKeyLayout;
 use super::image::Row;
 use super::writer::{Writer, unique_keys};
 use crate::context::ExecContext;
+use crate::memory::Memory;
 
 pub(super) use self::state::ForeignKeys;
 
@@ -41,13 +42,21 @@ fn is_violation(error: &Error) -> bool {
 }
 
 impl<'p> ForeignKeys<'p> {
-    pub fn of(plan: Option<&'p ForeignKeyPlan>, ctx: &'p ExecContext<'p>) -> Result<Option<Self>> {
-        let Some(plan) = plan else { return Ok(None) };
+    /// `memory`: that of the statement, which a plan with foreign keys has.
+    pub fn of(
+        plan: Option<&'p ForeignKeyPlan>,
+        memory: Option<&'p Memory<'p>>,
+        ctx: &'p ExecContext<'p>,
+    ) -> Result<Option<Self>> {
+        let Some((plan, memory)) = plan.zip(memory) else {
+            return Ok(None);
+        };
         Ok(Some(Self {
             plan,
             layout: plan.execution_cache.get_or_make(|| ForeignKeyLayout::of(plan))?,
             ctx,
             locked: HashMap::new(),
+            memory,
         }))
     }
 
@@ -86,7 +95,10 @@ impl<'p> ForeignKeys<'p> {
     /// # Errors
     /// 1451 if that must not be; 3008; those of the writes.
     pub fn removed(&mut self, rows: &[Row], txn: &mut Transaction) -> Result<()> {
-        self.act_on_removed(TARGET, rows, &mut Chain::default(), txn)
+        let held = self.memory.used_bytes();
+        let done = self.act_on_removed(TARGET, rows, &mut Chain::default(), txn);
+        self.memory.shrink_to(held);
+        done
     }
 
     /// Acts on what refers to a row that has been changed.
@@ -95,7 +107,10 @@ impl<'p> ForeignKeys<'p> {
     /// As [`ForeignKeys::removed`].
     pub fn changed(&mut self, old: &Row, new: &Row, txn: &mut Transaction) -> Result<()> {
         let mut chain = Chain::of_update(TARGET);
-        self.act_on_changed(TARGET, &[(old.clone(), new.clone())], &mut chain, txn)
+        let held = self.memory.used_bytes();
+        let done = self.act_on_changed(TARGET, &[(old.clone(), new.clone())], &mut chain, txn);
+        self.memory.shrink_to(held);
+        done
     }
 
     /// Locks rows that an optimistic transaction removes, so that no other transaction refers to them until it

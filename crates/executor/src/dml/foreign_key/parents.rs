@@ -10,6 +10,7 @@ use types::{Error, Result, Value};
 use super::layout::{Finder, no_such_table, picked};
 use super::state::ForeignKeys;
 use crate::dml::image::Row;
+use crate::memory::KEY_ENTRY_BYTES;
 
 /// The values by which a new row refers to its parent; `None` if it does not, or as it did before.
 fn new_reference(key: &ParentKey, old: Option<&Row>, new: &Row) -> Option<Vec<Value>> {
@@ -59,6 +60,8 @@ impl<'p> ForeignKeys<'p> {
         if keys.is_empty() {
             return Ok(());
         }
+        let bytes = keys.iter().map(|key| key.len() + KEY_ENTRY_BYTES);
+        self.memory.grow(bytes.sum())?;
         let locked = txn.lock(&keys, &self.options(LockMode::Shared))?;
         let found = locked.into_iter().map(|value| value.into_value().is_some());
         self.locked.extend(keys.into_iter().zip(found));

@@ -9,6 +9,7 @@ use types::Result;
 
 use super::layout::ForeignKeyLayout;
 use crate::context::ExecContext;
+use crate::memory::Memory;
 
 /// The foreign keys of one statement's table.
 pub(in crate::dml) struct ForeignKeys<'p> {
@@ -17,6 +18,8 @@ pub(in crate::dml) struct ForeignKeys<'p> {
     pub(super) ctx: &'p ExecContext<'p>,
     /// The keys of parents that this statement has locked, and whether they existed.
     pub(super) locked: HashMap<Vec<u8>, bool>,
+    /// The statement's: it counts the rows that are acted on, and the keys of parents.
+    pub(super) memory: &'p Memory<'p>,
 }
 
 impl ForeignKeys<'_> {

@@ -16,6 +16,7 @@ use crate::dml::defaults::{self, implicit};
 use crate::dml::image::Row;
 use crate::dml::warn;
 use crate::field_reader::FieldReader;
+use crate::memory::Memory;
 
 const ER_WARN_TOO_FEW_RECORDS: u16 = 1261;
 const ER_WARN_TOO_MANY_RECORDS: u16 = 1262;
@@ -26,6 +27,7 @@ impl Insert<'_> {
     pub(super) fn write_file(
         &mut self,
         file: &FileRows,
+        memory: &Memory<'_>,
         txn: &mut Transaction,
         maker: &ImageMaker<'_>,
     ) -> Result<()> {
@@ -35,9 +37,11 @@ impl Insert<'_> {
         let mut writer = Writer::new(txn, maker, self.ctx);
         input.with_reader(&mut |reader| {
             loop {
-                let new = self.rows.of_file(file, reader);
+                let held = memory.used_bytes();
+                let new = self.rows.of_file(file, reader, memory);
                 let is_last = new.is_last;
                 self.write(new.rows, &mut writer)?;
+                memory.shrink_to(held);
                 if is_last {
                     return Ok(());
                 }
@@ -51,6 +55,19 @@ pub(super) struct FileBatch {
     is_last: bool,
 }
 
+/// The bytes of a batch's fields. Those of one line alone may be many.
+struct Counted<'m, 'e> {
+    memory: &'m Memory<'e>,
+    bytes: usize,
+}
+
+impl Counted<'_, '_> {
+    fn add(&mut self, bytes: usize) -> Result<()> {
+        self.bytes += bytes;
+        self.memory.grow(bytes)
+    }
+}
+
 /// A line of the file that is being made a row of.
 struct Line<'f> {
     row: Row,
@@ -60,7 +77,12 @@ struct Line<'f> {
 
 impl RowMaker<'_> {
     /// The next rows of the file.
-    pub fn of_file(&mut self, file: &FileRows, reader: &mut FieldReader<'_>) -> FileBatch {
+    pub fn of_file(
+        &mut self,
+        file: &FileRows,
+        reader: &mut FieldReader<'_>,
+        memory: &Memory<'_>,
+    ) -> FileBatch {
         let eval = self.ctx.eval;
         let warned = eval.warnings.count();
         let mut batch = FileBatch {
@@ -71,8 +93,8 @@ impl RowMaker<'_> {
             },
             is_last: false,
         };
-        let mut bytes = 0;
-        while batch.rows.rows.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+        let mut bytes = Counted { memory, bytes: 0 };
+        while batch.rows.rows.len() < BATCH_ROWS && bytes.bytes < BATCH_BYTES {
             match self.of_line(file, reader, &mut bytes) {
                 Ok(Some(row)) => batch.rows.rows.extend(row),
                 Ok(None) => batch.is_last = true,
@@ -105,7 +127,7 @@ impl RowMaker<'_> {
         &mut self,
         file: &FileRows,
         reader: &mut FieldReader<'_>,
-        bytes: &mut usize,
+        bytes: &mut Counted<'_, '_>,
     ) -> Result<Option<Option<NewRow>>> {
         let mut line = Line {
             row: self.template.row.clone(),
@@ -135,7 +157,7 @@ impl RowMaker<'_> {
         &self,
         line: &mut Line<'_>,
         reader: &mut FieldReader<'_>,
-        bytes: &mut usize,
+        bytes: &mut Counted<'_, '_>,
     ) -> Result<bool> {
         let file = line.file;
         for (position, target) in file.fields.iter().enumerate() {
@@ -151,7 +173,7 @@ impl RowMaker<'_> {
             if reader.ignored > 0 {
                 continue;
             }
-            *bytes += reader.field().len() + size_of::<Value>();
+            bytes.add(reader.field().len() + size_of::<Value>())?;
             let field = (!reader.is_null()).then(|| reader.field());
             self.store(line, target, field)?;
         }
@@ -163,7 +185,7 @@ impl RowMaker<'_> {
         &self,
         line: &mut Line<'_>,
         reader: &mut FieldReader<'_>,
-        bytes: &mut usize,
+        bytes: &mut Counted<'_, '_>,
     ) -> Result<bool> {
         let file = line.file;
         let width = |target: &FieldTarget| match target {
@@ -185,7 +207,7 @@ impl RowMaker<'_> {
             return Ok(true);
         }
         let mut rest = reader.field();
-        *bytes += rest.len() + size_of::<Value>() * widths.len();
+        bytes.add(rest.len() + size_of::<Value>() * widths.len())?;
         for (position, (target, width)) in file.fields.iter().zip(&widths).enumerate() {
             if rest.is_empty() {
                 self.without_rest(line, position)?;

@@ -11,6 +11,7 @@ mod rows;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
@@ -30,7 +31,7 @@ use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate, row_check};
-use crate::batch::{ALL_ROWS, BATCH_ROWS, batch_bytes};
+use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
@@ -50,6 +51,10 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         Some(template) => Cow::Borrowed(template),
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
+    let memory = match (&plan.source, &plan.foreign_keys) {
+        (InsertSource::Values(_), None) => None,
+        _ => Some(Memory::in_transaction(ctx, txn)),
+    };
     let mut insert = Insert {
         table,
         plan,
@@ -61,22 +66,23 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             }
             _ => None,
         },
-        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), ctx)?,
+        keys: ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?,
         result: DmlResult::default(),
         last_id: 0,
     };
-    match &plan.source {
-        InsertSource::Values(rows) => {
+    match (&plan.source, &memory) {
+        (InsertSource::Query(query), Some(memory)) => insert.write_query(query, memory, txn, &maker)?,
+        (InsertSource::File(file), Some(memory)) => insert.write_file(file, memory, txn, &maker)?,
+        (InsertSource::Values(rows), _) => {
             let mut writer = Writer::new(txn, &maker, ctx);
-            let mut left = rows.len();
-            for chunk in rows.chunks(BATCH_ROWS) {
-                let new = insert.rows.of_values(chunk, left);
-                left -= chunk.len();
+            let mut rest = rows.as_slice();
+            while !rest.is_empty() {
+                let (new, count) = insert.rows.of_values(rest);
+                rest = rest.get(count..).unwrap_or_default();
                 insert.write(new, &mut writer)?;
             }
         }
-        InsertSource::Query(query) => insert.write_query(query, txn, &maker)?,
-        InsertSource::File(file) => insert.write_file(file, txn, &maker)?,
+        _ => return Err(Error::internal("an INSERT without its memory")),
     }
     insert.rows.finish()?;
     Ok(insert.result())
@@ -124,11 +130,11 @@ impl Insert<'_> {
     fn write_query(
         &mut self,
         query: &QueryPlan,
+        memory: &Memory<'_>,
         txn: &mut Transaction,
         maker: &ImageMaker<'_>,
     ) -> Result<()> {
         let ctx = self.ctx;
-        let memory = Memory::in_transaction(ctx, txn);
         let (below, projected) = match without_decimals(&query.root) {
             Some((below, exprs)) => (below, Some(exprs)),
             None => (Cow::Borrowed(&query.root), None),
@@ -143,7 +149,7 @@ impl Insert<'_> {
                 let mut env = Env {
                     ctx,
                     source: &mut ReadSource::Transaction(txn),
-                    memory: &memory,
+                    memory,
                     implied_locking: implied,
                     takes_no_locks: false,
                     holds_least_after_sort,
@@ -178,7 +184,7 @@ impl Insert<'_> {
                 view: &view,
                 snapshot_ts: txn.snapshot_ts(),
             },
-            memory: &memory,
+            memory,
             implied_locking: None,
             takes_no_locks: false,
             holds_least_after_sort,
@@ -348,7 +354,8 @@ impl Insert<'_> {
         self.result.affected += 1;
         self.result.matched += 1;
         if let Some(id) = row.generated {
-            self.result.generated_id.get_or_insert(id);
+            let first = *self.result.generated_id.get_or_insert(id);
+            self.ctx.eval.generated_id.store(first, Ordering::Relaxed);
         }
         self.note_last_id(&row);
         Ok(())

@@ -10,6 +10,7 @@ use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 
+use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, Target, WarnedNulls};
 use crate::dml::auto_increment::AutoIncrement;
@@ -147,12 +148,24 @@ impl<'p> RowMaker<'p> {
         })
     }
 
-    /// Rows of VALUES. `rows_left`: how many rows remain, including these.
-    pub fn of_values(&mut self, rows: &[Vec<Option<Expr>>], rows_left: usize) -> NewRows {
+    /// The first of the rows of VALUES that are left, as many as make a batch; and how many they are.
+    pub fn of_values(&mut self, rows: &[Vec<Option<Expr>>]) -> (NewRows, usize) {
         let eval = self.ctx.eval;
-        let made = rows.iter().enumerate();
-        let made = made.map(|(i, row)| self.of_expressions(row, rows_left - i));
-        NewRows::of(made, eval)
+        let (mut count, mut bytes) = (0, 0);
+        let made = rows.iter().take(BATCH_ROWS).enumerate();
+        let made = made.map_while(|(i, row)| {
+            if bytes > BATCH_BYTES {
+                return None;
+            }
+            let made = self.of_expressions(row, rows.len() - i);
+            count += 1;
+            // A row alone need not be measured.
+            if let (true, Ok(Some(row))) = (rows.len() > 1, &made) {
+                bytes += row.values.iter().map(Value::size_bytes).sum::<usize>();
+            }
+            Some(made)
+        });
+        (NewRows::of(made, eval), count)
     }
 
     fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<Option<NewRow>> {

@@ -19,7 +19,7 @@ use types::{Error, Result};
 use super::page::{Found, Page};
 use super::partners::Partners;
 use super::right_side::RightSide;
-use crate::batch::batch_bytes;
+use crate::batch::RowWidths;
 use crate::env::Env;
 use crate::operator::project::evaluate;
 
@@ -52,7 +52,7 @@ enum Next {
 /// The right side.
 struct Table {
     rows: RecordBatch,
-    row_bytes: usize,
+    widths: RowWidths,
     keys: SideKeys,
     /// The first row of each key.
     first: HashTable<u32>,
@@ -132,7 +132,7 @@ impl<'p> HashPartners<'p> {
         env.memory
             .grow(keys.whole.size() + columns + count * ENTRY_BYTES)?;
         let mut table = Table {
-            row_bytes: batch_bytes(&rows) / count.max(1),
+            widths: RowWidths::of(&rows),
             rows,
             first: HashTable::with_capacity(count),
             following: vec![None; count],
@@ -244,6 +244,7 @@ impl Partners for HashPartners<'_> {
                 Next::Lookup => Some(Next::Equal(table.find(left, row, &self.hasher))),
                 Next::Equal(Some(right)) => {
                     page.push(row, right);
+                    page.count_bytes(table.widths.wide(right as usize));
                     let following = table.following.get(right as usize).copied().flatten();
                     (!page.settles_at_once()).then_some(Next::Equal(following))
                 }
@@ -265,6 +266,6 @@ impl Partners for HashPartners<'_> {
         Ok(())
     }
     fn row_bytes(&self) -> usize {
-        self.table.as_ref().map_or(0, |table| table.row_bytes)
+        self.table.as_ref().map_or(0, |table| table.widths.even)
     }
 }

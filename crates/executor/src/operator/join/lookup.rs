@@ -5,8 +5,9 @@ use types::Result;
 
 use super::page::{Found, Page};
 use super::partners::Partners;
-use crate::batch::{ALL_ROWS, BATCH_BYTES};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, batch_bytes};
 use crate::env::Env;
+use crate::memory::Held;
 use crate::operator::BoxOperator;
 use crate::operator::scan::Access;
 use crate::operator::scan::lookup::{PointRows, TableLookup};
@@ -21,13 +22,14 @@ pub(in crate::operator) struct LookupPartners<'p> {
     row: usize,
     /// What is open for the left row.
     open: Option<Open<'p>>,
+    /// What that holds.
+    held: Held,
 }
 
 enum Open<'p> {
-    /// The rows of several left rows, up to `until`. `next`: the next pair.
+    /// The rows of several left rows. `next`: the next pair.
     Points {
         rows: PointRows,
-        until: usize,
         next: usize,
     },
     Ranges(Access),
@@ -41,6 +43,7 @@ impl<'p> LookupPartners<'p> {
             left: None,
             row: 0,
             open: None,
+            held: Held::default(),
         }
     }
 
@@ -52,39 +55,40 @@ impl<'p> LookupPartners<'p> {
         left: &RecordBatch,
         env: &Env<'_, '_>,
     ) -> Result<()> {
-        let (rows, until, next) = match &mut self.open {
-            Some(Open::Points { rows, until, next }) => (rows, until, next),
+        let mut open = match self.open.take() {
+            Some(Open::Points { rows, next }) => (rows, next),
             _ => {
-                let until = left.num_rows().min(self.row + self.table.lookup_rows());
-                let rows = self.table.points(left, self.row..until, env)?;
-                let Open::Points { rows, until, next } =
-                    self.open.insert(Open::Points { rows, until, next: 0 })
-                else {
-                    return Ok(());
-                };
-                (rows, until, next)
+                let rows = self.table.points(left, self.row, env)?;
+                self.held.resize(batch_bytes(&rows.batch), env.memory)?;
+                (rows, 0)
             }
         };
+        let (rows, next) = (&open.0, &mut open.1);
         let first = page.add_right(rows.batch.clone());
         let mut last = None;
-        while let Some((left, right)) = rows.pairs.get(*next).copied() {
+        while let Some(pair) = rows.pairs.get(*next) {
             if page.is_full() {
                 break;
             }
-            let row = left as usize;
+            let row = pair.row as usize;
             let is_settled = found.get(row).is_some_and(|found| page.is_settled(*found))
                 || page.settles_at_once() && last == Some(row);
             if !is_settled {
-                page.push(row, first + right);
+                page.push(row, first + pair.position);
+                page.count_bytes(pair.bytes);
                 last = Some(row);
             }
             *next += 1;
         }
         match rows.pairs.get(*next) {
-            Some((left, _)) => self.row = *left as usize,
+            Some(pair) => {
+                self.row = pair.row as usize;
+                let (rows, next) = open;
+                self.open = Some(Open::Points { rows, next });
+            }
             None => {
-                self.row = *until;
-                self.open = None;
+                self.row = rows.until;
+                self.held.resize(0, env.memory)?;
             }
         }
         Ok(())
@@ -122,6 +126,7 @@ impl<'p> LookupPartners<'p> {
                 bytes += size;
             };
             let read = self.table.read_ranges(&mut access, wanted, &mut each, env)?;
+            self.held.resize(access.held_bytes(), env.memory)?;
             if read == 0 || needs_one && rows.len() > before {
                 self.row += 1;
                 continue;
@@ -180,9 +185,10 @@ impl<'p> LookupPartners<'p> {
 }
 
 impl Partners for LookupPartners<'_> {
-    fn begin(&mut self, left: &RecordBatch, _: &mut Env<'_, '_>) -> Result<bool> {
+    fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
         self.left = Some(left.clone());
         (self.row, self.open) = (0, None);
+        self.held.resize(0, env.memory)?;
         Ok(true)
     }
 

@@ -6,14 +6,13 @@ use types::Result;
 use super::page::{Found, Page};
 use super::partners::Partners;
 use super::right_side::RightSide;
-use crate::batch::batch_bytes;
+use crate::batch::RowWidths;
 use crate::env::Env;
 
 pub(in crate::operator) struct AllPartners<'p> {
     right: RightSide<'p>,
     /// `None` before the first left row.
-    rows: Option<RecordBatch>,
-    row_bytes: usize,
+    rows: Option<(RecordBatch, RowWidths)>,
     left_rows: usize,
     /// The next pair.
     row: usize,
@@ -25,7 +24,6 @@ impl<'p> AllPartners<'p> {
         Self {
             right,
             rows: None,
-            row_bytes: 0,
             left_rows: 0,
             row: 0,
             right_row: 0,
@@ -35,18 +33,21 @@ impl<'p> AllPartners<'p> {
 
 impl Partners for AllPartners<'_> {
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
-        let rows = match &self.rows {
+        let (rows, _) = match &self.rows {
             Some(rows) => rows,
-            None => self.rows.insert(self.right.rows(env)?),
+            None => {
+                let rows = self.right.rows(env)?;
+                let widths = RowWidths::of(&rows);
+                self.rows.insert((rows, widths))
+            }
         };
-        self.row_bytes = batch_bytes(rows) / rows.num_rows().max(1);
         self.left_rows = left.num_rows();
         (self.row, self.right_row) = (0, 0);
         Ok(rows.num_rows() > 0)
     }
 
     fn find(&mut self, page: &mut Page, found: &[Found], _: &mut Env<'_, '_>) -> Result<()> {
-        let Some(rows) = &self.rows else {
+        let Some((rows, widths)) = &self.rows else {
             return Ok(());
         };
         page.add_right(rows.clone());
@@ -58,6 +59,7 @@ impl Partners for AllPartners<'_> {
                 continue;
             }
             page.push(self.row, self.right_row as u32);
+            page.count_bytes(widths.wide(self.right_row));
             self.right_row += 1;
         }
         page.set_done(self.row);
@@ -65,6 +67,6 @@ impl Partners for AllPartners<'_> {
     }
 
     fn row_bytes(&self) -> usize {
-        self.row_bytes
+        self.rows.as_ref().map_or(0, |(_, widths)| widths.even)
     }
 }

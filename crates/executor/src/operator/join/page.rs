@@ -1,10 +1,12 @@
 //! A page of pairs of rows, which [`super::partners::Partners`] fill.
 
+use std::rc::Rc;
+
 use arrow::compute;
 use arrow::record_batch::RecordBatch;
 use types::{Error, Result, SqlType};
 
-use crate::batch::{BATCH_BYTES, arrow_error, batch_bytes, schema_of};
+use crate::batch::{BATCH_BYTES, RowWidths, arrow_error, batch_bytes, schema_of};
 
 /// What is known of a left row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,9 @@ pub(in crate::operator) struct Page {
     parts: Vec<RecordBatch>,
     part_rows: usize,
     part_bytes: usize,
+    left_widths: Rc<RowWidths>,
+    /// What the wide rows of the pairs have together. A row may be in many pairs.
+    pair_bytes: usize,
     done: usize,
     /// What ended the page early. The rows before it still count.
     failure: Option<Error>,
@@ -39,7 +44,7 @@ pub(in crate::operator) struct Page {
 impl Page {
     /// `limit`: the number of pairs. `one_is_enough`: a left row needs one partner only.
     pub fn new(
-        rows: &RecordBatch,
+        (rows, left_widths): (&RecordBatch, &Rc<RowWidths>),
         limit: usize,
         one_is_enough: bool,
         has_condition: bool,
@@ -53,6 +58,8 @@ impl Page {
             parts: Vec::new(),
             part_rows: 0,
             part_bytes: 0,
+            left_widths: Rc::clone(left_widths),
+            pair_bytes: 0,
             done: 0,
             failure: None,
             limit,
@@ -81,7 +88,12 @@ impl Page {
     }
 
     pub fn is_full(&self) -> bool {
-        self.left.len() >= self.limit
+        self.left.len() >= self.limit || self.pair_bytes >= BATCH_BYTES
+    }
+
+    /// Counts the bytes of the last pair's right row, if it is wide.
+    pub fn count_bytes(&mut self, bytes: usize) {
+        self.pair_bytes += bytes;
     }
 
     /// Whether more rows of the right side may be added.
@@ -128,6 +140,7 @@ impl Page {
 
     /// Pairs a left row with the row at a position of the right side.
     pub fn push(&mut self, left: usize, right: u32) {
+        self.pair_bytes += self.left_widths.wide(left);
         self.left.push(left as u32);
         self.right.push(right);
     }

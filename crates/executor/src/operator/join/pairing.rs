@@ -1,6 +1,7 @@
 //! The operator of all joins: it takes pairs of rows from [`Partners`], checks the condition on them, and makes
 //! the output of the join's kind.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, UInt32Array, new_null_array};
@@ -14,7 +15,7 @@ use types::{Error, Result, SqlType};
 use super::condition::Condition;
 use super::page::{Found, Page};
 use super::partners::Partners;
-use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, schema_of};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, RowWidths, arrow_error, batch_of, schema_of};
 use crate::env::Env;
 use crate::operator::filter::split;
 use crate::operator::{BoxOperator, Operator};
@@ -42,7 +43,7 @@ struct LeftBatch {
     found: Vec<Found>,
     /// Rows before this one are finished.
     finished: usize,
-    row_bytes: usize,
+    widths: Rc<RowWidths>,
 }
 
 /// The output rows of a page.
@@ -107,7 +108,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
         self.batch = Some(LeftBatch {
             found: vec![Found::Nothing; rows.num_rows()],
             finished: 0,
-            row_bytes: batch_bytes(&rows) / rows.num_rows().max(1),
+            widths: Rc::new(RowWidths::of(&rows)),
             rows,
         });
         Ok(true)
@@ -133,8 +134,9 @@ impl<'p, P: Partners> Pairing<'p, P> {
             return Ok(None);
         };
         let is_enough = matches!(self.kind, JoinKind::Semi | JoinKind::Anti | JoinKind::Mark);
-        let mut page = Page::new(&batch.rows, limit, is_enough, self.condition.is_some(), wanted);
-        page.limit_bytes(batch.row_bytes + self.partners.row_bytes(), BATCH_BYTES);
+        let left = (&batch.rows, &batch.widths);
+        let mut page = Page::new(left, limit, is_enough, self.condition.is_some(), wanted);
+        page.limit_bytes(batch.widths.even + self.partners.row_bytes(), BATCH_BYTES);
         self.partners.find(&mut page, &batch.found, env)?;
         self.failure = page.take_failure();
         let right = page.right_rows(&self.right_types)?;

@@ -15,6 +15,7 @@ use types::{Error, Result, Value};
 use super::pages::Visit;
 use super::partitions::{self, Pages};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
+use crate::memory::KEY_ENTRY_BYTES;
 use crate::ranges;
 
 /// How many rows the first call looks up by key. Later calls look up more if the rows are small.
@@ -25,6 +26,8 @@ pub(crate) struct Access {
     pub(super) path: Path,
     /// How many rows to look up in one call.
     lookup_rows: usize,
+    /// Keys of rows that the path has led to, and that are not read yet: the rows before them filled a page.
+    pending: IntoIter<Vec<u8>>,
 }
 
 pub(super) enum Path {
@@ -45,6 +48,7 @@ pub(super) struct UnionPath {
     current: Option<Path>,
     /// The keys of the rows that have been found. The optimizer takes such a path only where it finds few rows.
     seen: HashSet<Vec<u8>>,
+    seen_bytes: usize,
 }
 
 /// From an index's entries to the keys of their rows.
@@ -254,6 +258,7 @@ impl<'p> AccessPlan<'p> {
                     parts: parts.into_iter(),
                     current: None,
                     seen: HashSet::new(),
+                    seen_bytes: 0,
                 }))))
             }
         }
@@ -302,6 +307,15 @@ impl Access {
         Self {
             path,
             lookup_rows: LOOKUP_ROWS,
+            pending: Vec::new().into_iter(),
+        }
+    }
+
+    /// What the path holds of the rows that it has led to.
+    pub fn held_bytes(&self) -> usize {
+        match &self.path {
+            Path::Union(union) => union.seen_bytes,
+            _ => 0,
         }
     }
 
@@ -318,9 +332,21 @@ impl Access {
         if let Path::Pages(pages) = &mut self.path {
             return pages.next(reader, wanted, visit);
         }
-        let (row_keys, keys) = self.path.row_keys(reader, wanted.min(self.lookup_rows))?;
+        let most = wanted.min(self.lookup_rows);
+        let (row_keys, keys) = match self.pending.len() {
+            0 => self.path.row_keys(reader, most)?,
+            pending => (self.pending.by_ref().take(most).collect(), pending.min(most)),
+        };
         let must_exist = consistent && self.path.reads_index();
-        let bytes = get_rows(reader, &row_keys, must_exist, visit)?;
+        let (read, bytes) = get_rows(reader, &row_keys, must_exist, visit)?;
+        let keys = match row_keys.len() - read {
+            0 => keys,
+            _ => {
+                let later = row_keys.into_iter().skip(read).chain(self.pending.by_ref());
+                self.pending = later.collect::<Vec<_>>().into_iter();
+                read
+            }
+        };
         if bytes < BATCH_BYTES / 8 {
             self.lookup_rows = (self.lookup_rows * 4).min(BATCH_ROWS);
         } else if bytes > BATCH_BYTES {
@@ -378,7 +404,11 @@ impl UnionPath {
                 self.current = None;
                 continue;
             }
-            row_keys.retain(|key| self.seen.insert(key.clone()));
+            row_keys.retain(|key| {
+                let is_new = self.seen.insert(key.clone());
+                self.seen_bytes += if is_new { key.len() + KEY_ENTRY_BYTES } else { 0 };
+                is_new
+            });
             return Ok((row_keys, count));
         }
     }
@@ -405,13 +435,14 @@ impl Lookup {
     }
 }
 
-/// Visits rows by their keys. Returns how many bytes they had.
+/// Visits rows by their keys, in order, until they fill a page. Returns how many keys it has read, and how many
+/// bytes their rows had.
 fn get_rows(
     reader: &dyn Reader,
     keys: &[Vec<u8>],
     must_exist: bool,
     visit: &mut impl Visit,
-) -> Result<usize> {
+) -> Result<(usize, usize)> {
     let mut bytes = 0;
     if let [key] = keys {
         let mut result = Ok(());
@@ -422,22 +453,32 @@ fn get_rows(
         if must_exist && !found {
             return Err(no_row());
         }
-        return result.map(|()| bytes);
+        return result.map(|()| (1, bytes));
     }
     if keys.is_empty() {
-        return Ok(0);
+        return Ok((0, 0));
     }
-    for (key, value) in keys.iter().zip(reader.batch_get(keys)?) {
-        match value {
-            Some(value) => {
-                bytes += value.len();
-                visit(key, &value)?;
-            }
-            None if must_exist => return Err(no_row()),
-            None => {}
+    // They may come in any order. `None`: not taken, since others filled the page before.
+    let mut rows: Vec<Option<Option<Vec<u8>>>> = vec![None; keys.len()];
+    reader.batch_get_with(keys, &mut |index, value| {
+        if let Some(row) = rows.get_mut(index)
+            && (bytes < BATCH_BYTES || index == 0)
+        {
+            bytes += value.map_or(0, <[u8]>::len);
+            *row = Some(value.map(<[u8]>::to_vec));
         }
+    })?;
+    let mut read = 0;
+    for (key, row) in keys.iter().zip(rows) {
+        match row {
+            None => break,
+            Some(Some(value)) => visit(key, &value)?,
+            Some(None) if must_exist => return Err(no_row()),
+            Some(None) => {}
+        }
+        read += 1;
     }
-    Ok(bytes)
+    Ok((read, bytes))
 }
 
 #[cold]

@@ -26,6 +26,7 @@ use super::rows::Rows;
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, keep};
 use crate::context::ExecContext;
 use crate::env::Env;
+use crate::memory::{Held, KEY_ENTRY_BYTES};
 use crate::operator::Operator;
 
 /// This many passes end at the first change that they meet. Later passes go on to the end of the range and
@@ -56,6 +57,9 @@ pub(super) struct LockedScan<'p> {
     /// Rows that must not be returned: those that have been returned, and, with SKIP LOCKED, those that other
     /// transactions have locked.
     excluded: HashSet<Vec<u8>>,
+    excluded_bytes: usize,
+    /// What is counted: the keys that are held of rows, beside the rows themselves.
+    held: Held,
     has_ended: bool,
 }
 
@@ -71,6 +75,7 @@ struct Taken {
     batches: VecDeque<RecordBatch>,
     /// The keys of all of them, if more rows may be asked for later.
     keys: Vec<Vec<u8>>,
+    key_bytes: usize,
     has_limit: bool,
     rows: usize,
     bytes: usize,
@@ -101,6 +106,8 @@ impl<'p> LockedScan<'p> {
             is_repeatable: scan.filter.as_ref().is_none_or(functions::is_deterministic),
             second: None,
             excluded: HashSet::new(),
+            excluded_bytes: 0,
+            held: Held::default(),
             has_ended: false,
         }
     }
@@ -144,9 +151,13 @@ impl<'p> LockedScan<'p> {
         }
         self.ready = taken.batches;
         if !self.has_ended {
-            self.excluded.extend(taken.keys);
+            for key in taken.keys {
+                self.exclude(key);
+            }
         }
-        Ok(())
+        // The second read has a copy.
+        let copies = if self.second.is_some() { 2 } else { 1 };
+        self.held.resize(self.excluded_bytes * copies, env.memory)
     }
 
     /// What a pass sees: the data at its moment, and the transaction's writes.
@@ -158,6 +169,13 @@ impl<'p> LockedScan<'p> {
         };
         self.passes = self.passes.max(1);
         Ok(txn.view_at(self.moment.insert(moment).clone()))
+    }
+
+    fn exclude(&mut self, key: Vec<u8>) {
+        let bytes = key.len() + KEY_ENTRY_BYTES;
+        if self.excluded.insert(key) {
+            self.excluded_bytes += bytes;
+        }
     }
 
     fn begin_pass(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
@@ -228,15 +246,16 @@ impl<'p> LockedScan<'p> {
                         self.rows.push(&key, &value)?;
                     }
                     if taken.has_limit {
+                        taken.key_bytes += key.len() + size_of::<Vec<u8>>();
                         taken.keys.push(key);
                     }
                 }
                 Locked::Value(_) => is_disturbed = true,
-                Locked::Skipped => {
-                    self.excluded.insert(key);
-                }
+                Locked::Skipped => self.exclude(key),
             }
         }
+        let keys = self.excluded_bytes + taken.key_bytes + self.access.held_bytes();
+        self.held.resize(keys, env.memory)?;
         let batch = self.rows.take()?;
         if batch.num_rows() > 0 {
             match self.is_repeatable {

@@ -35,9 +35,23 @@ pub(crate) struct TableLookup<'p> {
 /// Rows that points have found.
 pub(crate) struct PointRows {
     pub batch: RecordBatch,
-    /// Rows of the other input, and the rows of `batch` that they have found, in order.
-    pub pairs: Vec<(u32, u32)>,
+    /// In order.
+    pub pairs: Vec<FoundPair>,
+    /// The first row of the other input that has not been looked up.
+    pub until: usize,
 }
+
+/// A row of the other input, and the row of the batch that it has found.
+#[derive(Clone, Copy)]
+pub(crate) struct FoundPair {
+    pub row: u32,
+    pub position: u32,
+    /// What the found row has in the store.
+    pub bytes: usize,
+}
+
+/// The number of a row in a batch, and its bytes in the store.
+type Position = (u32, usize);
 
 impl<'p> TableLookup<'p> {
     /// `types`: those of the other input's columns.
@@ -67,18 +81,28 @@ impl<'p> TableLookup<'p> {
         self.rows.has_filter()
     }
 
-    /// For how many rows [`TableLookup::points`] may be called.
-    pub fn lookup_rows(&self) -> usize {
-        self.lookup_rows
+    /// The table's rows for rows of a batch, from `first` on: for as many of them as may be looked up in one
+    /// call, and fewer if the rows that they find are large.
+    pub fn points(&mut self, left: &RecordBatch, first: usize, env: &Env<'_, '_>) -> Result<PointRows> {
+        loop {
+            let until = left.num_rows().min(first + self.lookup_rows);
+            match self.points_of(left, first..until, env)? {
+                Some(rows) => return Ok(rows),
+                // What has been read of them is dropped.
+                None => self.lookup_rows = ((until - first) / 4).max(1),
+            }
+        }
     }
 
-    /// The table's rows for some rows of a batch.
-    pub fn points(
+    /// `None`: they find too much for one call.
+    fn points_of(
         &mut self,
         left: &RecordBatch,
         left_rows: Range<usize>,
         env: &Env<'_, '_>,
-    ) -> Result<PointRows> {
+    ) -> Result<Option<PointRows>> {
+        let until = left_rows.end;
+        let may_be_cut = left_rows.len() > 1;
         let mut wanted = Vec::with_capacity(left_rows.len());
         for row in left_rows {
             let values = self.keys.values(left, row)?;
@@ -95,41 +119,55 @@ impl<'p> TableLookup<'p> {
             pairs.push((row, keys.len() - 1));
         }
         pairs.sort_unstable();
-        let positions = self.read(&keys, env)?;
+        let Some(positions) = self.read(&keys, may_be_cut, env)? else {
+            drop(self.rows.take()?);
+            return Ok(None);
+        };
         let (batch, mask) = self.take(env)?;
         let found = |(row, key): (u32, usize)| {
-            let position = positions.get(key).copied().flatten()?;
-            mask.value(position as usize).then_some((row, position))
+            let (position, bytes) = positions.get(key).copied().flatten()?;
+            mask.value(position as usize)
+                .then_some(FoundPair { row, position, bytes })
         };
-        Ok(PointRows {
+        Ok(Some(PointRows {
             pairs: pairs.into_iter().filter_map(found).collect(),
             batch,
-        })
+            until,
+        }))
     }
 
-    /// Reads rows, or entries, by their keys. Returns the number of each one's row in the next batch.
-    fn read(&mut self, keys: &[Vec<u8>], env: &Env<'_, '_>) -> Result<Vec<Option<u32>>> {
+    /// Reads rows, or entries, by their keys. Returns the number of each one's row in the next batch, and its
+    /// bytes. `None`: they are too large for one call.
+    fn read(
+        &mut self,
+        keys: &[Vec<u8>],
+        may_be_cut: bool,
+        env: &Env<'_, '_>,
+    ) -> Result<Option<Vec<Option<Position>>>> {
         let reader: &dyn Reader = match &self.past {
             Some(past) => past,
             None => env.source.reader(),
         };
         let Some(lookup) = self.plan.lookup() else {
-            return self.read_rows(keys, false, env);
+            return self.read_rows(keys, (false, may_be_cut), env);
         };
         let must_exist = self.past.is_some() || env.source.is_consistent();
         let found = lookup.find(reader, keys)?;
         let row_keys: Vec<Vec<u8>> = found.iter().flatten().cloned().collect();
-        let mut positions = self.read_rows(&row_keys, must_exist, env)?.into_iter();
+        let Some(positions) = self.read_rows(&row_keys, (must_exist, may_be_cut), env)? else {
+            return Ok(None);
+        };
+        let mut positions = positions.into_iter();
         let position = |row: Option<Vec<u8>>| row.and_then(|_| positions.next().flatten());
-        Ok(found.into_iter().map(position).collect())
+        Ok(Some(found.into_iter().map(position).collect()))
     }
 
     fn read_rows(
         &mut self,
         keys: &[Vec<u8>],
-        must_exist: bool,
+        (must_exist, may_be_cut): (bool, bool),
         env: &Env<'_, '_>,
-    ) -> Result<Vec<Option<u32>>> {
+    ) -> Result<Option<Vec<Option<Position>>>> {
         let reader: &dyn Reader = match &self.past {
             Some(past) => past,
             None => env.source.reader(),
@@ -143,9 +181,10 @@ impl<'p> TableLookup<'p> {
                 return;
             };
             match value {
+                Some(_) if may_be_cut && bytes > BATCH_BYTES => {}
                 Some(value) if failure.is_none() => {
                     failure = rows.push(key, value).err();
-                    *position = Some(read);
+                    *position = Some((read, value.len()));
                     read += 1;
                     bytes += value.len();
                 }
@@ -163,12 +202,18 @@ impl<'p> TableLookup<'p> {
             }
             keys => reader.batch_get_with(keys, &mut visit)?,
         }
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if may_be_cut && bytes > BATCH_BYTES {
+            return Ok(None);
+        }
         if bytes < BATCH_BYTES / 8 {
             self.lookup_rows = (self.lookup_rows * 4).min(BATCH_ROWS);
         } else if bytes > BATCH_BYTES {
             self.lookup_rows = (self.lookup_rows / 4).max(1);
         }
-        failure.map_or(Ok(positions), Err)
+        Ok(Some(positions))
     }
 
     /// Opens the ranges of a row.

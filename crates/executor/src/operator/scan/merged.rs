@@ -13,8 +13,9 @@ use crate::batch::BATCH_BYTES;
 /// `t` and the physical id.
 const ID_BYTES: usize = 9;
 
-/// Pairs that are read from a partition ahead.
+/// Pairs that are read from a partition ahead, unless they have more bytes than its part of a batch.
 const AHEAD_MIN: usize = 4;
+const AHEAD_BYTES_MIN: usize = 4 << 10;
 
 pub(crate) struct MergedPages {
     lanes: Vec<Lane>,
@@ -42,8 +43,9 @@ struct Head {
 impl MergedPages {
     /// `ranges`: those of each partition.
     pub fn new(ranges: Vec<Vec<KeyRange>>, reverse: bool) -> Self {
+        let bytes_max = (BATCH_BYTES / ranges.len().max(1)).max(AHEAD_BYTES_MIN);
         let lane = |ranges| Lane {
-            pages: RangePages::new(ranges, reverse),
+            pages: RangePages::new(ranges, reverse).with_bytes(bytes_max),
             read: VecDeque::new(),
             ahead: AHEAD_MIN,
         };

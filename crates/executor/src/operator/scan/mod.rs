@@ -34,6 +34,7 @@ use super::filter::split;
 use super::{BoxOperator, Operator};
 use crate::batch::{BATCH_ROWS, keep};
 use crate::env::Env;
+use crate::memory::Held;
 use crate::row_checks;
 
 /// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for statements
@@ -72,6 +73,7 @@ fn open_for<'p>(
         },
         None => Box::new(Scan {
             access: opened.access,
+            held: Held::default(),
             checks: match scan.access {
                 plan::Access::Full { .. } => row_checks::of_filter(scan, rows.constant_filter()),
                 _ => Vec::new(),
@@ -113,6 +115,7 @@ pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> 
 /// A plain read: takes no locks.
 struct Scan<'p> {
     access: Access,
+    held: Held,
     /// What of the filter is decided on a row's bytes, where all rows of a table are read.
     checks: Vec<RangeCheck>,
     rows: Rows<'p>,
@@ -158,6 +161,7 @@ impl Operator for Scan<'_> {
             if read == 0 {
                 return Ok(None);
             }
+            self.held.resize(access.held_bytes(), env.memory)?;
             let mut batch = rows.take()?;
             if rows.has_filter() {
                 self.ask *= if rows.filters_ahead() { 4 } else { 1 };

@@ -13,6 +13,8 @@ pub(crate) struct RangePages {
     ranges: std::vec::IntoIter<KeyRange>,
     current: Option<KeyRange>,
     reverse: bool,
+    /// A page ends once its pairs have so many bytes.
+    bytes_max: usize,
 }
 
 /// Takes one pair of a page. It is a type parameter, so that it is compiled into the loop over the pairs.
@@ -31,13 +33,20 @@ impl RangePages {
             ranges: ranges.into_iter(),
             current: None,
             reverse,
+            bytes_max: BATCH_BYTES,
         }
+    }
+
+    /// With pages of fewer bytes.
+    pub fn with_bytes(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// Visits up to `wanted` pairs, fewer if they are large or there are no more. Returns how many.
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         let mut page = Page {
             wanted,
+            bytes_max: self.bytes_max,
             pairs: 0,
             bytes: 0,
             last: None,
@@ -64,6 +73,7 @@ impl RangePages {
 /// A page that is being read.
 struct Page {
     wanted: usize,
+    bytes_max: usize,
     pairs: usize,
     bytes: usize,
     /// The last key of a full page.
@@ -73,7 +83,7 @@ struct Page {
 
 impl Page {
     fn has_room(&self) -> bool {
-        self.pairs < self.wanted && self.bytes < BATCH_BYTES
+        self.pairs < self.wanted && self.bytes < self.bytes_max
     }
 
     #[inline]
