@@ -98,9 +98,14 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
         return given.to_text();
     }
-    let text = value.to_value().display_text(&conversion.from);
+    shown_text(&value.to_value(), &conversion.from)
+}
+
+/// The text of a value that is no text, as expressions and ALTER TABLE see it.
+pub fn shown_text(value: &Value, ty: &SqlType) -> String {
+    let text = value.display_text(ty);
     match value {
-        Datum::Double(_) if is_plain_float(&conversion.from) && text.len() > FLOAT_WIDTH => {
+        Value::Double(_) if is_plain_float(ty) && text.len() > FLOAT_WIDTH => {
             narrow_float(&text).unwrap_or(text)
         }
         _ => text,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use codec::RowHandle;
 use codec::index::IndexValue;
 use functions::{EvalContext, Row, TimeZone};
-use types::{Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::computed::reading_context;
 use super::defaults::{default_value, stored_default};
@@ -181,6 +181,19 @@ impl ShadowLayout {
             _ => String::new(),
         };
         let label = if label.is_empty() { &column.name } else { &label };
+        let as_text = !value.is_null() && is_copied_as_text(from, &column.ty);
+        let (value, from) = match as_text {
+            true => (Value::String(functions::shown_text(&value, from)), &COPIED),
+            false => (value, from),
+        };
+        let (value, from) = match column.ty.kind == TypeKind::Bit && from.is_string() {
+            // The number in a text, where INSERT takes the text's bytes.
+            true => {
+                let number = functions::assign::value(value, from, &SqlType::BIGINT, label, row_number, eval)?;
+                (number, &SqlType::BIGINT)
+            }
+            false => (value, from),
+        };
         let value = match *from == column.ty {
             true => value,
             false => {
@@ -398,6 +411,23 @@ impl ShadowLayout {
             Some(handle) => Ok(handle.to_owned()),
             None => Err(Error::internal("a shadow row without a handle")),
         }
+    }
+}
+
+/// The type of a number or a point in time that is copied as text.
+const COPIED: SqlType = SqlType::varchar(255, Collation::DEFAULT);
+
+/// Where ALTER TABLE, unlike INSERT, takes the text of a value that is none: the zeros in front of a number, the
+/// few digits of a FLOAT, members that are named like a number, dates; and JSON, to it and from it.
+fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
+    match from.kind {
+        TypeKind::Json => to.is_temporal() || to.is_numeric() && to.kind != TypeKind::Bit,
+        TypeKind::Bit => false,
+        _ if from.is_string() || from.has_members() => false,
+        _ if to.kind == TypeKind::Json || to.has_members() => true,
+        TypeKind::Year => false,
+        _ if to.is_temporal() => from.is_numeric(),
+        _ => to.is_string() && (from.zerofill || from.kind == TypeKind::Float),
     }
 }
 
