@@ -105,10 +105,13 @@ impl<'p> Computed<'p> {
         Ok(())
     }
 
-    /// A virtual column as it is read, which depends neither on the sql_mode nor on the date: its value must
-    /// be the same in all sessions.
+    /// A virtual column as it is read, which does not depend on the sql_mode: its value must be the same in all
+    /// sessions. One that depends on the date is in no index.
     fn as_read(&self, target: Target<'_>, expr: &Expr, row: &Row) -> Result<Value> {
-        let eval = &reading_context(target.eval.time_zone);
+        let eval = &EvalContext {
+            now_us: target.eval.now_us,
+            ..reading_context(target.eval.time_zone)
+        };
         let target = Target {
             nulls: NullRule::Warn,
             eval,

@@ -9,7 +9,8 @@ use super::alter_partitions::maintained;
 use super::check::check_expressions;
 use super::foreign_key::index_of;
 use super::{
-    Binder, alter, check, collation, column, foreign_key, functional_index, partition, view_definition,
+    Binder, alter, check, collation, column, foreign_key, functional_index, generated_key, partition,
+    view_definition,
 };
 use crate::errno::{
     ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
@@ -126,7 +127,9 @@ pub(super) fn bind_create_table(
         columns: Vec::new(),
         indexes: Vec::new(),
     };
-    let columns: Vec<&ColumnDefinition> = create.elements.iter().filter_map(as_column).collect();
+    let generated = generated_key::of(binder, create)?;
+    let written = create.elements.iter().filter_map(as_column);
+    let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
     for definition in &columns {
         builder
             .columns

@@ -24,6 +24,7 @@ mod foreign_key;
 mod from;
 mod full_group_by;
 mod functional_index;
+mod generated_key;
 mod grant;
 pub(crate) mod grouping;
 mod hints;

@@ -1,6 +1,7 @@
 //! Rows with virtual generated columns: their values are computed when a row is read.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use functions::{EvalContext, Expr, Row, Strictness, TimeZone};
 use types::{Error, Result, SqlMode, SqlType, Value};
@@ -21,6 +22,8 @@ pub(super) struct Computed {
     columns: Vec<ComputedColumn>,
     /// Where the selected columns go: position and offset.
     selected: Vec<(usize, usize)>,
+    /// One of them turns a TIME into a point in time: on the day on which it is read.
+    reads_date: bool,
     context: CachedContext,
 }
 
@@ -46,6 +49,7 @@ impl Computed {
         let selected = [stored, computed].concat();
         let mut needed: Vec<usize> = selected.iter().map(|(_, offset)| *offset).collect();
         let mut columns = Vec::new();
+        let mut reads_date = false;
         // A generated column needs only those before it.
         for generated in expressions.generated.iter().rev() {
             let column = column(table, generated.column)?;
@@ -53,6 +57,7 @@ impl Computed {
                 continue;
             }
             add_columns(&generated.value, &mut needed);
+            reads_date |= generated.reads_date;
             columns.push(ComputedColumn {
                 offset: generated.column,
                 name: column.name.clone(),
@@ -74,6 +79,7 @@ impl Computed {
             )?,
             columns,
             selected,
+            reads_date,
             context: CachedContext::default(),
         })
     }
@@ -81,7 +87,13 @@ impl Computed {
     /// Puts the selected columns of a row at their positions.
     pub(super) fn fill(&self, key: &[u8], value: &[u8], zone: TimeZone, values: &mut [Value]) -> Result<()> {
         let mut row = self.read.decode_row_values(key, value, zone)?;
-        let context = self.context.in_zone(zone);
+        let context = match self.reads_date {
+            true => Arc::new(EvalContext {
+                now_us: now_us(),
+                ..reading_context(zone)
+            }),
+            false => self.context.in_zone(zone),
+        };
         for column in &self.columns {
             let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), &context)?;
             let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, &context)?;
@@ -124,6 +136,11 @@ impl CachedContext {
             false => Arc::new(reading_context(zone)),
         }
     }
+}
+
+fn now_us() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// A value that does not fit its column was reported when the row was written. Reading it takes the nearest

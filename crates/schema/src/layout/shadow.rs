@@ -189,7 +189,8 @@ impl ShadowLayout {
         let (value, from) = match column.ty.kind == TypeKind::Bit && from.is_string() {
             // The number in a text, where INSERT takes the text's bytes.
             true => {
-                let number = functions::assign::value(value, from, &SqlType::BIGINT, label, row_number, eval)?;
+                let number =
+                    functions::assign::value(value, from, &SqlType::BIGINT, label, row_number, eval)?;
                 (number, &SqlType::BIGINT)
             }
             false => (value, from),

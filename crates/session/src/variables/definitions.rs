@@ -453,7 +453,7 @@ const ROWS: &[Row] = &[
     ("sql_auto_is_null", Both, Kind::Bool, "OFF", Same),
     ("sql_big_selects", Both, Kind::Bool, "ON", Hint),
     ("sql_buffer_result", Both, Kind::Bool, "OFF", Hint),
-    ("sql_generate_invisible_primary_key", Both, Kind::Bool, "OFF", Same),
+    ("sql_generate_invisible_primary_key", Both, Kind::Bool, "OFF", Live),
     ("sql_log_bin", Session, Kind::Bool, "ON", Hint),
     ("sql_log_off", Both, Kind::Bool, "OFF", Live),
     ("sql_mode", Both, Kind::SqlMode, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Live),
