@@ -227,6 +227,7 @@ impl Dump {
                     self.line(format!("values ({})", values.join(", ")));
                 }
             }
+            InsertSource::Literals(values) => self.line(format!("{} rows of literals", values.rows.len())),
             InsertSource::Query(query) => self.query(query),
             InsertSource::File(_) => self.line("rows of a file"),
         }

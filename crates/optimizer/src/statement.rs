@@ -29,6 +29,7 @@ impl Builder<'_> {
                 given_rows: insert.given_rows,
                 source: match insert.source {
                     LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
+                    LogicalInsertSource::Literals(values) => InsertSource::Literals(values),
                     LogicalInsertSource::Query(query) => {
                         InsertSource::Query(Box::new(self.query(*query, false)?))
                     }

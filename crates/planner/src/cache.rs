@@ -322,7 +322,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
     match plan {
         Plan::Query(query) => chosen_by_cost(&query.root),
         Plan::Insert(insert) => match &insert.source {
-            InsertSource::Values(_) | InsertSource::File(_) => false,
+            InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => false,
             InsertSource::Query(query) => chosen_by_cost(&query.root),
         },
         Plan::Update(update) => weighed(&update.target.scan),

@@ -19,6 +19,7 @@ use functions::aggregate::AggregateCall;
 use functions::json_table::JsonTable;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
+use syntax::ast::LiteralRows;
 use types::{Collation, SqlType};
 
 use crate::foreign_key::ForeignKeyPlan;
@@ -351,9 +352,19 @@ pub enum InsertSource {
     /// *table's* column offsets, to columns assigned further left in the same row (`INSERT INTO t (a, b)
     /// VALUES (1, a + 1)`).
     Values(Vec<Vec<Option<Expr>>>),
+    /// Many rows of literals, which are converted as the values above.
+    Literals(LiteralValues),
     Query(Box<QueryPlan>),
     /// LOAD DATA.
     File(Box<FileRows>),
+}
+
+/// Rows of literals. A row has a value for each target column.
+#[derive(Debug, Clone)]
+pub struct LiteralValues {
+    pub rows: Arc<LiteralRows>,
+    /// That of their texts.
+    pub collation: Collation,
 }
 
 #[derive(Debug, Clone)]

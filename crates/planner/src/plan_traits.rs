@@ -20,7 +20,9 @@ impl PlanTraits {
         match plan {
             Plan::Query(query) => Self::of_rows(&query.root),
             Plan::Insert(insert) => match &insert.source {
-                InsertSource::Values(_) | InsertSource::File(_) => Self::default(),
+                InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => {
+                    Self::default()
+                }
                 InsertSource::Query(query) => Self::of_rows(&query.root),
             },
             Plan::Update(update) => Self::of_scans(&[&update.target.scan]),

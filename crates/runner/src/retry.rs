@@ -82,6 +82,7 @@ fn is_repeatable(insert: &InsertPlan) -> bool {
         && !insert.ignore
         && match &insert.source {
             InsertSource::Values(rows) => rows.iter().flatten().flatten().all(is_constant),
+            InsertSource::Literals(_) => true,
             InsertSource::Query(_) | InsertSource::File(_) => false,
         }
 }

@@ -83,6 +83,13 @@ impl Target<'_> {
         self.not_null(value)
     }
 
+    /// A text as the column takes it.
+    pub fn text(&self, text: &str, from: &SqlType, row_number: u64) -> Result<Value> {
+        let to = &self.column.ty;
+        let value = assign::text(text, from, to, &self.label(), row_number, self.eval)?;
+        self.not_null(value)
+    }
+
     /// The value of an expression over the row. `row_number` counts the statement's rows from 1.
     pub fn expression(&self, expr: &Expr, row: &Row, row_number: u64) -> Result<Value> {
         let (value, from) = eval_assigned(expr, functions::Row::Values(row), self.eval)?;

@@ -3,6 +3,7 @@
 //!
 //! - [`member`]: ENUM, SET, BIT.
 //! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
+//! - [`plain`]: texts that need none of their rules.
 //! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
 //! - [`text`]: strings, binary data, JSON.
 //!
@@ -11,6 +12,7 @@
 
 mod member;
 mod number;
+mod plain;
 mod temporal;
 mod text;
 
@@ -45,6 +47,11 @@ pub fn value(
     if let Some(done) = text::fits_as_it_is(&value, to) {
         return if done { Ok(value) } else { text::strip_char(value) };
     }
+    if let Value::String(text) = &value
+        && let Some(done) = plain::value(text, to)
+    {
+        return Ok(done);
+    }
     let target = Target {
         from,
         to,
@@ -53,6 +60,34 @@ pub fn value(
         ctx,
     };
     target.convert(Datum::of(&value))
+}
+
+/// The same for a text, which is copied only if it is what the column stores.
+pub fn text(
+    text: &str,
+    from: &SqlType,
+    to: &SqlType,
+    column: &str,
+    row_number: u64,
+    ctx: &EvalContext,
+) -> Result<Value> {
+    match text::text_fits_as_it_is(text, to) {
+        Some(true) => Ok(Value::String(text.to_owned())),
+        Some(false) => Ok(Value::String(text.trim_end_matches(' ').to_owned())),
+        None => match plain::value(text, to) {
+            Some(done) => Ok(done),
+            None => {
+                let target = Target {
+                    from,
+                    to,
+                    column,
+                    row_number,
+                    ctx,
+                };
+                target.convert(Datum::String(text))
+            }
+        },
+    }
 }
 
 /// The same for an array; the first value belongs to row `first_row_number`.

@@ -27,7 +27,7 @@ pub fn integer_range(ty: &SqlType) -> (i128, i128) {
     }
 }
 
-fn integer_value(value: i128, ty: &SqlType) -> Value {
+pub(super) fn integer_value(value: i128, ty: &SqlType) -> Value {
     if ty.unsigned {
         Value::UInt(value as u64)
     } else {

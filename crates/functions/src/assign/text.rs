@@ -12,7 +12,13 @@ use crate::datum::Datum;
 /// A short check for most values: text that a VARCHAR or CHAR stores as it is. `Some(false)`: a CHAR's
 /// trailing spaces must be removed first. `None`: the value needs the complete check.
 pub(super) fn fits_as_it_is(value: &Value, to: &SqlType) -> Option<bool> {
-    let Value::String(text) = value else { return None };
+    match value {
+        Value::String(text) => text_fits_as_it_is(text, to),
+        _ => None,
+    }
+}
+
+pub(super) fn text_fits_as_it_is(text: &str, to: &SqlType) -> Option<bool> {
     // If it has no more bytes than characters are allowed, it is not too long.
     let short = matches!(to.kind, TypeKind::VarChar | TypeKind::Char) && text.len() <= to.length as usize;
     let held = short

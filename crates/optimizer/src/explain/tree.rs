@@ -40,12 +40,8 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 "Insert"
             };
             let input = match &insert.source {
-                InsertSource::Values(rows) => Node::new(
-                    "Rows fetched before execution",
-                    0.0,
-                    rows.len() as f64,
-                    Vec::new(),
-                ),
+                InsertSource::Values(rows) => rows_before(rows.len()),
+                InsertSource::Literals(values) => rows_before(values.rows.len()),
                 InsertSource::Query(query) => tree.rel(&query.root).0,
                 // EXPLAIN has no LOAD DATA.
                 InsertSource::File(_) => Node::plain("Rows of a file".to_owned(), Vec::new()),
@@ -545,4 +541,8 @@ fn joined(kind: JoinKind, mut left: Vec<String>, both: Vec<String>) -> Vec<Strin
 
 fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("column_{number}")).collect()
+}
+/// Rows that the statement itself has.
+fn rows_before(count: usize) -> Node {
+    Node::new("Rows fetched before execution", 0.0, count as f64, Vec::new())
 }

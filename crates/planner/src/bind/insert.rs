@@ -1,10 +1,11 @@
 //! INSERT and REPLACE.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
-use types::{Error, Result, Warning, errno};
+use types::{Charset, Error, Result, Warning, errno};
 
 use super::expr::Context;
 use super::insert_target::InsertTarget;
@@ -21,10 +22,10 @@ use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
     columns_of,
 };
-use crate::plan::ResultColumn;
+use crate::plan::{LiteralValues, ResultColumn};
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
-use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, LiteralRows, RowAlias};
 
 pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<LogicalInsert> {
     let target = insert_target::bind_insert_target(binder, insert, privileges(insert))?;
@@ -47,6 +48,20 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
                 only_by_name: true,
             });
             bind_rows(binder, insert, rows, &columns, &table)?
+        }
+        InsertRows::Literals(rows) => {
+            binder.written.borrow_mut().push(WrittenTable {
+                id: found.id,
+                alias: found.name.clone(),
+                only_by_name: true,
+            });
+            match stores_literals(binder, insert, rows, &columns, &table) {
+                true => LogicalInsertSource::Literals(LiteralValues {
+                    rows: Arc::clone(rows),
+                    collation: binder.types.collation,
+                }),
+                false => bind_rows(binder, insert, &rows.to_expressions(), &columns, &table)?,
+            }
         }
         InsertRows::Query(query) => {
             for &column in &columns {
@@ -94,6 +109,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         columns: written_columns(&table, columns),
         given_rows: match &insert.rows {
             InsertRows::Values(rows) => Some(rows.len()),
+            InsertRows::Literals(rows) => Some(rows.len()),
             InsertRows::Query(_) => None,
         },
         foreign_keys: foreign_key::keys_for(binder, &found, &changes)?,
@@ -138,6 +154,34 @@ fn note_inserted(
     binder
         .accesses
         .writes(view, &view.name, PrivilegeSet::UPDATE, &updated);
+}
+
+/// Whether each literal is the value of its column as it stands: its text is in the connection's character
+/// set, and nothing but the column itself says what becomes of it.
+fn stores_literals(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    rows: &LiteralRows,
+    columns: &[usize],
+    table: &Relation,
+) -> bool {
+    let is_number = |column: &usize| table.stored_type(*column).is_numeric();
+    insert.on_duplicate.is_empty()
+        && rows.width() == columns.len()
+        && has_as_sent(binder, rows)
+        && columns.iter().all(|&column| is_written(table, column))
+        && !(rows.has_hexadecimal() && columns.iter().any(is_number))
+}
+
+/// Whether the texts of literals are the same in the connection's character set, without a warning.
+fn has_as_sent(binder: &Binder<'_>, rows: &LiteralRows) -> bool {
+    let (client, connection) = (binder.env.charset_client, binder.types.collation.charset());
+    let is_same = |charset: Charset| match charset {
+        Charset::Utf8mb4 => true,
+        charset => rows.is_ascii() && (charset == Charset::Binary || charset.holds_ascii()),
+    };
+    let are_bytes = client == Charset::Binary && connection == Charset::Binary;
+    is_same(client) && is_same(connection) && (!rows.has_raw() || are_bytes)
 }
 
 fn bind_rows(

@@ -8,7 +8,7 @@ use schema::model::Table;
 
 use super::{ColumnId, Get, Logical};
 use crate::foreign_key::ForeignKeyPlan;
-use crate::plan::{FileRows, OutputLimit, ResultColumn, SortKey};
+use crate::plan::{FileRows, LiteralValues, OutputLimit, ResultColumn, SortKey};
 use crate::row_check::RowCheck;
 
 #[derive(Debug, Clone)]
@@ -57,6 +57,7 @@ pub struct LogicalInsert {
 pub enum LogicalInsertSource {
     /// As [`crate::plan::InsertSource::Values`]: columns are the table's, by offset.
     Values(Vec<Vec<Option<Expr>>>),
+    Literals(LiteralValues),
     Query(Box<LogicalQuery>),
     /// LOAD DATA: columns are the table's, by offset.
     File(Box<FileRows>),

@@ -296,6 +296,7 @@ impl LogicalStatement {
                         let values = rows.iter().flatten().flatten();
                         values.for_each(|value| walk_columns_of(None, value, visit));
                     }
+                    LogicalInsertSource::Literals(_) => {}
                     LogicalInsertSource::Query(query) => {
                         query.output.iter().for_each(|id| visit(None, *id));
                         query.root.walk_columns(visit);

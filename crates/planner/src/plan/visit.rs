@@ -243,7 +243,7 @@ impl Plan {
         match self {
             Self::Query(query) => query.root.scans(),
             Self::Insert(insert) => match &insert.source {
-                InsertSource::Values(_) | InsertSource::File(_) => Vec::new(),
+                InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => Vec::new(),
                 InsertSource::Query(query) => query.root.scans(),
             },
             Self::Update(update) => vec![&update.target.scan],

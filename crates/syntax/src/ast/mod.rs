@@ -9,6 +9,7 @@ mod effects;
 mod expr;
 mod file;
 mod hint;
+mod literal_rows;
 mod partition;
 mod query;
 mod session;
@@ -33,6 +34,7 @@ pub use expr::{
 };
 pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadField};
 pub use hint::{Hint, HintTable, Hints, IndexUse, JoinOrderKind};
+pub use literal_rows::{Literal, LiteralRows};
 pub use partition::{
     PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionNames, PartitionOptions,
     PartitionValues, Partitioning, SubpartitionDefinition, Subpartitioning,

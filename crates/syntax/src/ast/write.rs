@@ -1,6 +1,8 @@
 //! INSERT, REPLACE, UPDATE and DELETE as written.
 
-use super::{ColumnName, Expr, Hints, Limit, ObjectName, OrderItem, Query, TableRef, With};
+use std::sync::Arc;
+
+use super::{ColumnName, Expr, Hints, Limit, LiteralRows, ObjectName, OrderItem, Query, TableRef, With};
 
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -23,6 +25,8 @@ pub struct Insert {
 pub enum InsertRows {
     /// `None` is DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
+    /// The same, of several rows with nothing but literals.
+    Literals(Arc<LiteralRows>),
     Query(Box<Query>),
 }
 

@@ -16,6 +16,7 @@ mod grant;
 mod hints;
 mod json_table;
 pub(crate) mod literal;
+mod literal_rows;
 mod partition;
 mod primary;
 mod query;
@@ -118,6 +119,19 @@ impl<'a> Parser<'a> {
     /// The current token's text.
     pub fn word(&self) -> &'a str {
         self.source(self.token.start, self.token.end)
+    }
+
+    /// Goes on at a later place, behind what the caller has read.
+    pub fn jump(&mut self, at: usize) {
+        self.lexer.jump(at);
+        self.previous_end = at;
+        self.token = self.lexer.next_token();
+        self.next = self.lexer.next_token();
+    }
+
+    /// The whole text.
+    pub fn whole_text(&self) -> &'a str {
+        self.lexer.text()
     }
 
     /// A copy, to look further ahead than [`Self::peek`] does.

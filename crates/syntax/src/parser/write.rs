@@ -1,13 +1,20 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
+use std::sync::Arc;
+
 use types::Result;
 
 use super::Parser;
+use super::literal_rows::literal_rows;
 use crate::ast::{
-    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, TableRef, Update,
+    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, LiteralRows, ObjectName, RowAlias, TableRef,
+    Update,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
+
+/// So many rows are read as literals only.
+const LITERAL_ROWS_MIN: usize = 8;
 
 impl Parser<'_> {
     /// INSERT and REPLACE, the cursor at the verb.
@@ -66,7 +73,10 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
         }
         if self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
-            insert.rows = InsertRows::Values(self.rows_of_values()?);
+            insert.rows = match self.literal_rows() {
+                Some(rows) => InsertRows::Literals(Arc::new(rows)),
+                None => InsertRows::Values(self.rows_of_values()?),
+            };
             return Ok(());
         }
         if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
@@ -78,6 +88,21 @@ impl Parser<'_> {
             return Ok(());
         }
         self.fail()
+    }
+
+    /// Many rows of literals. Few are as quick the usual way, which knows more of them.
+    fn literal_rows(&mut self) -> Option<LiteralRows> {
+        let (rows, end) = literal_rows(
+            self.whole_text(),
+            self.start(),
+            self.backslash_escapes(),
+            self.mode.ansi_quotes,
+        )?;
+        if rows.len() < LITERAL_ROWS_MIN {
+            return None;
+        }
+        self.jump(end);
+        Some(rows)
     }
 
     fn is_query_in_parentheses(&self) -> bool {

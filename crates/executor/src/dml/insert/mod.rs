@@ -6,6 +6,7 @@
 
 mod existing;
 mod file;
+mod literals;
 mod on_duplicate;
 mod rows;
 
@@ -52,7 +53,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let memory = match (&plan.source, &plan.foreign_keys) {
-        (InsertSource::Values(_), None) => None,
+        (InsertSource::Values(_) | InsertSource::Literals(_), None) => None,
         _ => Some(Memory::in_transaction(ctx, txn)),
     };
     let mut insert = Insert {
@@ -79,6 +80,15 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             while !rest.is_empty() {
                 let (new, count) = insert.rows.of_values(rest);
                 rest = rest.get(count..).unwrap_or_default();
+                insert.write(new, &mut writer)?;
+            }
+        }
+        (InsertSource::Literals(values), _) => {
+            let mut writer = Writer::new(txn, &maker, ctx);
+            let mut first = 0;
+            while first < values.rows.len() {
+                let (new, count) = insert.rows.of_literals(values, first);
+                first += count;
                 insert.write(new, &mut writer)?;
             }
         }

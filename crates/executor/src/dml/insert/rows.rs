@@ -40,7 +40,7 @@ pub(super) struct NewRows {
 
 impl NewRows {
     /// The rows before the first failure, without those that IGNORE leaves out.
-    fn of(made: impl Iterator<Item = Result<Option<NewRow>>>, eval: &EvalContext) -> Self {
+    pub(super) fn of(made: impl Iterator<Item = Result<Option<NewRow>>>, eval: &EvalContext) -> Self {
         let warned = eval.warnings.count();
         let mut failed = None;
         let rows = made
@@ -112,7 +112,7 @@ impl Template {
 pub(super) struct RowMaker<'p> {
     pub(super) table: &'p Table,
     /// The columns that the statement gives values for.
-    targets: &'p [usize],
+    pub(super) targets: &'p [usize],
     pub(super) ctx: &'p ExecContext<'p>,
     pub(super) template: Cow<'p, Template>,
     /// Set if the table has generated columns or CHECK constraints.
