@@ -49,6 +49,15 @@ pub enum Error {
     /// The binary log cannot be read or applied.
     #[error("the source's binary log: {0}")]
     Log(String),
+    /// A file that cannot be read, or is not what it should be.
+    #[error("{0}")]
+    Input(String),
+    /// A file that cannot be written.
+    #[error("cannot write {path}: {error}")]
+    Output { path: String, error: std::io::Error },
+    /// Rows that the target did not take.
+    #[error("{0}")]
+    Rejected(String),
     #[error("a thread panicked")]
     Thread,
 }

@@ -1,25 +1,67 @@
-//! `stemdb import`: moves the data of an application to StemDB.
+//! `stemdb import` and `stemdb export`: move the data of an application to StemDB, and out of it.
 //!
-//! It is a client of the source and of the target, and knows nothing of the server's insides: any server that
-//! speaks MySQL's protocol can be either.
+//! Both are clients, and know nothing of the server's insides: any server that speaks MySQL's protocol can be
+//! source and target.
 //!
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 //! - [`binlog`]: reads binary logs.
+//! - [`files`]: loads dumps, CSV and Parquet files.
+//! - [`export`]: writes them.
+//! - [`script`]: takes SQL scripts apart.
+//!
+//! Shared by these: [`endpoint`], connections to both servers; [`inventory`], what a server has; [`snapshot`],
+//! many connections that see the same point; [`chunk`], ranges of a primary key; [`foreign_keys`], whether
+//! references have what they refer to.
 
 pub mod binlog;
+mod chunk;
+mod endpoint;
 mod error;
+pub mod export;
+pub mod files;
+mod foreign_keys;
+mod inventory;
 pub mod live;
+pub mod script;
+mod snapshot;
 
 pub use error::{Error, Result};
+pub use export::{Arguments as ExportArguments, run as export};
 
 /// The command line of `stemdb import`.
 #[derive(Debug, clap::Args)]
 pub struct ImportArguments {
     #[command(flatten)]
+    files: files::Arguments,
+    #[command(flatten)]
     live: live::Arguments,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every import has.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// The server to copy to. Its database, if it has one, is that of a dump that names none, and of files.
+    #[arg(long, value_name = "DSN", default_value = "mysql://root@127.0.0.1:4000")]
+    to: String,
+    /// Connections that write (with --from, as many that read).
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+    /// Copies the rest if there are triggers, routines, events, tables or indexes that the target does not
+    /// take. Without it they are listed, and nothing is copied; a dump is loaded up to the first of them.
+    #[arg(long)]
+    skip_unsupported: bool,
+    /// Forgets what an earlier run that was interrupted has copied, and begins anew. With --from it drops the
+    /// tables of that run; of files it forgets only how far they were loaded.
+    #[arg(long)]
+    restart: bool,
 }
 
 /// Runs `stemdb import`.
 pub fn import(arguments: &ImportArguments) -> Result<()> {
-    live::run(&arguments.live)
+    match arguments.files.is_given() {
+        true => files::run(&arguments.files, &arguments.common),
+        false => live::run(&arguments.live, &arguments.common),
+    }
 }

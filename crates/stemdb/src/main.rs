@@ -34,8 +34,11 @@ enum Command {
     /// Measures any MySQL server with the workloads of the public record.
     #[command(subcommand)]
     Bench(loadgen::BenchCommand),
-    /// Moves an application's data here: copies it, checks the copy, follows the source until the switch.
+    /// Moves an application's data here: copies it from a live server and follows that until the switch, or
+    /// loads dumps, CSV and Parquet files.
     Import(import::ImportArguments),
+    /// Writes databases at one point as SQL, CSV or Parquet.
+    Export(import::ExportArguments),
     /// Sends the statements of a server's log again, and reports times, errors and differences.
     Replay(replay::ReplayArguments),
     /// Lists what of a dump or a log will not work, without running it.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
         Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
         Command::Import(arguments) => import::import(&arguments).map_err(|e| e.to_string()),
+        Command::Export(arguments) => import::export(&arguments).map_err(|e| e.to_string()),
         Command::Replay(arguments) => replay::replay(&arguments).map_err(|e| e.to_string()),
         Command::CheckCompat(arguments) => replay::check_compat(&arguments).map_err(|e| e.to_string()),
     };

@@ -26,6 +26,7 @@ pub mod literal;
 mod local_files;
 pub mod memory;
 pub mod moving;
+mod moving_files;
 mod older;
 pub mod protocol;
 pub mod raw;

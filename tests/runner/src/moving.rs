@@ -13,7 +13,7 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::text;
 
-const SCHEMA: &[&str] = &[
+pub const SCHEMA: &[&str] = &[
     "CREATE DATABASE shop",
     "USE shop",
     "CREATE TABLE child (id INT PRIMARY KEY, parent CHAR(2) CHARACTER SET latin1, \
@@ -41,6 +41,7 @@ pub fn check(program: &Program, report: &mut Report) {
         report.skip("moving", "only for StemDB");
         return;
     };
+    crate::moving_files::check(program, binary.clone(), report);
     match Move::prepare(program, binary.clone()) {
         Err(error) => report.fail("moving: start", &error),
         Ok(mut moving) => {
@@ -250,14 +251,14 @@ impl Move {
     }
 }
 
-fn expect(holds: bool, printed: &str) -> Result<(), String> {
+pub fn expect(holds: bool, printed: &str) -> Result<(), String> {
     match holds {
         true => Ok(()),
         false => Err(printed.to_owned()),
     }
 }
 
-fn same(source: &mut Conn, target: &mut Conn, query: &str) -> Result<(), String> {
+pub fn same(source: &mut Conn, target: &mut Conn, query: &str) -> Result<(), String> {
     let theirs: Vec<mysql::Row> = source.query(query).map_err(text)?;
     let ours: Vec<mysql::Row> = target.query(query).map_err(text)?;
     let values = |rows: Vec<mysql::Row>| -> Vec<Vec<mysql::Value>> {

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::bytes::{Bytes, Malformed, Result};
+use super::gtid::Gtid;
 use super::rows::Rows;
 use super::table_map::TableMap;
 
@@ -10,6 +11,8 @@ use super::table_map::TableMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawEvent {
     pub(crate) kind: u8,
+    /// The server that has run the transaction first.
+    pub(crate) server: u32,
     /// Seconds since 1970 of the statement on the source.
     pub(crate) timestamp: u32,
     /// Where the next event begins; 0 for an event that is in no file.
@@ -27,8 +30,10 @@ pub(crate) enum Event {
     },
     /// A statement: a definition, or the begin or end of a transaction.
     Query(Query),
-    /// MariaDB's begin of a transaction.
-    Begin,
+    /// The id of the transaction that follows.
+    Gtid(Gtid),
+    /// The same of MariaDB, with which a transaction begins.
+    Begin(Gtid),
     TableMap(TableMap),
     Rows(Rows),
     /// The end of a transaction.
@@ -62,7 +67,7 @@ impl RawEvent {
         let mut header = Bytes::new(bytes);
         let timestamp = header.uint(4)? as u32;
         let kind = header.byte()?;
-        header.take(4)?;
+        let server = header.uint(4)? as u32;
         let size = header.uint(4)?;
         let end = header.uint(4)?;
         header.take(2)?;
@@ -72,6 +77,7 @@ impl RawEvent {
         };
         Ok(Self {
             kind,
+            server,
             timestamp,
             end,
             size,
@@ -100,12 +106,27 @@ impl RawEvent {
                 "partial updates of JSON: set binlog_row_value_options = '' on the source and copy anew",
             ),
             PAYLOAD => Event::Payload(payload(&mut data)?),
+            33 => {
+                data.take(1)?;
+                let mut server = [0; 16];
+                server.copy_from_slice(data.take(16)?);
+                Event::Gtid(Gtid::MySql {
+                    server,
+                    number: data.uint(8)?,
+                })
+            }
+            42 => Event::Gtid(Gtid::Tagged),
             // MariaDB's global transaction id. Bit 0 of the flags: a statement without BEGIN and COMMIT.
             162 => {
-                data.take(12)?;
+                let number = data.uint(8)?;
+                let gtid = Gtid::MariaDb {
+                    domain: data.uint(4)? as u32,
+                    server: self.server,
+                    number,
+                };
                 match data.byte()? & 1 {
-                    0 => Event::Begin,
-                    _ => Event::Ignored,
+                    0 => Event::Begin(gtid),
+                    _ => Event::Gtid(gtid),
                 }
             }
             164 => Event::Unsupported("an encrypted binary log: set encrypt_binlog = OFF on the source"),

@@ -6,10 +6,11 @@
 //!
 //! - [`bytes`]: reading without panics. [`event`]: events. [`table_map`] and [`rows`]: what changed.
 //! - [`value`]: one column, [`packed`] what it shares with [`json`]: MySQL's binary JSON as text.
-//! - [`reader`]: events from a server, on a thread of its own.
+//! - [`gtid`]: sets of transactions. [`reader`]: events from a server, on a thread of its own.
 
 mod bytes;
 pub(crate) mod event;
+pub(crate) mod gtid;
 mod json;
 mod packed;
 pub(crate) mod reader;

@@ -9,11 +9,15 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::event::RawEvent;
+use super::gtid::GtidSet;
 
 /// Events that are read ahead.
 const AHEAD: usize = 1024;
 /// The source sends a sign of life when it has nothing else to send, so that a silent one is a lost one.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Where the first event of a file is.
+const FIRST_EVENT: u64 = 4;
 
 /// What comes next.
 pub(crate) enum Next {
@@ -32,22 +36,39 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts to read at a place. The connection must have a time limit for reads that is a multiple of
+    /// Starts to read at a place, or behind a set of transactions if there is no place. The connection must have a time limit for reads that is a multiple of
     /// [`HEARTBEAT`].
     pub(crate) fn start(
         mut connection: Conn,
         server_id: u32,
         file: &str,
         offset: u64,
+        behind: Option<&GtidSet>,
     ) -> Result<Self, mysql::Error> {
         let period = HEARTBEAT.as_nanos();
         // The newer name for MySQL, the older one for MariaDB and old MySQL.
         connection.query_drop(format!(
             "SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}"
         ))?;
-        let request = BinlogRequest::new(server_id)
-            .with_filename(file.as_bytes())
-            .with_pos(offset);
+        let request = match behind.filter(|_| file.is_empty()) {
+            None => BinlogRequest::new(server_id)
+                .with_filename(file.as_bytes())
+                .with_pos(offset),
+            Some(set) => match set.sids() {
+                Some(sids) => BinlogRequest::new(server_id)
+                    .with_use_gtid(true)
+                    .with_pos(FIRST_EVENT)
+                    .with_sids(sids),
+                None => {
+                    // MariaDB takes the set from the session. 4: the client reads its events.
+                    connection.query_drop(format!(
+                        "SET @mariadb_slave_capability = 4, @slave_connect_state = '{set}', \
+                         @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0"
+                    ))?;
+                    BinlogRequest::new(server_id).with_pos(FIRST_EVENT)
+                }
+            },
+        };
         let stream = connection.get_binlog_stream(request)?;
         let (sender, events) = sync_channel(AHEAD);
         let thread = std::thread::spawn(move || read(stream, &sender));
@@ -89,6 +110,7 @@ fn read(stream: mysql::BinlogStream, sender: &SyncSender<Result<RawEvent, mysql:
             let header = event.header();
             RawEvent {
                 kind: header.event_type_raw(),
+                server: header.server_id(),
                 timestamp: header.timestamp(),
                 end: u64::from(header.log_pos()),
                 size: u64::from(header.event_size()),

@@ -81,6 +81,7 @@ fn broken_bytes_are_errors() {
         for kind in 0..=175 {
             let event = RawEvent {
                 kind,
+                server: 1,
                 timestamp: 0,
                 end: 0,
                 size: 0,

@@ -6,16 +6,17 @@ use std::collections::HashMap;
 use mysql::Value;
 
 use super::definitions::reason;
-use super::endpoint::{Client, literal, quoted};
-use super::inventory::{Column, columns_and_key};
-use super::snapshot::Position;
 use super::state::Move;
 use super::statement::{self, Kind};
 use crate::Result;
 use crate::binlog::event::{Event, Query, RawEvent};
+use crate::binlog::gtid::{Gtid, GtidSet};
 use crate::binlog::rows::{Change, ChangedRow, Image, Rows};
 use crate::binlog::table_map::TableMap;
+use crate::endpoint::{Client, literal, quoted};
 use crate::error::Error;
+use crate::inventory::{Column, columns_and_key};
+use crate::snapshot::Position;
 
 /// Transactions of the source that are committed together while the target is behind.
 const TOGETHER: usize = 200;
@@ -39,6 +40,10 @@ pub(super) struct Applier<'a> {
     skipped: &'a [String],
     /// What has been read, and applied or being applied.
     position: Position,
+    /// The transactions before it; `None` if the source has no ids, or some that are not read here.
+    gtids: Option<GtidSet>,
+    /// The id of the transaction that is being applied.
+    gtid: Option<Gtid>,
     maps: HashMap<u64, TableMap>,
     tables: HashMap<(String, String), TargetTable>,
     /// Within a transaction of the source.
@@ -64,6 +69,8 @@ impl<'a> Applier<'a> {
             state,
             databases,
             skipped,
+            gtids: GtidSet::parse(&position.gtids),
+            gtid: None,
             position,
             maps: HashMap::new(),
             tables: HashMap::new(),
@@ -95,6 +102,12 @@ impl<'a> Applier<'a> {
 
     fn event(&mut self, event: Event, end: u64) -> Result<()> {
         match event {
+            // Read behind a set of transactions: the first event says where that is.
+            Event::Rotate { file, offset } if self.position.file.is_empty() => {
+                self.position.file = file_name(&file);
+                self.position.offset = offset;
+                Ok(())
+            }
             // The first event says again where the log is read. MariaDB's has a checksum, of which nothing
             // has been said yet, behind the name.
             Event::Rotate { file, .. } if end == 0 && file.starts_with(&self.position.file) => Ok(()),
@@ -108,7 +121,12 @@ impl<'a> Applier<'a> {
                 }
                 Ok(())
             }
-            Event::Begin => {
+            Event::Gtid(gtid) => {
+                self.gtid = Some(gtid);
+                Ok(())
+            }
+            Event::Begin(gtid) => {
+                self.gtid = Some(gtid);
                 self.in_source_transaction = true;
                 Ok(())
             }
@@ -130,13 +148,14 @@ impl<'a> Applier<'a> {
                 "the source reports that its log is incomplete ({message}): copy anew with --restart"
             ))),
             Event::Unsupported(what) => Err(self.wrong(what)),
-            Event::Heartbeat => Ok(()),
-            Event::Ignored => {
-                if !self.in_source_transaction && end > self.position.offset {
-                    self.position.offset = end;
-                }
+            // Transactions that the set has are passed, and only this says so.
+            Event::Heartbeat | Event::Ignored
+                if !self.in_source_transaction && end > self.position.offset =>
+            {
+                self.position.offset = end;
                 Ok(())
             }
+            Event::Heartbeat | Event::Ignored => Ok(()),
         }
     }
 
@@ -157,13 +176,13 @@ impl<'a> Applier<'a> {
                     self.waiting = 0;
                 }
                 self.in_source_transaction = false;
-                self.position.offset = end;
+                self.pass(end);
             }
             Kind::Savepoint if self.in_transaction => self.target.run(&query.sql)?,
             Kind::Definition if self.concerns(query) => return self.definition(query, end),
             Kind::LeftOut if self.concerns(query) => {
                 eprintln!("Note: not applied, at {}: {}", self.position, shown(&query.sql));
-                self.position.offset = end;
+                self.pass(end);
             }
             Kind::Rows if self.concerns(query) => {
                 return Err(self.wrong(format!(
@@ -177,7 +196,7 @@ impl<'a> Applier<'a> {
                     self.wrong("an XA transaction: end all XA transactions before you follow the log")
                 );
             }
-            _ if !self.in_source_transaction => self.position.offset = end,
+            _ if !self.in_source_transaction => self.pass(end),
             _ => {}
         }
         Ok(())
@@ -192,9 +211,20 @@ impl<'a> Applier<'a> {
         })
     }
 
+    /// The position is behind a transaction.
+    fn pass(&mut self, end: u64) {
+        self.position.offset = end;
+        let Some(gtid) = self.gtid.take() else { return };
+        self.gtids = self
+            .gtids
+            .take()
+            .and_then(|mut set| set.add(&gtid).then_some(set));
+        self.position.gtids = self.gtids.as_ref().map(ToString::to_string).unwrap_or_default();
+    }
+
     fn source_commit(&mut self, end: u64) -> Result<()> {
         self.in_source_transaction = false;
-        self.position.offset = end;
+        self.pass(end);
         self.transactions += 1;
         self.waiting += 1;
         match self.waiting >= TOGETHER {
@@ -259,7 +289,7 @@ impl<'a> Applier<'a> {
             }
         }
         self.tables.clear();
-        self.position.offset = end;
+        self.pass(end);
         self.in_source_transaction = sql.len() < query.sql.len();
         self.target.run(&self.state.position_statement(&self.position))?;
         self.state.position = Some(self.position.clone());
@@ -451,6 +481,13 @@ fn padded(column: &Column, value: Value) -> Value {
         }
         (value, _) => value,
     }
+}
+
+/// The name of a file of the log. MariaDB's first event has a checksum behind it.
+fn file_name(name: &str) -> String {
+    let digits = name.rfind('.').map_or(name.len(), |point| point + 1);
+    let length = name.bytes().skip(digits).take_while(u8::is_ascii_digit).count();
+    name.get(..digits + length).unwrap_or(name).to_owned()
 }
 
 fn shown(sql: &str) -> String {

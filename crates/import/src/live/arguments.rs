@@ -1,30 +1,22 @@
-//! The command line of a move.
+//! The command line of a move from a live server.
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The server to copy from, and the databases: `mysql://USER:PASSWORD@HOST:PORT/DB,DB`
-    #[arg(long, value_name = "DSN")]
+    #[arg(long, value_name = "DSN", conflicts_with = "inputs")]
     pub(super) from: Option<String>,
-    /// The server to copy to.
-    #[arg(long, value_name = "DSN", default_value = "mysql://root@127.0.0.1:4000")]
-    pub(super) to: String,
-    /// Connections that read, and as many that write.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(super) threads: u16,
-    /// Copies the rest if there are triggers, routines, events, tables or indexes that the target does not
-    /// take. Without it they are listed, and nothing is copied.
-    #[arg(long)]
-    pub(super) skip_unsupported: bool,
     /// After the copy, applies the source's binary log until it is stopped. A later run goes on from there.
-    #[arg(long)]
+    #[arg(long, requires = "from")]
     pub(super) follow: bool,
     /// Applies the binary log up to its end, makes the source read-only, and compares both sides.
-    #[arg(long)]
+    #[arg(long, requires = "from")]
     pub(super) cut_over: bool,
+    /// Copies nothing: the target has what the source had after these transactions (`gtid_executed`, or
+    /// MariaDB's `gtid_binlog_pos`), from a dump, or from a server that the source has replaced. Their log is
+    /// followed from there.
+    #[arg(long, value_name = "SET", requires = "from")]
+    pub(super) gtid: Option<String>,
     /// A statement of the binary log that is not applied, by its place, as the error about it says: FILE:OFFSET
-    #[arg(long, value_name = "FILE:OFFSET")]
+    #[arg(long, value_name = "FILE:OFFSET", requires = "from")]
     pub(super) skip: Vec<String>,
-    /// Forgets what earlier runs have copied, drops their tables, and begins anew.
-    #[arg(long)]
-    pub(super) restart: bool,
 }

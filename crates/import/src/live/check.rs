@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::endpoint::{Client, TextRow, quoted};
-use super::inventory::{Column, Table};
 use crate::Result;
+use crate::endpoint::{Client, TextRow, quoted};
+use crate::inventory::{Column, Table};
 
 /// So many different keys of a chunk are named.
 const SHOWN_KEYS: usize = 10;

@@ -9,12 +9,12 @@ use loadgen::progress::Progress;
 use mysql::Value;
 
 use super::check::{differences, summary};
-use super::chunk::Chunk;
-use super::endpoint::{Client, quoted};
-use super::inventory::{Column, Table};
 use super::state::Move;
 use crate::Result;
+use crate::chunk::Chunk;
+use crate::endpoint::{Client, quoted};
 use crate::error::Error;
+use crate::inventory::{Column, Table};
 
 /// One INSERT has at most so many rows, parameters and bytes.
 const STATEMENT_ROWS: usize = 512;

@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use loadgen::progress::Progress;
 
 use super::check::{differences, summary};
-use super::chunk::{self, Chunk, chunks};
-use super::endpoint::{Client, Endpoint, Flavour};
 use super::follow::{Follower, Until};
-use super::inventory::{Inventory, Table};
-use super::snapshot::{lock_all, position};
 use super::state::{Move, Stage};
 use crate::Result;
+use crate::chunk::{self, Chunk, chunks};
+use crate::endpoint::{Client, Endpoint, Flavour};
 use crate::error::Error;
+use crate::inventory::{Inventory, Table};
+use crate::snapshot::{lock_all, position};
 
 pub(super) struct CutOver<'a> {
     pub(super) follower: Follower<'a>,

@@ -1,9 +1,9 @@
 //! Databases, tables and views on the target.
 
-use super::endpoint::{Client, literal, quoted};
-use super::inventory::{Inventory, Table, View};
 use crate::Result;
+use crate::endpoint::{Client, literal, quoted};
 use crate::error::Error;
+use crate::inventory::{Inventory, Table, View};
 
 /// No such account, as the definer of a view.
 const NO_SUCH_USER: u16 = 1449;
@@ -117,7 +117,7 @@ pub(super) fn views(target: &mut Client, views: &[View]) -> Result<Vec<String>> 
 }
 
 /// The server's words of an error, without our own around them.
-pub(super) fn reason(error: &Error) -> String {
+pub(crate) fn reason(error: &Error) -> String {
     match error {
         Error::Server { error, .. } => match &**error {
             mysql::Error::MySqlError(error) => format!("{} (error {})", error.message, error.code),
@@ -128,7 +128,7 @@ pub(super) fn reason(error: &Error) -> String {
 }
 
 /// MariaDB's definitions in MySQL's words.
-fn adapted(create: &str) -> String {
+pub(crate) fn adapted(create: &str) -> String {
     let mut out = create.replace("utf8mb4_uca1400_ai_ci", "utf8mb4_0900_ai_ci");
     for option in [
         " PAGE_CHECKSUM=1",
@@ -159,7 +159,7 @@ fn without_special_indexes(create: &str) -> (String, Vec<String>) {
 }
 
 /// `CREATE ... DEFINER=`x`@`y` SQL SECURITY ...` without the account.
-fn without_definer(create: &str) -> String {
+pub(crate) fn without_definer(create: &str) -> String {
     let Some(start) = create.find(" DEFINER=") else {
         return create.to_owned();
     };

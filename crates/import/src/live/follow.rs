@@ -4,12 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::apply::Applier;
-use super::endpoint::{Client, Endpoint, Flavour};
-use super::snapshot::{Position, position};
 use super::state::{Move, Stage};
 use crate::Result;
+use crate::binlog::gtid::GtidSet;
 use crate::binlog::reader::{HEARTBEAT, Next, Reader};
+use crate::endpoint::{Client, Endpoint, Flavour};
 use crate::error::Error;
+use crate::snapshot::{Position, position};
 
 /// A connection over which not even a heartbeat comes is lost after this time.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -111,7 +112,8 @@ impl Follower<'_> {
         let connection = self.source.connect_raw(Some(SILENCE))?.into_inner();
         // Replicas of one source need different numbers.
         let server_id = 0x5354_0000 | std::process::id() & 0xffff;
-        let mut reader = Reader::start(connection, server_id, &start.file, start.offset)
+        let behind = GtidSet::parse(&start.gtids);
+        let mut reader = Reader::start(connection, server_id, &start.file, start.offset, behind.as_ref())
             .map_err(|error| from_source(self.source, error))?;
         let mut applier = Applier::new(target, state, self.databases, self.skipped, start);
         let mut display = Display::new();
@@ -170,7 +172,8 @@ fn reached(position: &Position, end: &Position) -> bool {
 fn from_source(source: &Endpoint, error: mysql::Error) -> Error {
     match &error {
         mysql::Error::MySqlError(server) if server.code == ER_LOG_GONE => Error::Log(format!(
-            "it cannot be read from where the copy is: {}. Copy anew with --restart",
+            "it cannot be read from where the copy is: {}. If another server has these transactions, follow that \
+             one with --gtid (column gtids of stemdb_import.moves on the target); otherwise copy anew with --restart",
             server.message
         )),
         _ => source.failed("reading the binary log", error),

@@ -1,13 +1,13 @@
 //! How far the copy is, kept on the target: which tables were created, which chunks are copied, and up to
 //! where the source's binary log has been applied. A later run goes on from there.
 
-use super::chunk::{Bound, Chunk, chunks};
-use super::endpoint::{Client, literal};
-use super::inventory::Table;
-use super::snapshot::Position;
 use crate::Result;
+use crate::chunk::{Bound, Chunk, chunks};
+use crate::endpoint::{Client, literal};
+use crate::inventory::Table;
+use crate::snapshot::Position;
 
-pub(super) const DATABASE: &str = "stemdb_import";
+pub(crate) const DATABASE: &str = "stemdb_import";
 
 const TABLES: &[&str] = &[
     "CREATE DATABASE IF NOT EXISTS stemdb_import CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -214,7 +214,7 @@ impl Move {
             "SELECT database_name, table_name, definition, planned FROM stemdb_import.tables WHERE move_id = {}",
             self.id
         ))?;
-        let table = |row: &super::endpoint::TextRow| KnownTable {
+        let table = |row: &crate::endpoint::TextRow| KnownTable {
             database: row.text(0),
             name: row.text(1),
             definition: row.text(2),

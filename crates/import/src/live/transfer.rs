@@ -8,28 +8,36 @@ use super::arguments::Arguments;
 use super::copy::{Copied, Copying, Job};
 use super::cut_over::CutOver;
 use super::definitions::{self, Outcome};
-use super::endpoint::{Client, Endpoint};
 use super::follow::{Follower, Until};
-use super::foreign_keys::orphans;
-use super::inventory::{Inventory, Table};
-use super::snapshot::Snapshot;
+use super::state;
 use super::state::{KnownTable, Move, Stage};
-use super::{chunk, state};
-use crate::Result;
+use crate::binlog::gtid::GtidSet;
+use crate::chunk;
+use crate::endpoint::{Client, Endpoint};
 use crate::error::Error;
+use crate::foreign_keys::orphans;
+use crate::inventory::{Inventory, Table};
+use crate::snapshot::{Position, Snapshot};
+use crate::{Common, Result};
 
 /// The target's session while it takes rows as they come.
 const NO_CHECKS: &str = "SET SESSION foreign_key_checks = 0, unique_checks = 0";
 
 pub(super) struct Transfer<'a> {
     arguments: &'a Arguments,
+    common: &'a Common,
     source: Endpoint,
     target: Endpoint,
     databases: Vec<String>,
 }
 
 impl<'a> Transfer<'a> {
-    pub(super) fn new(arguments: &'a Arguments, source: Endpoint, target: Endpoint) -> Result<Self> {
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        common: &'a Common,
+        source: Endpoint,
+        target: Endpoint,
+    ) -> Result<Self> {
         let databases = source.databases();
         if databases.is_empty() {
             return Err(Error::Arguments(
@@ -48,6 +56,7 @@ impl<'a> Transfer<'a> {
         }
         Ok(Self {
             arguments,
+            common,
             source,
             target,
             databases,
@@ -57,7 +66,7 @@ impl<'a> Transfer<'a> {
     pub(super) fn run(&self) -> Result<()> {
         let mut target = self.connect_target()?;
         let mut state = self.state(&mut target)?;
-        if self.arguments.restart {
+        if self.common.restart {
             for table in state.tables(&mut target)? {
                 definitions::drop_table(&mut target, &table.database, &table.name)?;
             }
@@ -67,6 +76,9 @@ impl<'a> Transfer<'a> {
         let follows = self.arguments.follow || self.arguments.cut_over;
         if follows {
             Follower::check_source(&mut self.source.connect()?)?;
+        }
+        if let Some(set) = &self.arguments.gtid {
+            self.start_behind(&mut target, &mut state, set)?;
         }
         match state.stage {
             Stage::CutOver => {
@@ -92,7 +104,7 @@ impl<'a> Transfer<'a> {
         if self.arguments.cut_over {
             CutOver {
                 follower,
-                threads: usize::from(self.arguments.threads),
+                threads: usize::from(self.common.threads),
             }
             .run(&mut state)
         } else if self.arguments.follow {
@@ -100,6 +112,30 @@ impl<'a> Transfer<'a> {
         } else {
             Ok(())
         }
+    }
+
+    /// Makes a copy that something else has made one that can be followed.
+    fn start_behind(&self, target: &mut Client, state: &mut Move, set: &str) -> Result<()> {
+        if !self.arguments.follow && !self.arguments.cut_over {
+            return Err(Error::Arguments("--gtid needs --follow or --cut-over".to_owned()));
+        }
+        if state.stage != Stage::New {
+            return Err(Error::Arguments(
+                "this source is being copied or followed already: leave --gtid out to go on".to_owned(),
+            ));
+        }
+        let gtids = GtidSet::parse(set).ok_or_else(|| {
+            Error::Arguments(format!(
+                "--gtid {set}: no set of transactions (UUID:1-5, or 0-1-100 of MariaDB)"
+            ))
+        })?;
+        let position = Position {
+            file: String::new(),
+            offset: 0,
+            gtids: gtids.to_string(),
+        };
+        state.set_position(target, Some(position))?;
+        state.set_stage(target, Stage::Copied)
     }
 
     fn state(&self, target: &mut Client) -> Result<Move> {
@@ -118,7 +154,7 @@ impl<'a> Transfer<'a> {
     /// Copies everything at one point, and checks it.
     fn copy(&self, target: &mut Client, state: &mut Move) -> Result<()> {
         let start = Instant::now();
-        let readers = usize::from(self.arguments.threads);
+        let readers = usize::from(self.common.threads);
         let mut snapshot = Snapshot::open(&self.source, &self.databases, readers)?;
         let known = state.tables(target)?;
         let resumed = state.stage != Stage::New;
@@ -182,7 +218,7 @@ impl<'a> Transfer<'a> {
                 }
                 None => {}
             }
-            match definitions::table(target, table, self.arguments.skip_unsupported)? {
+            match definitions::table(target, table, self.common.skip_unsupported)? {
                 Outcome::Refused(reason) => {
                     refused.push(format!("table {}: {reason}", table.shown()));
                     continue;
@@ -204,7 +240,7 @@ impl<'a> Transfer<'a> {
             return Ok(tables);
         }
         let list = refused.join("\n  ");
-        if !self.arguments.skip_unsupported {
+        if !self.common.skip_unsupported {
             undo(target, &created)?;
             return Err(Error::Unsupported(format!(
                 "the target does not take these, so nothing was copied; --skip-unsupported copies the rest:\n  {list}"

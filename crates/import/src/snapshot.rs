@@ -1,17 +1,17 @@
 //! Many connections to the source that all see the same point, and where the binary log is at that point.
 
-use super::endpoint::{Client, Endpoint, Flavour, literal, quoted};
-use super::inventory::Inventory;
 use crate::Result;
+use crate::endpoint::{Client, Endpoint, Flavour, literal, quoted};
 use crate::error::Error;
+use crate::inventory::Inventory;
 
 /// A place in the source's binary log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Position {
-    pub(super) file: String,
-    pub(super) offset: u64,
+pub(crate) struct Position {
+    pub(crate) file: String,
+    pub(crate) offset: u64,
     /// The transactions before it, as GTIDs. Empty if the source has none.
-    pub(super) gtids: String,
+    pub(crate) gtids: String,
 }
 
 impl std::fmt::Display for Position {
@@ -20,16 +20,16 @@ impl std::fmt::Display for Position {
     }
 }
 
-pub(super) struct Snapshot {
-    pub(super) readers: Vec<Client>,
-    pub(super) inventory: Inventory,
+pub(crate) struct Snapshot {
+    pub(crate) readers: Vec<Client>,
+    pub(crate) inventory: Inventory,
     /// `None` if the source writes no binary log, or does not let the account see where it is.
-    pub(super) position: Option<Position>,
+    pub(crate) position: Option<Position>,
 }
 
 impl Snapshot {
     /// Stops the source's writes for as long as it takes to open the transactions.
-    pub(super) fn open(source: &Endpoint, databases: &[String], readers: usize) -> Result<Self> {
+    pub(crate) fn open(source: &Endpoint, databases: &[String], readers: usize) -> Result<Self> {
         let mut locking = source.connect()?;
         let (flavour, _) = locking.flavour()?;
         let mut clients = (0..readers)
@@ -90,12 +90,12 @@ fn lock(client: &mut Client, databases: &[String], readers: usize) -> Result<boo
 }
 
 /// Stops all writes on the server.
-pub(super) fn lock_all(client: &mut Client) -> Result<()> {
+pub(crate) fn lock_all(client: &mut Client) -> Result<()> {
     client.run("FLUSH TABLES WITH READ LOCK")
 }
 
 /// Where the binary log is now.
-pub(super) fn position(client: &mut Client, flavour: Flavour) -> Result<Option<Position>> {
+pub(crate) fn position(client: &mut Client, flavour: Flavour) -> Result<Option<Position>> {
     // MySQL has renamed the statement in 8.2, and dropped the old name in 8.4.
     let rows = match client.rows("SHOW MASTER STATUS") {
         Err(_) if flavour == Flavour::MySql => client.rows("SHOW BINARY LOG STATUS")?,

@@ -1,8 +1,8 @@
 //! Ranges of a table's key, so that a table is copied in parts and compared in parts.
 
-use super::endpoint::{Client, literal, quoted};
-use super::inventory::{Column, Table};
 use crate::Result;
+use crate::endpoint::{Client, literal, quoted};
+use crate::inventory::{Column, Table};
 
 /// A chunk has about this many bytes and rows, whichever is reached first.
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -11,30 +11,30 @@ const MOST_CHUNKS: u64 = 100_000;
 
 /// The end of a chunk: a SQL literal for each column that orders the chunks. The next chunk begins behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bound(Vec<String>);
+pub(crate) struct Bound(Vec<String>);
 
 impl Bound {
     /// The text that [`Bound::parse`] reads. Literals have no tabs.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.0.join("\t")
     }
 
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         Self(text.split('\t').map(str::to_owned).collect())
     }
 }
 
 /// Rows behind `lower` up to and with `upper`; `None` is the end of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chunk {
-    pub(super) number: u64,
-    pub(super) lower: Option<Bound>,
-    pub(super) upper: Option<Bound>,
+pub(crate) struct Chunk {
+    pub(crate) number: u64,
+    pub(crate) lower: Option<Bound>,
+    pub(crate) upper: Option<Bound>,
 }
 
 impl Chunk {
     /// A condition for the rows of the chunk.
-    pub(super) fn condition(&self, table: &Table) -> String {
+    pub(crate) fn condition(&self, table: &Table) -> String {
         let columns: Vec<String> = ordering(table).map(|column| quoted(&column.name)).collect();
         let mut conditions = Vec::new();
         if let Some(lower) = &self.lower {
@@ -51,7 +51,7 @@ impl Chunk {
 }
 
 /// The chunks that end at these bounds, and the one behind the last.
-pub(super) fn chunks(bounds: &[Bound]) -> Vec<Chunk> {
+pub(crate) fn chunks(bounds: &[Bound]) -> Vec<Chunk> {
     let ends = bounds.iter().cloned().map(Some).chain([None]);
     let mut lower = None;
     ends.enumerate()
@@ -96,7 +96,7 @@ fn ordering(table: &Table) -> impl Iterator<Item = &Column> {
     })
 }
 
-pub(super) fn is_integer(column: &Column) -> bool {
+pub(crate) fn is_integer(column: &Column) -> bool {
     matches!(
         column.data_type.as_str(),
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint"
@@ -104,7 +104,7 @@ pub(super) fn is_integer(column: &Column) -> bool {
 }
 
 /// Where the chunks of a table end.
-pub(super) fn plan(source: &mut Client, table: &Table) -> Result<Vec<Bound>> {
+pub(crate) fn plan(source: &mut Client, table: &Table) -> Result<Vec<Bound>> {
     let columns: Vec<&Column> = ordering(table).collect();
     let rows = (CHUNK_BYTES / table.row_bytes.max(1)).clamp(*CHUNK_ROWS.start(), *CHUNK_ROWS.end());
     match columns.as_slice() {

@@ -24,7 +24,7 @@ const SESSION: &[&str] = &[
 
 /// The kind of a server, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flavour {
+pub(crate) enum Flavour {
     MySql,
     MariaDb,
     StemDb,
@@ -32,17 +32,17 @@ pub(super) enum Flavour {
 
 /// A server and an account.
 #[derive(Debug, Clone)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     side: Side,
     opts: Opts,
 }
 
 impl Endpoint {
-    pub(super) fn source(dsn: &str) -> Result<Self> {
+    pub(crate) fn source(dsn: &str) -> Result<Self> {
         Self::parse(Side::Source, dsn)
     }
 
-    pub(super) fn target(dsn: &str) -> Result<Self> {
+    pub(crate) fn target(dsn: &str) -> Result<Self> {
         Self::parse(Side::Target, dsn)
     }
 
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// The databases that the DSN names, separated by commas.
-    pub(super) fn databases(&self) -> Vec<String> {
+    pub(crate) fn databases(&self) -> Vec<String> {
         let names = self.opts.get_db_name().unwrap_or_default();
         names
             .split(',')
@@ -63,7 +63,7 @@ impl Endpoint {
     }
 
     /// The server's address, for messages.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         match self.opts.get_socket() {
             Some(path) => path.to_owned(),
             None => format!("{}:{}", self.opts.get_ip_or_hostname(), self.opts.get_tcp_port()),
@@ -71,12 +71,12 @@ impl Endpoint {
     }
 
     /// An error of the driver, outside of [`Client`].
-    pub(super) fn failed(&self, doing: &str, error: mysql::Error) -> Error {
+    pub(crate) fn failed(&self, doing: &str, error: mysql::Error) -> Error {
         failed(self.side, doing, error)
     }
 
     /// A connection without a database.
-    pub(super) fn connect(&self) -> Result<Client> {
+    pub(crate) fn connect(&self) -> Result<Client> {
         let mut client = self.connect_raw(None)?;
         for statement in SESSION {
             client.run(statement)?;
@@ -85,7 +85,7 @@ impl Endpoint {
     }
 
     /// A connection whose session is as the server makes it.
-    pub(super) fn connect_raw(&self, read_timeout: Option<Duration>) -> Result<Client> {
+    pub(crate) fn connect_raw(&self, read_timeout: Option<Duration>) -> Result<Client> {
         let opts = OptsBuilder::from_opts(self.opts.clone())
             .db_name(None::<String>)
             .prefer_socket(false)
@@ -108,13 +108,13 @@ impl Endpoint {
 
 /// A connection that is logged in.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     side: Side,
     connection: Conn,
 }
 
 impl Client {
-    pub(super) fn flavour(&mut self) -> Result<(Flavour, String)> {
+    pub(crate) fn flavour(&mut self) -> Result<(Flavour, String)> {
         let version = self.one("SELECT VERSION()")?.unwrap_or_default();
         let flavour = if version.contains("MariaDB") {
             Flavour::MariaDb
@@ -127,24 +127,24 @@ impl Client {
     }
 
     /// Runs a statement whose rows are not wanted.
-    pub(super) fn run(&mut self, sql: &str) -> Result<()> {
+    pub(crate) fn run(&mut self, sql: &str) -> Result<()> {
         let done = self.connection.query_drop(sql);
         done.map_err(|error| failed(self.side, sql, error))
     }
 
     /// The rows of a statement, as text.
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<TextRow>> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<TextRow>> {
         let rows: Vec<Row> = (self.connection.query(sql)).map_err(|error| failed(self.side, sql, error))?;
         Ok(rows.into_iter().map(TextRow::from).collect())
     }
 
     /// The first value of the first row.
-    pub(super) fn one(&mut self, sql: &str) -> Result<Option<String>> {
+    pub(crate) fn one(&mut self, sql: &str) -> Result<Option<String>> {
         Ok(self.rows(sql)?.first().and_then(|row| row.get(0)))
     }
 
     /// Reads rows in the binary protocol, which is exact for FLOAT and DOUBLE, one after the other.
-    pub(super) fn stream(
+    pub(crate) fn stream(
         &mut self,
         sql: &str,
         mut visit: impl FnMut(Vec<Value>) -> Result<()>,
@@ -157,43 +157,78 @@ impl Client {
         Ok(())
     }
 
-    pub(super) fn prepare(&mut self, sql: &str) -> Result<Statement> {
+    /// Runs a statement of a script, which may hold bytes that are no text.
+    pub(crate) fn run_bytes(&mut self, sql: &[u8]) -> Result<()> {
+        if let Ok(sql) = std::str::from_utf8(sql) {
+            return self.run(sql);
+        }
+        // The driver sends text only. Texts with other bytes are sent as hexadecimal literals instead.
+        let charset = self.one("SELECT @@character_set_client")?.unwrap_or_default();
+        match crate::script::with_hexadecimal_texts(sql, &charset) {
+            Some(sql) => self.run(&sql),
+            None => Err(Error::Input(format!(
+                "bytes that are not UTF-8 outside of a quoted text: {}",
+                shortened(&String::from_utf8_lossy(sql))
+            ))),
+        }
+    }
+
+    /// The warnings of the last statement: level, number, message.
+    pub(crate) fn warnings(&mut self) -> Result<Vec<TextRow>> {
+        match self.connection.warnings() {
+            0 => Ok(Vec::new()),
+            _ => self.rows("SHOW WARNINGS"),
+        }
+    }
+
+    /// Makes the session as a new one.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        let done = self.connection.reset();
+        done.map_err(|error| failed(self.side, "reset the connection", error))
+    }
+
+    /// What is sent if a statement of the session asks for a file (LOAD DATA LOCAL).
+    pub(crate) fn set_local_files(&mut self, handler: mysql::LocalInfileHandler) {
+        self.connection.set_local_infile_handler(Some(handler));
+    }
+
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<Statement> {
         let prepared = self.connection.prep(sql);
         prepared.map_err(|error| failed(self.side, sql, error))
     }
 
     /// Runs a prepared statement. Returns the rows that it affected or, an UPDATE, found.
-    pub(super) fn execute(&mut self, statement: &Statement, sql: &str, values: Vec<Value>) -> Result<u64> {
+    pub(crate) fn execute(&mut self, statement: &Statement, sql: &str, values: Vec<Value>) -> Result<u64> {
         let done = self.connection.exec_drop(statement, values);
         done.map_err(|error| failed(self.side, sql, error))?;
         Ok(self.connection.affected_rows())
     }
 
-    pub(super) fn affected_rows(&self) -> u64 {
+    pub(crate) fn affected_rows(&self) -> u64 {
         self.connection.affected_rows()
     }
 
     /// The driver's connection, for what only it can do.
-    pub(super) fn into_inner(self) -> Conn {
+    pub(crate) fn into_inner(self) -> Conn {
         self.connection
     }
 }
 
 /// A row of a result, as text. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone)]
-pub(super) struct TextRow(Vec<Option<String>>);
+pub(crate) struct TextRow(Vec<Option<String>>);
 
 impl TextRow {
-    pub(super) fn get(&self, position: usize) -> Option<String> {
+    pub(crate) fn get(&self, position: usize) -> Option<String> {
         self.0.get(position).cloned().flatten()
     }
 
     /// A value that is not NULL, or nothing.
-    pub(super) fn text(&self, position: usize) -> String {
+    pub(crate) fn text(&self, position: usize) -> String {
         self.get(position).unwrap_or_default()
     }
 
-    pub(super) fn number(&self, position: usize) -> u64 {
+    pub(crate) fn number(&self, position: usize) -> u64 {
         self.text(position).parse().unwrap_or(0)
     }
 }
@@ -212,24 +247,29 @@ impl From<Row> for TextRow {
 }
 
 fn failed(side: Side, sql: &str, error: mysql::Error) -> Error {
-    let mut statement: String = sql.chars().take(SHOWN_STATEMENT).collect();
-    if statement.len() < sql.len() {
-        statement += " ...";
-    }
     Error::Server {
         side,
-        statement,
+        statement: shortened(sql),
         error: Box::new(error),
     }
 }
 
+/// The beginning of a statement, for messages.
+pub(crate) fn shortened(sql: &str) -> String {
+    let mut statement: String = sql.chars().take(SHOWN_STATEMENT).collect();
+    if statement.len() < sql.len() {
+        statement += " ...";
+    }
+    statement
+}
+
 /// A name between backquotes.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// A text as a SQL literal.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for character in text.chars() {

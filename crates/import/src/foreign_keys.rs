@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::endpoint::{Client, literal, quoted};
-use super::inventory::Table;
 use crate::Result;
+use crate::endpoint::{Client, literal, quoted};
+use crate::inventory::Table;
 
 const SHOWN_ROWS: u64 = 5;
 
@@ -16,7 +16,7 @@ struct ForeignKey {
 }
 
 /// One line for each row without its parent, up to a limit for each key.
-pub(super) fn orphans(target: &mut Client, table: &Table) -> Result<Vec<String>> {
+pub(crate) fn orphans(target: &mut Client, table: &Table) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for (name, key) in foreign_keys(target, table)? {
         let pairs = |operator: &str, left: &str, right: &str| {

@@ -3,19 +3,17 @@
 //!
 //! Not here: what only a server with the tables knows (names, types, rows).
 
-mod split;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
+use import::script::Script;
 use types::{SqlMode, errno};
 
 use crate::error::{Error, Result};
 use crate::log::{Action, Log};
 use crate::tally::digest;
-use split::Splitter;
 
 /// So many bytes of a file say whether it is a log.
 const HEAD: u64 = 64 << 10;
@@ -66,8 +64,8 @@ pub fn check_compat(arguments: &CheckCompatArguments) -> Result<()> {
             );
         }
     } else {
-        let mut splitter = Splitter::new(open()?);
-        while let Some(statement) = splitter.next_statement().map_err(in_file)? {
+        let mut script = Script::new(open()?);
+        while let Some(statement) = script.next_statement().map_err(in_file)? {
             match std::str::from_utf8(&statement.text) {
                 Ok(sql) => findings.check(sql, statement.line),
                 // Binary values in a dump: bytes that are not ASCII are in quotes or in names.

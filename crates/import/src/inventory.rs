@@ -2,79 +2,80 @@
 
 use std::collections::BTreeMap;
 
-use super::endpoint::{Client, literal, quoted};
 use crate::Result;
+use crate::endpoint::{Client, literal, quoted};
 use crate::error::Error;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) name: String,
+pub(crate) struct Column {
+    pub(crate) name: String,
     /// `varchar`, in lower case.
-    pub(super) data_type: String,
+    pub(crate) data_type: String,
     /// `int unsigned`.
-    pub(super) column_type: String,
-    pub(super) charset: Option<String>,
-    pub(super) is_generated: bool,
+    pub(crate) column_type: String,
+    pub(crate) charset: Option<String>,
+    pub(crate) is_generated: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Table {
-    pub(super) database: String,
-    pub(super) name: String,
-    pub(super) columns: Vec<Column>,
+pub(crate) struct Table {
+    pub(crate) database: String,
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Column>,
     /// Positions of the columns that identify a row: those of the primary key, or of a unique key without
     /// NULL. Empty if there is none.
-    pub(super) key: Vec<usize>,
+    pub(crate) key: Vec<usize>,
     /// The table's definition, as the source shows it.
-    pub(super) create: String,
+    pub(crate) create: String,
     /// The source's estimates.
-    pub(super) rows: u64,
-    pub(super) row_bytes: u64,
+    pub(crate) rows: u64,
+    pub(crate) row_bytes: u64,
 }
 
 impl Table {
     /// `db`.`table`
-    pub(super) fn quoted(&self) -> String {
+    pub(crate) fn quoted(&self) -> String {
         format!("{}.{}", quoted(&self.database), quoted(&self.name))
     }
 
     /// db.table, for messages.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         format!("{}.{}", self.database, self.name)
     }
 
-    pub(super) fn key_columns(&self) -> impl Iterator<Item = &Column> {
+    pub(crate) fn key_columns(&self) -> impl Iterator<Item = &Column> {
         self.key.iter().filter_map(|position| self.columns.get(*position))
     }
 
     /// The columns that are written; the others are generated.
-    pub(super) fn written(&self) -> impl Iterator<Item = &Column> {
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.is_generated)
     }
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct View {
-    pub(super) database: String,
-    pub(super) name: String,
-    pub(super) create: String,
+pub(crate) struct View {
+    pub(crate) database: String,
+    pub(crate) name: String,
+    pub(crate) create: String,
+    pub(crate) columns: Vec<String>,
     /// That of the session that created it: literals of the view compare by it.
-    pub(super) collation: String,
+    pub(crate) collation: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Inventory {
+pub(crate) struct Inventory {
     /// Names and definitions.
-    pub(super) databases: Vec<(String, String)>,
-    pub(super) tables: Vec<Table>,
-    pub(super) views: Vec<View>,
+    pub(crate) databases: Vec<(String, String)>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) views: Vec<View>,
     /// What is never copied, one line each.
-    pub(super) left_out: Vec<String>,
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Inventory {
     /// Reads it from the source. The caller holds locks that keep the definitions as they are.
-    pub(super) fn read(source: &mut Client, databases: &[String]) -> Result<Self> {
+    pub(crate) fn read(source: &mut Client, databases: &[String]) -> Result<Self> {
         let mut inventory = Self::default();
         for database in databases {
             inventory.read_database(source, database)?;
@@ -110,7 +111,10 @@ impl Inventory {
                         name: table,
                     });
                 }
-                "VIEW" => self.views.push(view(source, database, table)?),
+                "VIEW" => {
+                    let columns = columns.remove(&table).unwrap_or_default();
+                    self.views.push(view(source, database, table, columns)?);
+                }
                 other => self.left_out.push(format!(
                     "{} {database}.{table}: no such kind of table here",
                     other.to_lowercase()
@@ -146,13 +150,16 @@ impl Inventory {
     }
 }
 
-fn view(source: &mut Client, database: &str, name: String) -> Result<View> {
+fn view(source: &mut Client, database: &str, name: String, columns: Vec<Column>) -> Result<View> {
+    // The definition does not name the database that the session is in.
+    source.run(&format!("USE {}", quoted(database)))?;
     let full = format!("{}.{}", quoted(database), quoted(&name));
     let rows = source.rows(&format!("SHOW CREATE VIEW {full}"))?;
     let row = rows.first();
     Ok(View {
         database: database.to_owned(),
         name,
+        columns: columns.into_iter().map(|column| column.name).collect(),
         create: row.map(|row| row.text(1)).unwrap_or_default(),
         collation: row.map(|row| row.text(3)).unwrap_or_default(),
     })
@@ -167,7 +174,7 @@ fn shown_create(source: &mut Client, show: &str) -> Result<String> {
 }
 
 /// The columns of one table, and its key as in [`Table`]. No columns if there is no such table.
-pub(super) fn columns_and_key(
+pub(crate) fn columns_and_key(
     client: &mut Client,
     database: &str,
     table: &str,

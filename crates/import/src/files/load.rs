@@ -1,0 +1,582 @@
+//! Reads files, cuts them into parts, and gives these to the connections.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use loadgen::progress::Progress;
+
+use super::arguments::{Arguments, Kind};
+use super::crew::{Content, Crew, Part, Settings, Sql, Tally};
+use super::input::{Input, Watched, open, unreadable};
+use super::insert::Parts;
+use super::journal::{Journal, Loaded};
+use super::records::{Format, Reader};
+use super::statement::{self, kind};
+use super::{insert, load_data, parquet, writer};
+use crate::endpoint::{Client, Endpoint, quoted};
+use crate::error::Error;
+use crate::script::{Script, Statement};
+use crate::{Common, Result};
+
+/// A part has about so many bytes.
+const PART_BYTES: usize = 4 << 20;
+/// Short statements of the same kind become one, up to so many bytes.
+const JOINED_BYTES: usize = 256 << 10;
+const SHORT_STATEMENT: usize = 16 << 10;
+
+/// What a definition fails with if an earlier run has run it: it exists, or is gone.
+const DONE_ALREADY: &[u16] = &[1007, 1008, 1050, 1051, 1060, 1061, 1091, 1826, 3822];
+const ER_NO_SUCH_USER: u16 = 1449;
+const ER_NOT_SUPPORTED_YET: u16 = 1235;
+
+/// The kind of the files that have lines, for their separators.
+pub(super) fn lines_kind(inputs: &[Input]) -> Kind {
+    match inputs.iter().any(|input| input.kind == Kind::Csv) {
+        true => Kind::Csv,
+        false => Kind::Tsv,
+    }
+}
+
+pub(super) struct Loader<'a, 's> {
+    arguments: &'a Arguments,
+    common: &'a Common,
+    endpoint: &'a Endpoint,
+    journal: Journal,
+    format: &'a Format,
+    crew: &'a Crew<'s>,
+    loaded: HashMap<String, BTreeMap<u64, Loaded>>,
+    /// Runs definitions.
+    client: Client,
+    /// What was left out, or is different.
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a, 's> Loader<'a, 's> {
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        common: &'a Common,
+        endpoint: &'a Endpoint,
+        journal: Journal,
+        format: &'a Format,
+        crew: &'a Crew<'s>,
+        loaded: HashMap<String, BTreeMap<u64, Loaded>>,
+    ) -> Result<Self> {
+        Ok(Self {
+            arguments,
+            common,
+            endpoint,
+            journal,
+            format,
+            crew,
+            loaded,
+            client: endpoint.connect_raw(None)?,
+            notes: Vec::new(),
+        })
+    }
+
+    pub(super) fn run(&mut self, inputs: &[Input], tally: &Tally) -> Result<()> {
+        let read = Arc::new(AtomicU64::new(0));
+        let progress = Progress::new("loading", inputs.iter().map(|input| input.bytes).sum());
+        let show = |file: &str| {
+            let rows = tally.rows.load(Ordering::Relaxed);
+            progress.set(read.load(Ordering::Relaxed), &format!("{rows} rows, {file}"));
+        };
+        for input in inputs {
+            let bytes = |path| open(path, &read);
+            let path = input
+                .path
+                .clone()
+                .unwrap_or_else(|| PathBuf::from("standard input"));
+            let failed = |error| unreadable(&path, &error);
+            let show = || show(&input.name);
+            match input.kind {
+                Kind::Sql => self.script(input, bytes(input.path.as_deref()).map_err(failed)?, show)?,
+                Kind::Csv | Kind::Tsv => {
+                    self.records(input, bytes(input.path.as_deref()).map_err(failed)?, show)?;
+                }
+                Kind::Parquet => self.parquet(input, &path, show)?,
+            }
+            if !self.crew.wait() {
+                return Err(Error::Thread);
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// A file of statements.
+    fn script(&mut self, input: &Input, bytes: impl Read, show: impl Fn()) -> Result<()> {
+        let mut watched = Watched::new(bytes);
+        let mut file = ScriptFile {
+            name: Arc::from(input.name.as_str()),
+            directory: input
+                .path
+                .as_ref()
+                .and_then(|path| path.parent())
+                .map(ToOwned::to_owned),
+            settings: Arc::new(Settings::default()),
+            earlier: self.loaded.remove(&input.name).unwrap_or_default(),
+            skipping: None,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            rows_of_last: 0,
+            begins_at: 0,
+            ends_at: 0,
+            checksum: crc32fast::Hasher::new(),
+        };
+        // What another file has set does not hold here.
+        self.client.reset()?;
+        writer::prepare(&mut self.client)?;
+        if let Some(database) = &input.database {
+            self.session(&file, format!("USE {}", quoted(database)).as_bytes(), 0)?;
+        }
+        let mut script = Script::new(&mut watched);
+        let read = self.statements(&mut file, &mut script, show);
+        // What is whole is loaded, whatever comes behind it.
+        self.give(&mut file)?;
+        read?;
+        drop(script);
+        if watched.is_unfinished_dump() {
+            return Err(Error::Input(format!(
+                "{}: the line \"-- Dump completed\" at the end of a dump is missing: it is cut off",
+                input.name
+            )));
+        }
+        Ok(())
+    }
+
+    fn statements(
+        &mut self,
+        file: &mut ScriptFile,
+        script: &mut Script<impl Read>,
+        show: impl Fn(),
+    ) -> Result<()> {
+        let (mut end, mut shown) = (0, 0);
+        loop {
+            let statement = script.next_statement().map_err(|error| {
+                let hint = match error.kind() {
+                    std::io::ErrorKind::UnexpectedEof => " (the file is cut off)",
+                    _ => "",
+                };
+                Error::Input(format!("{}, behind byte {end}: {error}{hint}", file.name))
+            })?;
+            let Some(statement) = statement else {
+                show();
+                return Ok(());
+            };
+            end = statement.end;
+            if statement.is_cut_off {
+                return Err(Error::Input(format!(
+                    "{}: the file ends within the statement that begins on line {}: it is cut off \
+                     (a last statement ends with a semicolon, too)",
+                    file.name, statement.line
+                )));
+            }
+            self.statement(file, statement)?;
+            if end - shown > PART_BYTES as u64 / 4 {
+                shown = end;
+                show();
+            }
+        }
+    }
+
+    fn statement(&mut self, file: &mut ScriptFile, statement: Statement) -> Result<()> {
+        let kind = kind(&statement.text);
+        if kind == statement::Kind::NoStatement {
+            let start = statement.text.get(..40).unwrap_or(&statement.text);
+            return Err(Error::Input(format!(
+                "{}, line {}: this is no SQL: {}",
+                file.name,
+                statement.line,
+                start.escape_ascii()
+            )));
+        }
+        match kind {
+            statement::Kind::Session => {
+                self.give(file)?;
+                self.session(file, &statement.text, statement.line)
+            }
+            statement::Kind::Skipped => Ok(()),
+            _ if file.skips(&statement)? => Ok(()),
+            statement::Kind::Rows => {
+                let is_full = file.gathered_bytes + statement.text.len() > PART_BYTES;
+                if is_full {
+                    self.give(file)?;
+                }
+                file.gather(statement);
+                Ok(())
+            }
+            statement::Kind::File => {
+                self.give(file)?;
+                let directory = file.directory.clone();
+                let Some(directory) = directory.filter(|_| statement::is_local_file(&statement.text)) else {
+                    return Err(Error::Input(format!(
+                        "{}, line {}: LOAD DATA reads a file of the server; LOAD DATA LOCAL one beside the dump",
+                        file.name, statement.line
+                    )));
+                };
+                let sql = Sql::new(statement.line, statement.text);
+                let part = Part {
+                    file: Arc::clone(&file.name),
+                    begins_at: statement.offset,
+                    ends_at: statement.end,
+                    checksum: crc32fast::hash(&sql.text),
+                    settings: Arc::clone(&file.settings),
+                    settings_count: file.settings.len(),
+                    content: Content::File(sql, directory),
+                };
+                self.hand_over(part)
+            }
+            _ => {
+                self.give(file)?;
+                self.definition(file, &statement)
+            }
+        }
+    }
+
+    /// A statement that every connection has to run before what is behind it.
+    fn session(&mut self, file: &ScriptFile, sql: &[u8], line: u64) -> Result<()> {
+        self.client
+            .run_bytes(sql)
+            .map_err(|error| located(&file.name, line, error))?;
+        file.settings.add(sql);
+        Ok(())
+    }
+
+    /// Gives what is gathered to a connection.
+    fn give(&mut self, file: &mut ScriptFile) -> Result<()> {
+        match file.take() {
+            Some(part) => self.hand_over(part),
+            None => Ok(()),
+        }
+    }
+
+    fn hand_over(&self, part: Part) -> Result<()> {
+        match self.crew.give(part) {
+            true => Ok(()),
+            false => Err(Error::Thread),
+        }
+    }
+
+    /// Runs a definition when all that is before it is loaded.
+    fn definition(&mut self, file: &mut ScriptFile, statement: &Statement) -> Result<()> {
+        if !self.crew.wait() {
+            return Err(Error::Thread);
+        }
+        let was_begun = file
+            .earlier
+            .get(&statement.offset)
+            .is_some_and(|part| part.is_begun);
+        if !was_begun {
+            let loaded = Loaded {
+                end: statement.end,
+                checksum: crc32fast::hash(&statement.text),
+                is_begun: true,
+            };
+            self.journal
+                .store(&mut self.client, &file.name, statement.offset, loaded)?;
+        }
+        let mut done = self.run_definition(&statement.text);
+        if done
+            .as_ref()
+            .is_err_and(|error| was_begun && DONE_ALREADY.contains(&error.code()))
+        {
+            done = Ok(());
+        }
+        if let Err(error) = &done
+            && error.code() == ER_NOT_SUPPORTED_YET
+            && self.common.skip_unsupported
+        {
+            self.notes.push(format!(
+                "{}, line {}: left out: {}",
+                file.name,
+                statement.line,
+                crate::live::reason(error)
+            ));
+            done = Ok(());
+        }
+        done.map_err(|error| {
+            let hint = match error.code() {
+                ER_NOT_SUPPORTED_YET => ". --skip-unsupported leaves it out",
+                1050 => ". Drop it, or name another database in --to",
+                _ => "",
+            };
+            match located(&file.name, statement.line, error) {
+                Error::Input(message) => Error::Input(format!("{message}{hint}")),
+                other => other,
+            }
+        })?;
+        self.journal
+            .finish(&mut self.client, &file.name, statement.offset)
+    }
+
+    fn run_definition(&mut self, sql: &[u8]) -> Result<()> {
+        let Ok(text) = std::str::from_utf8(sql) else {
+            return self.client.run_bytes(sql);
+        };
+        let sql = crate::live::adapted(text);
+        match self.client.run(&sql) {
+            Err(error) if error.code() == ER_NO_SUCH_USER => {
+                self.client.run(&crate::live::without_definer(&sql))
+            }
+            other => other,
+        }
+    }
+
+    /// A file of lines.
+    fn records(&mut self, input: &Input, bytes: impl Read, show: impl Fn()) -> Result<()> {
+        let file: Arc<str> = Arc::from(input.name.as_str());
+        let table = self.table_of(input)?;
+        let mut reader = Reader::new(bytes, self.format);
+        let in_file = |error: std::io::Error| Error::Input(format!("{}: {error}", input.name));
+        let mut columns = load_data::listed(self.arguments);
+        for number in 0..self.arguments.ignore_lines + u64::from(self.arguments.header) {
+            let line = reader
+                .next(1)
+                .map_err(in_file)?
+                .map(|line| line.bytes)
+                .unwrap_or_default();
+            if self.arguments.header && number == self.arguments.ignore_lines {
+                columns = Some(header(&line, self.format));
+            }
+        }
+        let mut sets = self.arguments.set.clone();
+        if let Some(null) = &self.arguments.null {
+            let all = match columns {
+                Some(columns) => columns,
+                None => self.columns_of(input, &table)?,
+            };
+            let (fields, nulls) = load_data::with_null(all, null);
+            columns = Some(fields);
+            sets.splice(0..0, nulls);
+        }
+        self.check_local_files()?;
+        let load = load_data::statement(
+            input.database.as_deref(),
+            &table,
+            self.format,
+            columns.as_deref(),
+            &sets,
+        );
+        let settings = Arc::new(Settings::default());
+        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
+        let load: Arc<str> = Arc::from(load);
+        let earlier = self.loaded.remove(&input.name).unwrap_or_default();
+        while let Some(records) = reader.next(PART_BYTES).map_err(in_file)? {
+            let checksum = crc32fast::hash(&records.bytes);
+            if let Some(loaded) = earlier.get(&records.offset) {
+                check_same(&file, loaded, records.end(), checksum)?;
+                continue;
+            }
+            self.hand_over(Part {
+                file: Arc::clone(&file),
+                begins_at: records.offset,
+                ends_at: records.end(),
+                checksum,
+                settings: Arc::clone(&settings),
+                settings_count: 1,
+                content: Content::Records {
+                    load: Arc::clone(&load),
+                    first: records.number,
+                    bytes: records.bytes,
+                },
+            })?;
+            show();
+        }
+        Ok(())
+    }
+
+    /// A file of Parquet, whose rows become lines.
+    fn parquet(&mut self, input: &Input, path: &std::path::Path, show: impl Fn()) -> Result<()> {
+        let file: Arc<str> = Arc::from(input.name.as_str());
+        let table = self.table_of(input)?;
+        self.check_local_files()?;
+        let mut rows = parquet::Rows::open(path)?;
+        if let Some(database) = &input.database {
+            self.client.run(&format!("USE {}", quoted(database)))?;
+        }
+        self.client.run(&rows.create_table(&table))?;
+        let load = load_data::statement(
+            input.database.as_deref(),
+            &table,
+            &parquet::format(),
+            Some(&rows.fields()),
+            &rows.sets(),
+        );
+        let settings = Arc::new(Settings::default());
+        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
+        let load: Arc<str> = Arc::from(load);
+        let earlier = self.loaded.remove(&input.name).unwrap_or_default();
+        while let Some(lines) = rows.next(PART_BYTES)? {
+            let checksum = crc32fast::hash(&lines.bytes);
+            if let Some(loaded) = earlier.get(&lines.first) {
+                check_same(&file, loaded, lines.first + lines.count, checksum)?;
+                continue;
+            }
+            self.hand_over(Part {
+                file: Arc::clone(&file),
+                begins_at: lines.first,
+                ends_at: lines.first + lines.count,
+                checksum,
+                settings: Arc::clone(&settings),
+                settings_count: 1,
+                content: Content::Records {
+                    load: Arc::clone(&load),
+                    first: lines.first,
+                    bytes: lines.bytes,
+                },
+            })?;
+            show();
+        }
+        Ok(())
+    }
+
+    fn table_of(&self, input: &Input) -> Result<String> {
+        if input.database.is_none() {
+            return Err(Error::Arguments(format!(
+                "{}: the database is not known: name it in --to (mysql://USER@HOST:PORT/DB) or in --table DB.TABLE",
+                input.name
+            )));
+        }
+        input.table.clone().ok_or_else(|| {
+            Error::Arguments(format!(
+                "{}: the table is not known: name it with --table",
+                input.name
+            ))
+        })
+    }
+
+    fn columns_of(&mut self, input: &Input, table: &str) -> Result<Vec<String>> {
+        let database = input.database.clone().unwrap_or_default();
+        let (columns, _) = crate::inventory::columns_and_key(&mut self.client, &database, table)?;
+        Ok(columns
+            .into_iter()
+            .filter(|column| !column.is_generated)
+            .map(|column| quoted(&column.name))
+            .collect())
+    }
+
+    fn check_local_files(&mut self) -> Result<()> {
+        match self.client.one("SELECT @@GLOBAL.local_infile")?.as_deref() {
+            Some("1" | "ON") => Ok(()),
+            _ => Err(Error::Arguments(format!(
+                "the server {} takes no files from clients: SET GLOBAL local_infile = ON there, for as long as this takes",
+                self.endpoint.address()
+            ))),
+        }
+    }
+}
+
+/// A script that is being read.
+struct ScriptFile {
+    name: Arc<str>,
+    directory: Option<PathBuf>,
+    settings: Arc<Settings>,
+    /// What earlier runs have loaded of it.
+    earlier: BTreeMap<u64, Loaded>,
+    /// Within a part that is loaded: it, and the checksum so far.
+    skipping: Option<(Loaded, crc32fast::Hasher)>,
+    gathered: Vec<Sql>,
+    gathered_bytes: usize,
+    /// Of the last statement, if it was made of several.
+    rows_of_last: usize,
+    begins_at: u64,
+    ends_at: u64,
+    checksum: crc32fast::Hasher,
+}
+
+impl ScriptFile {
+    /// Whether an earlier run has loaded the statement.
+    fn skips(&mut self, statement: &Statement) -> Result<bool> {
+        if self.skipping.is_none() {
+            let part = self.earlier.get(&statement.offset).filter(|part| !part.is_begun);
+            let Some(part) = part else { return Ok(false) };
+            self.skipping = Some((*part, crc32fast::Hasher::new()));
+        }
+        if let Some((part, checksum)) = &mut self.skipping {
+            checksum.update(&statement.text);
+            if statement.end >= part.end {
+                let (part, checksum) = (*part, checksum.clone().finalize());
+                self.skipping = None;
+                check_same(&self.name, &part, statement.end, checksum)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn gather(&mut self, statement: Statement) {
+        if self.gathered.is_empty() {
+            self.begins_at = statement.offset;
+        }
+        self.ends_at = statement.end;
+        self.checksum.update(&statement.text);
+        self.gathered_bytes += statement.text.len();
+        if statement.text.len() <= SHORT_STATEMENT
+            && let Some(last) = self.gathered.last_mut()
+            && last.text.len() <= JOINED_BYTES
+        {
+            let before = match last.lines.len() {
+                1 => Parts::of(&last.text).map_or(0, |parts| parts.count()),
+                _ => self.rows_of_last,
+            };
+            if let Some(rows) = insert::append(&mut last.text, &statement.text) {
+                last.lines.push((before, statement.line));
+                self.rows_of_last = before + rows;
+                return;
+            }
+        }
+        self.gathered.push(Sql::new(statement.line, statement.text));
+    }
+
+    fn take(&mut self) -> Option<Part> {
+        if self.gathered.is_empty() {
+            return None;
+        }
+        self.gathered_bytes = 0;
+        Some(Part {
+            file: Arc::clone(&self.name),
+            begins_at: self.begins_at,
+            ends_at: self.ends_at,
+            checksum: std::mem::take(&mut self.checksum).finalize(),
+            settings: Arc::clone(&self.settings),
+            settings_count: self.settings.len(),
+            content: Content::Inserts(std::mem::take(&mut self.gathered)),
+        })
+    }
+}
+
+/// Fails if what an earlier run has loaded is not what the file has there.
+fn check_same(file: &str, loaded: &Loaded, end: u64, checksum: u32) -> Result<()> {
+    if loaded.end == end && loaded.checksum == checksum {
+        return Ok(());
+    }
+    Err(Error::Arguments(format!(
+        "{file} is not the file that an earlier run has begun to load: give that one, or --restart (and drop what \
+         it has loaded)"
+    )))
+}
+
+fn located(file: &str, line: u64, error: Error) -> Error {
+    match error.is_lost() {
+        true => error,
+        false => Error::Input(format!("{file}, line {line}: {error}")),
+    }
+}
+
+/// The columns that a first line names.
+fn header(line: &[u8], format: &Format) -> Vec<String> {
+    let line = line
+        .strip_suffix(format.lines_terminated.as_slice())
+        .unwrap_or(line);
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = String::from_utf8_lossy(line);
+    let separator = String::from_utf8_lossy(&format.fields_terminated).into_owned();
+    let quote = format.enclosed.map_or('"', char::from);
+    text.split(separator.as_str())
+        .map(|name| load_data::field(name.trim().trim_matches(quote)))
+        .collect()
+}

@@ -1,0 +1,92 @@
+//! What a statement of a dump is, as far as an import has to know.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// INSERT, REPLACE: any connection can run it, in any order.
+    Rows,
+    /// LOAD DATA, of a file that lies beside the dump.
+    File,
+    /// SET, USE: what follows needs it, on every connection.
+    Session,
+    /// It belongs to one connection that runs everything; this import has several, and transactions of its
+    /// own.
+    Skipped,
+    /// Anything else: it runs by itself, after all that is before it.
+    Definition,
+    /// It begins as no statement does.
+    NoStatement,
+}
+
+pub(super) fn kind(sql: &[u8]) -> Kind {
+    let (first, second) = first_words(sql);
+    match (first.as_str(), second.as_str()) {
+        ("INSERT" | "REPLACE", _) => Kind::Rows,
+        ("LOAD", "DATA") => Kind::File,
+        ("SET", "@@GLOBAL") => Kind::Definition,
+        ("SET" | "USE", _) => Kind::Session,
+        ("LOCK", _) | ("UNLOCK", _) | ("BEGIN", _) | ("COMMIT", _) | ("START", "TRANSACTION") => {
+            Kind::Skipped
+        }
+        ("", _) => Kind::NoStatement,
+        _ => Kind::Definition,
+    }
+}
+
+/// The first words, in upper case, without the marks of conditional comments before them.
+fn first_words(sql: &[u8]) -> (String, String) {
+    let mut words = Vec::new();
+    let mut rest = sql;
+    while words.len() < 2 {
+        rest = rest.trim_ascii_start();
+        if let Some(comment) = rest.strip_prefix(b"/*!") {
+            let version = comment.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            rest = comment.get(version..).unwrap_or_default();
+            continue;
+        }
+        if let Some(behind) = rest.strip_prefix(b"(").or_else(|| rest.strip_prefix(b"*/")) {
+            rest = behind;
+            continue;
+        }
+        let length = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@'))
+            .count();
+        let word = rest.get(..length).unwrap_or_default();
+        words.push(String::from_utf8_lossy(word).to_ascii_uppercase());
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    let mut words = words.into_iter();
+    (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+}
+
+/// The file that LOAD DATA LOCAL INFILE reads.
+pub(super) fn is_local_file(sql: &[u8]) -> bool {
+    let head: Vec<u8> = sql.iter().take(200).map(u8::to_ascii_uppercase).collect();
+    head.windows(5).any(|word| word == b"LOCAL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        for (sql, expected) in [
+            ("INSERT INTO t VALUES (1)", Kind::Rows),
+            ("replace into t values (1)", Kind::Rows),
+            ("/*!40101 SET NAMES utf8mb4 */", Kind::Session),
+            ("USE `shop`", Kind::Session),
+            ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", Kind::Definition),
+            ("LOCK TABLES `t` WRITE", Kind::Skipped),
+            ("SET @@GLOBAL.GTID_PURGED=''", Kind::Definition),
+            ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", Kind::File),
+            (
+                "/*!50003 CREATE*/ /*!50017 DEFINER=`a`@`b`*/ /*!50003 TRIGGER t */",
+                Kind::Definition,
+            ),
+            ("\u{1}\u{2}", Kind::NoStatement),
+        ] {
+            assert_eq!(kind(sql.as_bytes()), expected, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! One connection that writes parts. Rows that the target does not take are found and set aside; all others of
+//! the part are loaded.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use mysql::LocalInfileHandler;
+
+use super::crew::{Content, Part, Settings, Sql, Tally};
+use super::insert::{self, Parts};
+use super::journal::{Journal, Loaded, Rejected};
+use super::records::{Format, Reader};
+use crate::Result;
+use crate::endpoint::{Client, Endpoint, TextRow};
+use crate::error::Error;
+use crate::inventory::columns_and_key;
+
+/// What a session is before the settings of a file. mysqldump's own settings come on top.
+const SESSION: &[&str] = &[
+    "SET NAMES utf8mb4",
+    "SET SESSION foreign_key_checks = 0, unique_checks = 0",
+    "SET SESSION max_error_count = 65535",
+    "SET wait_timeout = 86400, net_read_timeout = 3600, net_write_timeout = 3600",
+];
+
+/// The file that LOAD DATA asks for if the part itself holds the records.
+pub(super) const PART: &str = "stemdb-part";
+
+const ER_DUP_ENTRY: u16 = 1062;
+const ER_GENERATED_VALUE: u16 = 3105;
+/// A transaction that was undone because of another one is tried again so often.
+const ATTEMPTS: u32 = 10;
+
+pub(super) struct Writer<'a> {
+    journal: Journal,
+    tally: &'a Tally,
+    /// How records are separated.
+    format: Option<&'a Format>,
+    /// A session has sent these statements of that file.
+    settings: Option<(Arc<Settings>, usize)>,
+    client: Option<Client>,
+    files: Files,
+}
+
+/// What the server is sent if it asks for a file.
+#[derive(Debug, Clone, Default)]
+struct Files {
+    records: Arc<Mutex<Vec<u8>>>,
+    directory: Arc<Mutex<Option<PathBuf>>>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(journal: Journal, tally: &'a Tally, format: Option<&'a Format>) -> Self {
+        Self {
+            journal,
+            tally,
+            format,
+            settings: None,
+            client: None,
+            files: Files::default(),
+        }
+    }
+
+    pub(super) fn connect(&mut self, target: &Endpoint) -> Result<()> {
+        let mut client = target.connect_raw(None)?;
+        client.set_local_files(self.files.handler());
+        prepare(&mut client)?;
+        self.client = Some(client);
+        Ok(())
+    }
+
+    fn client(&mut self) -> Result<&mut Client> {
+        self.client.as_mut().ok_or(Error::Thread)
+    }
+
+    /// Writes a part and says so in the journal, in one transaction.
+    pub(super) fn write(&mut self, part: &Part) -> Result<()> {
+        self.apply_settings(part)?;
+        let mut attempt = 1;
+        loop {
+            match self.attempt(part) {
+                Err(error) if matches!(error.code(), 1205 | 1213) && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    self.client()?.run("ROLLBACK")?;
+                }
+                Err(error) => return Err(error),
+                Ok(done) => {
+                    self.tally.rows.fetch_add(done.rows, Ordering::Relaxed);
+                    self.tally.rejected.fetch_add(done.rejected, Ordering::Relaxed);
+                    done.warnings.into_iter().for_each(|line| self.tally.warn(line));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn attempt(&mut self, part: &Part) -> Result<Outcome> {
+        let mut done = Outcome::default();
+        self.client()?.run("START TRANSACTION")?;
+        match &part.content {
+            Content::Inserts(statements) => {
+                for sql in statements {
+                    self.insert(part, sql, &mut done)?;
+                }
+            }
+            Content::File(sql, directory) => self.load_file(part, sql, directory, &mut done)?,
+            Content::Records { load, first, bytes } => {
+                self.records(part, load, *first, bytes, &mut done)?;
+            }
+        }
+        let (journal, loaded) = (
+            self.journal,
+            Loaded {
+                end: part.ends_at,
+                checksum: part.checksum,
+                is_begun: false,
+            },
+        );
+        let client = self.client()?;
+        journal.store(client, &part.file, part.begins_at, loaded)?;
+        client.run("COMMIT")?;
+        Ok(done)
+    }
+
+    fn apply_settings(&mut self, part: &Part) -> Result<()> {
+        let applied = match &self.settings {
+            Some((settings, count)) if Arc::ptr_eq(settings, &part.settings) => *count,
+            // Another file: what an earlier one has set is forgotten.
+            Some(_) => {
+                let client = self.client()?;
+                client.reset()?;
+                prepare(client)?;
+                0
+            }
+            None => 0,
+        };
+        for sql in part.settings.some(applied, part.settings_count) {
+            self.client()?.run_bytes(&sql)?;
+        }
+        self.settings = Some((Arc::clone(&part.settings), part.settings_count));
+        Ok(())
+    }
+
+    fn insert(&mut self, part: &Part, sql: &Sql, done: &mut Outcome) -> Result<()> {
+        let client = self.client()?;
+        match client.run_bytes(&sql.text) {
+            // MariaDB's mysqldump writes the values of generated columns, which MySQL takes as DEFAULT only.
+            Err(error) if error.code() == ER_GENERATED_VALUE => {
+                match without_generated(client, &sql.text, &error)? {
+                    Some(text) => {
+                        let lines = sql.lines.clone();
+                        self.insert(part, &Sql { text, lines }, done)
+                    }
+                    None => Err(at(part, sql.line_of(0), &error)),
+                }
+            }
+            Ok(()) => {
+                done.rows += client.affected_rows();
+                for warning in client.warnings()? {
+                    done.warn(&part.file, sql.line_of(0), &warning);
+                }
+                Ok(())
+            }
+            Err(error) if is_about_rows(error.code()) => {
+                let Some(parts) = Parts::of(&sql.text) else {
+                    return Err(at(part, sql.line_of(0), &error));
+                };
+                self.some_rows(part, sql, &parts, 0..parts.count(), &error, done)
+            }
+            Err(error) if error.is_lost() || matches!(error.code(), 1205 | 1213) => Err(error),
+            Err(error) => Err(at(part, sql.line_of(0), &error)),
+        }
+    }
+
+    /// Some of these rows are not taken: halves them until each of those is alone.
+    fn some_rows(
+        &mut self,
+        part: &Part,
+        sql: &Sql,
+        parts: &Parts,
+        rows: Range<usize>,
+        error: &Error,
+        done: &mut Outcome,
+    ) -> Result<()> {
+        if rows.len() <= 1 {
+            done.rejected += 1;
+            let rejected = Rejected {
+                file: part.file.to_string(),
+                line: sql.line_of(rows.start),
+                reason: crate::live::reason(error),
+                row: parts.with_rows(&sql.text, rows),
+                is_sql: true,
+            };
+            let journal = self.journal;
+            return journal.reject(self.client()?, &rejected);
+        }
+        let middle = rows.start + rows.len() / 2;
+        for half in [rows.start..middle, middle..rows.end] {
+            let client = self.client()?;
+            match client.run_bytes(&parts.with_rows(&sql.text, half.clone())) {
+                Ok(()) => done.rows += client.affected_rows(),
+                Err(error) if is_about_rows(error.code()) => {
+                    self.some_rows(part, sql, parts, half, &error, done)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// LOAD DATA LOCAL reports what it does not take as warnings.
+    fn load_file(&mut self, part: &Part, sql: &Sql, directory: &Path, done: &mut Outcome) -> Result<()> {
+        self.files.set_directory(directory);
+        let client = self.client()?;
+        client
+            .run_bytes(&sql.text)
+            .map_err(|error| match error.is_lost() {
+                true => error,
+                false => at(part, sql.line_of(0), &error),
+            })?;
+        done.rows += client.affected_rows();
+        for warning in client.warnings()? {
+            if warning.number(1) == u64::from(ER_DUP_ENTRY) {
+                done.rejected += 1;
+            }
+            done.warn(&part.file, sql.line_of(0), &warning);
+        }
+        Ok(())
+    }
+
+    fn records(
+        &mut self,
+        part: &Part,
+        load: &str,
+        first: u64,
+        bytes: &[u8],
+        done: &mut Outcome,
+    ) -> Result<()> {
+        self.files.set_records(bytes);
+        let client = self.client()?;
+        client.run("SAVEPOINT part")?;
+        client.run(load).map_err(
+            |error| match error.is_lost() || matches!(error.code(), 1205 | 1213) {
+                true => error,
+                false => at(part, first, &error),
+            },
+        )?;
+        let rows = client.affected_rows();
+        let warnings = client.warnings()?;
+        // What is rounded is a note.
+        let lossy = warnings.iter().find(|warning| warning.text(0) != "Note");
+        let Some(lossy) = lossy else {
+            done.rows += rows;
+            return Ok(());
+        };
+        client.run("ROLLBACK TO SAVEPOINT part")?;
+        let Some(format) = self.format else { return Ok(()) };
+        let mut reader = Reader::new(bytes, format);
+        let half = reader
+            .next(bytes.len() / 2)
+            .map_err(|error| unreadable(part, &error))?;
+        let half = half
+            .map(|records| (records.count, records.bytes))
+            .unwrap_or_default();
+        if half.1.len() >= bytes.len() && half.0 > 1 {
+            // The last record is longer than all before it.
+            let mut reader = Reader::new(bytes, format);
+            let one = reader.next(1).map_err(|error| unreadable(part, &error))?;
+            let length = one.map_or(0, |one| one.bytes.len());
+            let (one, rest) = bytes.split_at(length);
+            self.records(part, load, first, one, done)?;
+            return self.records(part, load, first + 1, rest, done);
+        }
+        if half.1.len() < bytes.len() {
+            let (count, front) = half;
+            let rest = bytes.get(front.len()..).unwrap_or_default();
+            self.records(part, load, first, &front, done)?;
+            return self.records(part, load, first + count, rest, done);
+        }
+        done.rejected += 1;
+        let rejected = Rejected {
+            file: part.file.to_string(),
+            line: first,
+            reason: format!("{} ({})", lossy.text(2), lossy.text(1)),
+            row: bytes.to_vec(),
+            is_sql: false,
+        };
+        let journal = self.journal;
+        journal.reject(self.client()?, &rejected)
+    }
+}
+
+/// The statement with DEFAULT for generated columns. `None` if it has it already.
+fn without_generated(client: &mut Client, sql: &[u8], error: &Error) -> Result<Option<Vec<u8>>> {
+    // The message names the table: ... generated column 'c' in table 't' is not allowed.
+    let message = crate::live::reason(error);
+    let table = message
+        .split(" in table '")
+        .nth(1)
+        .and_then(|rest| rest.split("' is not").next());
+    let Some(table) = table else { return Ok(None) };
+    let database = client.one("SELECT DATABASE()")?.unwrap_or_default();
+    let (columns, _) = columns_and_key(client, &database, table)?;
+    let is_generated = |name: &String| {
+        columns
+            .iter()
+            .any(|column| column.name == *name && column.is_generated)
+    };
+    let names = insert::listed_columns(sql)
+        .unwrap_or_else(|| columns.iter().map(|column| column.name.clone()).collect());
+    let positions = names.iter().enumerate().filter(|(_, name)| is_generated(name));
+    let positions: Vec<usize> = positions.map(|(position, _)| position).collect();
+    let changed = insert::with_defaults(sql, &positions);
+    Ok(changed.filter(|changed| changed != sql))
+}
+
+/// What became of a part.
+#[derive(Debug, Default)]
+struct Outcome {
+    rows: u64,
+    rejected: u64,
+    warnings: Vec<String>,
+}
+
+impl Outcome {
+    fn warn(&mut self, file: &str, line: u64, warning: &TextRow) {
+        self.warnings.push(format!(
+            "{file}, line {line}: {} ({})",
+            warning.text(2),
+            warning.text(1)
+        ));
+    }
+}
+
+pub(super) fn prepare(client: &mut Client) -> Result<()> {
+    SESSION.iter().try_for_each(|statement| client.run(statement))
+}
+
+/// Whether an error is about the values of a row: other rows of the statement can be taken.
+fn is_about_rows(code: u16) -> bool {
+    matches!(
+        code,
+        ER_DUP_ENTRY
+            | 1048 // NULL in a column without NULL
+            | 1136 // number of values
+            | 1264 | 1265 | 1292 | 1366 | 1406 | 1411 | 1416 | 1425 | 1690 // out of range, truncated, incorrect
+            | 1451 | 1452 | 1216 | 1217 // foreign keys
+            | 1526 | 1748 // no partition
+            | 3140 | 3141 | 3143 | 3144 | 3156 | 3157 // JSON
+            | 3819 // CHECK
+            | 4025 // CHECK, MariaDB
+            | 1586 // duplicate, without its value
+            | 1022
+    )
+}
+
+fn at(part: &Part, line: u64, error: &Error) -> Error {
+    Error::Input(format!("{}, line {line}: {error}", part.file))
+}
+
+fn unreadable(part: &Part, error: &io::Error) -> Error {
+    Error::Input(format!("{}: {error}", part.file))
+}
+
+impl Files {
+    fn set_records(&self, bytes: &[u8]) {
+        if let Ok(mut records) = self.records.lock() {
+            records.clear();
+            records.extend_from_slice(bytes);
+        }
+    }
+
+    fn set_directory(&self, directory: &Path) {
+        if let Ok(mut of_dump) = self.directory.lock() {
+            *of_dump = Some(directory.to_owned());
+        }
+    }
+
+    /// Sends the records of the part, or a file beside the dump. No server gets any other file.
+    fn handler(&self) -> LocalInfileHandler {
+        let files = self.clone();
+        let poisoned = || io::Error::other("a thread panicked");
+        LocalInfileHandler::new(move |name, out| {
+            if name == PART.as_bytes() {
+                let records = files.records.lock().map_err(|_| poisoned())?;
+                return out.write_all(&records);
+            }
+            let name = String::from_utf8_lossy(name);
+            let name = Path::new(name.as_ref())
+                .file_name()
+                .unwrap_or_default()
+                .to_owned();
+            let directory = files.directory.lock().map_err(|_| poisoned())?.clone();
+            let directory = directory.ok_or_else(|| io::Error::other("the dump is in no directory"))?;
+            io::copy(&mut File::open(directory.join(name))?, out).map(drop)
+        })
+    }
+}

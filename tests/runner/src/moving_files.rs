@@ -1,0 +1,373 @@
+//! `stemdb import` of files and `stemdb export`: what goes out comes in again, and bad input.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::moving::{SCHEMA, expect, same};
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::text;
+
+/// Every row of every table, in an order.
+const CONTENTS: &[&str] = &[
+    "SELECT * FROM child ORDER BY id",
+    "SELECT * FROM parent ORDER BY code",
+    "SELECT *, hidden FROM kinds ORDER BY id",
+    "SELECT * FROM pairs ORDER BY a, b",
+    "SELECT * FROM keyless ORDER BY a, b",
+    "SELECT * FROM counted",
+];
+
+pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
+    match Files::prepare(program, binary) {
+        Err(error) => report.fail("moving files: start", &error),
+        Ok(mut files) => {
+            report.check("moving: an export as a directory of SQL", files.directory());
+            report.check("moving: an export as one file of SQL", files.one_file());
+            report.check("moving: an export as CSV", files.csv());
+            report.check("moving: an export as Parquet", files.parquet());
+            report.check("moving: a dump that is cut off goes on", files.cut_off());
+            report.check("moving: rows that are not taken", files.rejected());
+            report.check("moving: lines and their options", files.lines());
+            report.check("moving: files that are something else", files.junk());
+        }
+    }
+}
+
+struct Files {
+    binary: PathBuf,
+    source: Server,
+    target: Server,
+}
+
+impl Files {
+    fn prepare(program: &Program, binary: PathBuf) -> Result<Self, String> {
+        let source = Server::start(program.clone(), &[])?;
+        let target = Server::start(program.clone(), &[])?;
+        let mut conn = source.address.connect().map_err(text)?;
+        conn.query_drop("SET foreign_key_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
+            .map_err(text)?;
+        for statement in SCHEMA {
+            conn.query_drop(statement)
+                .map_err(|error| format!("{statement}: {error}"))?;
+        }
+        let rows: Vec<String> = (0..3000)
+            .map(|number| format!("({}, 'it''s \\\\ \"{number}\",\\n', {number})", number % 7))
+            .collect();
+        conn.query_drop(format!("INSERT INTO pairs VALUES {}", rows.join(", ")))
+            .map_err(text)?;
+        let mut files = Self {
+            binary,
+            source,
+            target,
+        };
+        files
+            .target()?
+            .query_drop("SET GLOBAL local_infile = ON")
+            .map_err(text)?;
+        Ok(files)
+    }
+
+    fn target(&mut self) -> Result<Conn, String> {
+        self.target.address.connect().map_err(text)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.source.path(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<String, String> {
+        let path = self.path(name);
+        fs::write(&path, bytes).map_err(text)?;
+        Ok(path)
+    }
+
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<(bool, String), String> {
+        let mut child = Command::new(&self.binary)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(text)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that fails reads no further.
+            let _ = stdin.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(text)?;
+        let printed = [output.stdout, output.stderr].concat();
+        Ok((
+            output.status.success(),
+            String::from_utf8_lossy(&printed).into_owned(),
+        ))
+    }
+
+    fn export(&self, to: &str, more: &[&str]) -> Result<(), String> {
+        let from = format!("mysql://root@127.0.0.1:{}/shop", self.source.address.port);
+        let (succeeded, printed) = self.run(
+            &[&["export", "--from", &from, "--threads", "2", to], more].concat(),
+            b"",
+        )?;
+        expect(succeeded && printed.contains("5 tables, 3010 rows"), &printed)
+    }
+
+    fn import(&self, database: &str, more: &[&str], input: &[u8]) -> Result<(bool, String), String> {
+        let to = format!("mysql://root@127.0.0.1:{}/{database}", self.target.address.port);
+        let rejected = self.path("rejected");
+        let arguments = ["import", "--to", &to, "--threads", "2", "--rejected", &rejected];
+        self.run(&[&arguments[..], more].concat(), input)
+    }
+
+    fn is_loaded(&mut self, database: &str, queries: &[&str]) -> Result<(), String> {
+        let mut source = self.source.address.connect_to("shop").map_err(text)?;
+        let mut target = self.target.address.connect_to(database).map_err(text)?;
+        queries
+            .iter()
+            .try_for_each(|query| same(&mut source, &mut target, query))
+    }
+
+    fn directory(&mut self) -> Result<(), String> {
+        let directory = self.path("as-sql");
+        self.export(&directory, &[])?;
+        let (succeeded, printed) = self.import("", &[&directory], b"")?;
+        expect(succeeded && printed.contains("3010 rows"), &printed)?;
+        self.is_loaded("shop", CONTENTS)?;
+        self.is_loaded(
+            "shop",
+            &[
+                "SHOW CREATE TABLE kinds",
+                "SHOW CREATE TABLE child",
+                "SHOW CREATE VIEW named",
+            ],
+        )?;
+        // Nothing is mixed with what is there, and nothing is loaded into it.
+        let (succeeded, printed) = self.run(
+            &["export", "--from", "mysql://root@127.0.0.1:1/shop", &directory],
+            b"",
+        )?;
+        expect(!succeeded && printed.contains("is not empty"), &printed)?;
+        let (succeeded, printed) = self.import("", &[&directory], b"")?;
+        expect(
+            !succeeded && printed.contains("1050") && printed.contains("Drop it"),
+            &printed,
+        )?;
+        fs::rename(
+            PathBuf::from(&directory).join("metadata"),
+            PathBuf::from(&directory).join("metadata.partial"),
+        )
+        .map_err(text)?;
+        let (succeeded, printed) = self.import("", &[&directory], b"")?;
+        expect(
+            !succeeded && printed.contains("the dump was not finished"),
+            &printed,
+        )
+    }
+
+    fn one_file(&mut self) -> Result<(), String> {
+        let file = self.path("whole.sql");
+        self.export(&file, &["--file"])?;
+        let dump = fs::read(&file).map_err(text)?;
+        // From standard input, over what is there: the dump drops the tables first.
+        self.target()?
+            .query_drop("DELETE FROM shop.pairs")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("", &["-"], &dump)?;
+        expect(succeeded && printed.contains("3010 rows"), &printed)?;
+        self.is_loaded("shop", CONTENTS)
+    }
+
+    fn csv(&mut self) -> Result<(), String> {
+        let directory = self.path("as-csv");
+        self.export(&directory, &["--format", "csv"])?;
+        self.target()?
+            .query_drop("CREATE DATABASE of_csv")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("of_csv", &[&directory], b"")?;
+        expect(succeeded && printed.contains("3010 rows"), &printed)?;
+        self.is_loaded("of_csv", CONTENTS.get(..5).unwrap_or_default())
+    }
+
+    /// Tables without their indexes; a date that no calendar has is NULL, and DECIMAL of many digits a text.
+    fn parquet(&mut self) -> Result<(), String> {
+        let directory = self.path("as-parquet");
+        self.export(&directory, &["--format", "parquet"])?;
+        self.target()?
+            .query_drop("CREATE DATABASE of_parquet")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("of_parquet", &[&directory], b"")?;
+        expect(succeeded && printed.contains("3010 rows"), &printed)?;
+        self.is_loaded(
+            "of_parquet",
+            &[
+                "SELECT id, parent FROM child ORDER BY id",
+                "SELECT a, b, v FROM pairs ORDER BY a, b",
+                "SELECT id, e, s, CAST(bits AS UNSIGNED), f, d, CAST(de AS CHAR), JSON_EXTRACT(j, '$.b'), y + 0, HEX(bin), \
+                 HEX(bl), CAST(ts AS DATETIME(3)), CAST(ti AS TIME(2)), g, st FROM kinds ORDER BY id",
+            ],
+        )
+    }
+
+    fn cut_off(&mut self) -> Result<(), String> {
+        let inserts: Vec<String> = (0..300)
+            .map(|number| {
+                format!(
+                    "INSERT INTO cut VALUES ({number}, REPEAT('x', 100)), (-{number} - 1, _binary 'a');\n"
+                )
+            })
+            .collect();
+        let dump = format!(
+            "-- MySQL dump 10.13\n/*!40101 SET NAMES utf8mb4 */;\nDROP TABLE IF EXISTS cut;\n\
+             CREATE TABLE cut (id INT PRIMARY KEY, v BLOB);\nLOCK TABLES cut WRITE;\n{}UNLOCK TABLES;\n-- Dump completed\n",
+            inserts.concat()
+        );
+        self.target()?.query_drop("CREATE DATABASE cut").map_err(text)?;
+        let path = self.write("cut.sql", &dump[..dump.len() / 2])?;
+        let (succeeded, printed) = self.import("cut", &[&path], b"")?;
+        expect(
+            !succeeded && printed.contains("it is cut off") && printed.contains("goes on from there"),
+            &printed,
+        )?;
+        // Without its last line only.
+        self.write("cut.sql", dump.replace("-- Dump completed", "--"))?;
+        let (succeeded, printed) = self.import("cut", &[&path], b"")?;
+        expect(!succeeded && printed.contains("Dump completed"), &printed)?;
+        self.write("cut.sql", &dump)?;
+        let (succeeded, printed) = self.import("cut", &[&path], b"")?;
+        expect(
+            succeeded && printed.contains(" 0 rows") && printed.contains("by an earlier run"),
+            &printed,
+        )?;
+        let mut target = self.target()?;
+        let count: Option<u64> = target.query_first("SELECT COUNT(*) FROM cut.cut").map_err(text)?;
+        expect(count == Some(600), &format!("{count:?} rows"))?;
+        // Another file in its place is not taken for it.
+        self.write("cut.sql", &dump[..dump.len() / 2])?;
+        self.import("cut", &[&path], b"")?;
+        self.write("cut.sql", dump.replace("REPEAT('x', 100)", "REPEAT('y', 100)"))?;
+        let (succeeded, printed) = self.import("cut", &[&path], b"")?;
+        expect(!succeeded && printed.contains("is not the file"), &printed)
+    }
+
+    fn rejected(&mut self) -> Result<(), String> {
+        self.target()?
+            .query_drop("CREATE DATABASE r; CREATE TABLE r.t (id INT PRIMARY KEY, v VARCHAR(3) NOT NULL, CHECK (id < 1000))")
+            .map_err(text)?;
+        let rows: Vec<String> = (0..100).map(|number| format!("({}, 'v')", number % 97)).collect();
+        let dump = format!(
+            "INSERT INTO t VALUES {};\nINSERT INTO t VALUES (200, 'long'), (201, NULL), (2000, 'x'), (202, 'ok');\n",
+            rows.join(",")
+        );
+        let path = self.write("r.sql", dump)?;
+        let (succeeded, printed) = self.import("r", &[&path], b"")?;
+        let expected = [
+            "98 rows in",
+            "6 rows were not taken",
+            "Duplicate entry '0'",
+            "r.sql, line 2",
+        ];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )?;
+        let file = fs::read_to_string(self.path("rejected.sql")).map_err(text)?;
+        expect(
+            file.lines().count() == 6 && file.contains("INSERT INTO t VALUES(201, NULL);"),
+            &file,
+        )?;
+        let log = fs::read_to_string(self.path("rejected.log")).map_err(text)?;
+        expect(
+            log.contains("'v' cannot be null") && log.contains("Check constraint"),
+            &log,
+        )
+    }
+
+    fn lines(&mut self) -> Result<(), String> {
+        let mut target = self.target()?;
+        for statement in [
+            "CREATE DATABASE l",
+            "CREATE TABLE l.t (id INT PRIMARY KEY, name VARCHAR(20) CHARACTER SET utf8mb4, b VARBINARY(4), n INT)",
+        ] {
+            target.query_drop(statement).map_err(text)?;
+        }
+        let csv =
+            "id,name,n\n1,\"a \"\"quoted\"\"\nline\",5\n2,C:\\new,NULL\nx,broken,1\n3,plain,-\n1,again,1\n";
+        let path = self.write("l.t.csv", csv)?;
+        let (succeeded, printed) = self.import("", &["--header", "--null", "-", &path], b"")?;
+        expect(
+            !succeeded && printed.contains("3 rows in") && printed.contains("2 rows were not taken"),
+            &printed,
+        )?;
+        let file = fs::read_to_string(self.path("rejected.csv")).map_err(text)?;
+        expect(file == "x,broken,1\n1,again,1\n", &file)?;
+        let odd = b"ignored;\n>>10;'it\\'s \xe4';ff00|>>11;\\N;|";
+        let path = self.write("odd.txt", odd)?;
+        let arguments = [
+            "--table",
+            "l.t",
+            "--fields-terminated-by",
+            ";",
+            "--fields-enclosed-by",
+            "'",
+            "--lines-starting-by",
+            ">>",
+            "--lines-terminated-by",
+            "|",
+            "--character-set",
+            "latin1",
+            "--columns",
+            "id,name,@b",
+            "--set",
+            "b = UNHEX(@b)",
+            &path,
+        ];
+        let (succeeded, printed) = self.import("", &arguments, b"")?;
+        expect(succeeded && printed.contains("2 rows in"), &printed)?;
+        let rows: Vec<(i32, Option<String>, Option<i32>, Option<String>)> = target
+            .query("SELECT id, name, n, HEX(b) FROM l.t ORDER BY id")
+            .map_err(text)?;
+        let row = |id, name: Option<&str>, n, b: Option<&str>| {
+            (id, name.map(str::to_owned), n, b.map(str::to_owned))
+        };
+        let expected = [
+            row(1, Some("a \"quoted\"\nline"), Some(5), None),
+            row(2, Some("C:\\new"), None, None),
+            row(3, Some("plain"), None, None),
+            row(10, Some("it's ä"), None, Some("FF00")),
+            row(11, None, None, Some("")),
+        ];
+        expect(rows == expected, &format!("{rows:?}"))
+    }
+
+    fn junk(&mut self) -> Result<(), String> {
+        let junk: Vec<u8> = (0..100_000_u32)
+            .map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
+        for (name, wanted) in [
+            ("junk.sql", "junk.sql, line 1"),
+            ("junk.parquet", "is damaged, or no Parquet"),
+            ("cut.sql.gz", "cut.sql.gz"),
+            ("none.sql", "cannot read"),
+            ("unknown.xyz", "--format"),
+        ] {
+            let path = match name {
+                "none.sql" => self.path(name),
+                "cut.sql.gz" => self.write(
+                    name,
+                    [&[0x1f, 0x8b, 8, 0][..], junk.get(..500).unwrap_or_default()].concat(),
+                )?,
+                _ => self.write(name, &junk)?,
+            };
+            let (succeeded, printed) = self.import("l", &[&path], b"")?;
+            expect(
+                !succeeded && printed.contains(wanted) && !printed.contains("panicked at crates"),
+                &printed,
+            )?;
+        }
+        Ok(())
+    }
+}
