@@ -200,6 +200,15 @@ impl<'a, 's> Loader<'a, 's> {
                 self.session(file, &statement.text, statement.line)
             }
             statement::Kind::Skipped => Ok(()),
+            statement::Kind::Gtids => {
+                let text = String::from_utf8_lossy(&statement.text);
+                let set = text.rsplit_once('=').map_or("", |(_, set)| set.trim());
+                self.notes.push(format!(
+                    "{}: the rows are those of the transactions {set}; a source can be followed from there (--from, --gtid)",
+                    file.name
+                ));
+                Ok(())
+            }
             _ if file.skips(&statement)? => Ok(()),
             statement::Kind::Rows => {
                 let is_full = file.gathered_bytes + statement.text.len() > PART_BYTES;

@@ -11,6 +11,9 @@ pub(super) enum Kind {
     /// It belongs to one connection that runs everything; this import has several, and transactions of its
     /// own.
     Skipped,
+    /// SET @@GLOBAL.GTID_PURGED: which transactions of the source are in the dump. It is about a binary log that
+    /// the target may not have.
+    Gtids,
     /// Anything else: it runs by itself, after all that is before it.
     Definition,
     /// It begins as no statement does.
@@ -22,6 +25,7 @@ pub(super) fn kind(sql: &[u8]) -> Kind {
     match (first.as_str(), second.as_str()) {
         ("INSERT" | "REPLACE", _) => Kind::Rows,
         ("LOAD", "DATA") => Kind::File,
+        ("SET", "@@GLOBAL") if is_gtid_purged(sql) => Kind::Gtids,
         ("SET", "@@GLOBAL") => Kind::Definition,
         ("SET" | "USE", _) => Kind::Session,
         ("LOCK", _) | ("UNLOCK", _) | ("BEGIN", _) | ("COMMIT", _) | ("START", "TRANSACTION") => {
@@ -30,6 +34,11 @@ pub(super) fn kind(sql: &[u8]) -> Kind {
         ("", _) => Kind::NoStatement,
         _ => Kind::Definition,
     }
+}
+
+fn is_gtid_purged(sql: &[u8]) -> bool {
+    let head: Vec<u8> = sql.iter().take(100).map(u8::to_ascii_uppercase).collect();
+    head.windows(12).any(|word| word == b".GTID_PURGED")
 }
 
 /// The first words, in upper case, without the marks of conditional comments before them.
@@ -78,7 +87,8 @@ mod tests {
             ("USE `shop`", Kind::Session),
             ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", Kind::Definition),
             ("LOCK TABLES `t` WRITE", Kind::Skipped),
-            ("SET @@GLOBAL.GTID_PURGED=''", Kind::Definition),
+            ("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ ''", Kind::Gtids),
+            ("SET @@GLOBAL.max_connections = 5", Kind::Definition),
             ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", Kind::File),
             (
                 "/*!50003 CREATE*/ /*!50017 DEFINER=`a`@`b`*/ /*!50003 TRIGGER t */",
