@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use loadgen::progress::Progress;
 
 use super::arguments::{Arguments, Kind};
-use super::crew::{Content, Crew, Part, Settings, Sql, Tally};
+use super::crew::Crew;
 use super::input::{Input, Watched, open, unreadable};
 use super::insert::Parts;
 use super::journal::{Journal, Loaded};
+use super::part::{Content, Part, Settings, Sql, Tally};
 use super::records::{Format, Reader};
 use super::statement::{self, kind};
 use super::{insert, load_data, parquet, writer};

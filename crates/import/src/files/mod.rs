@@ -3,7 +3,8 @@
 //!
 //! - [`input`]: the files, their order and their bytes. [`statement`]: what a statement of a dump is.
 //!   [`insert`]: the rows of an INSERT. [`records`]: lines of CSV. [`parquet`]: rows of Parquet as such lines.
-//! - [`load`]: reads the files and cuts them into parts. [`crew`]: the connections at work. [`writer`]: one of
+//! - [`load`]: reads the files and cuts them into parts. [`part`]: a part.
+//!   [`crew`]: the connections at work. [`writer`]: one of
 //!   them. [`journal`]: what is loaded, on the target.
 //! - [`report`]: the rows that were not taken, in files.
 //!
@@ -17,6 +18,7 @@ mod journal;
 mod load;
 mod load_data;
 mod parquet;
+mod part;
 mod records;
 mod report;
 mod statement;
@@ -31,10 +33,11 @@ use std::time::Instant;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::{Common, Result};
-use crew::{Crew, Tally};
+use crew::Crew;
 use input::Input;
 use journal::Journal;
 use load::Loader;
+use part::Tally;
 use writer::Writer;
 
 pub fn run(arguments: &Arguments, common: &Common) -> Result<()> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::crew::Tally;
 use super::journal::Journal;
+use super::part::Tally;
 use crate::Result;
 use crate::endpoint::Client;
 use crate::error::Error;

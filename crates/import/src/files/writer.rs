@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use mysql::LocalInfileHandler;
 
-use super::crew::{Content, Part, Settings, Sql, Tally};
 use super::insert::{self, Parts};
 use super::journal::{Journal, Loaded, Rejected};
+use super::part::{Content, Part, Settings, Sql, Tally};
 use super::records::{Format, Reader};
 use crate::Result;
 use crate::endpoint::{Client, Endpoint, TextRow};
