@@ -160,6 +160,10 @@ impl Storage for RocksStorage {
         Scan::new(&self.versions, request).run(visit)
     }
 
+    fn will_read(&self, keys: &[&[u8]], ts: Timestamp) {
+        self.versions.latest.cache().warm(keys, ts);
+    }
+
     fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<Prepared> {
         Preparation::of(&self.versions, writes, locked)
     }

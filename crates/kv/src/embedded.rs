@@ -153,6 +153,10 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.at_this_moment(|ts| self.shared.storage.scan(ScanRequest { ts, ..request }, visit))
     }
 
+    fn will_read(&self, keys: &[&[u8]], at: ReadAt) {
+        self.shared.storage.will_read(keys, at.ts);
+    }
+
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
         Ok(Box::new(EmbeddedTransaction::new(
             Arc::clone(&self.shared),

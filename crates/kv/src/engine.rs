@@ -118,6 +118,9 @@ pub trait Engine: Send + Sync {
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
+    /// See [`crate::Reader::will_read`].
+    fn will_read(&self, _keys: &[&[u8]], _at: ReadAt) {}
+
     /// Starts a transaction at `start_ts`, which the caller has pinned.
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 

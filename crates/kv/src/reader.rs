@@ -86,6 +86,10 @@ pub trait Reader: Send + Sync {
     /// Visits pairs until the range ends or the visitor breaks. The visitor may read from the same store.
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()>;
 
+    /// Says that these keys, or ranges that start at them, are read next, one after the other. An engine may bring
+    /// what they need closer. It changes no answer.
+    fn will_read(&self, _keys: &[&[u8]]) {}
+
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut value = None;
         self.get_with(key, &mut |bytes| value = Some(bytes.to_vec()))?;

@@ -172,6 +172,10 @@ impl Reader for Snapshot {
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         self.reading().scan(range, reverse, visit)
     }
+
+    fn will_read(&self, keys: &[&[u8]]) {
+        self.engine().will_read(keys, self.read_at());
+    }
 }
 
 /// A reader of an engine at one timestamp. It only borrows, so it costs nothing to create.

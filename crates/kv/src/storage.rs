@@ -96,6 +96,9 @@ pub trait Storage: Send + Sync + 'static {
     /// Never at [`crate::LATEST`].
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
+    /// See [`crate::Reader::will_read`].
+    fn will_read(&self, _keys: &[&[u8]], _ts: Timestamp) {}
+
     /// Prepares a transaction's writes, whose keys it has locked until they are applied. Reads what they
     /// replace, except for keys that are fresh or in `locked`. If all are, this may run on the thread that
     /// commits groups.

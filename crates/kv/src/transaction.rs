@@ -552,6 +552,10 @@ impl Reader for Transaction {
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
     }
+
+    fn will_read(&self, keys: &[&[u8]]) {
+        self.snapshot.will_read(keys);
+    }
 }
 
 /// Own writes over the newest committed state; see [`Transaction::current`].
@@ -599,5 +603,9 @@ impl Reader for View {
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
+    }
+
+    fn will_read(&self, keys: &[&[u8]]) {
+        self.snapshot.will_read(keys);
     }
 }

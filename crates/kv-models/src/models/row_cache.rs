@@ -5,7 +5,7 @@
 //! newer version, and never half of a commit; and when no thread is running any more, each page has what is
 //! stored.
 
-use crate::cache::{Lookup, Page, PageRange, RowCache, StoredEntries};
+use crate::cache::{Lookup, Page, PageLoad, PageRange, RowCache, StoredEntries};
 use crate::layout::{TS_BYTES, Version, push_version};
 use crate::oracle::Oracle;
 use crate::sync::{Mutex, thread};
@@ -60,6 +60,13 @@ impl StoredEntries for Cursor {
     fn check(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Pages that are loaded one after the other.
+struct Loading<'a> {
+    load: PageLoad<'a>,
+    stored: Cursor,
+    next: Vec<u8>,
 }
 
 fn bytes_of(committed: &Committed) -> Vec<u8> {
@@ -154,21 +161,31 @@ impl World {
     fn load_around(&self, key: Key, ts: Timestamp) -> Option<PageRange> {
         let load = self.cache.begin_load_around(key.as_bytes());
         let start = load.range.start.clone();
-        let stored = self.iterate(&load.range);
+        let mut stored = self.iterate(&load.range);
         let part = self
             .cache
-            .fill(&load, &start, stored, ts, |_, _| {})
+            .fill(&load, &start, &mut stored, ts, |_, _| {})
             .expect("versions");
         part.filter(|part| part.end.is_empty() || key.as_bytes() < part.end.as_slice())
     }
 
-    /// As `kv_rocksdb`'s `load_page`.
-    fn load(&self, start: &[u8], ts: Timestamp) -> Option<PageRange> {
-        let load = self.cache.begin_load(KeyRange::new(start, ""));
-        let stored = self.iterate(&load.range);
-        self.cache
-            .fill(&load, start, stored, ts, |_, _| {})
-            .expect("versions")
+    /// As `kv_rocksdb`'s `PageLoads`: the next page of what is being loaded, or the first one of a new load.
+    fn load<'a>(&'a self, loading: &mut Option<Loading<'a>>, at: &[u8], ts: Timestamp) -> Option<PageRange> {
+        let goes_on = loading.as_ref().is_some_and(|loading| {
+            loading.next == at && loading.load.range.contains(at) && !self.cache.is_void(&loading.load)
+        });
+        if !goes_on {
+            *loading = None;
+            let load = self.cache.begin_load(KeyRange::new(at, ""));
+            let stored = self.iterate(&load.range);
+            let next = at.to_vec();
+            *loading = Some(Loading { load, stored, next });
+        }
+        let Loading { load, stored, next } = loading.as_mut()?;
+        let part = self.cache.fill(load, next, stored, ts, |_, _| {});
+        let part = part.expect("versions")?;
+        next.clone_from(&part.end);
+        Some(part)
     }
 
     fn pinned(&self) -> Timestamp {
@@ -240,7 +257,7 @@ impl World {
     /// As a scan of everything, in either direction.
     fn scan(&self, reverse: bool) {
         let ts = self.pinned();
-        let mut at = Vec::new();
+        let (mut at, mut loading) = (Vec::new(), None);
         loop {
             let found = match reverse {
                 false => self.cache.from(&at, ts),
@@ -248,7 +265,7 @@ impl World {
             };
             let part = match found {
                 Lookup::Found(part) => part,
-                Lookup::Missing if !reverse => match self.load(&at, ts) {
+                Lookup::Missing if !reverse => match self.load(&mut loading, &at, ts) {
                     Some(part) => part,
                     None => break,
                 },

@@ -13,28 +13,54 @@ const BEFORE_ENTRIES: usize = LOAD_ENTRIES / 2;
 const BEFORE_BYTES: usize = LOAD_BYTES / 2;
 const BEFORE_REMOVED: u64 = 1024;
 
-/// Loads the page that starts at `start`, where there is no page, and ends at `end` at most. Keeps it if
-/// nothing in it is written meanwhile. It is complete for readers of `ts`. `None`: the first entry is too
-/// large for a page.
-pub(crate) fn load_page(
-    latest: &Latest,
-    start: &[u8],
-    end: &[u8],
-    ts: Timestamp,
-) -> Result<Option<PageRange>> {
-    let load = latest.cache().begin_load(KeyRange::new(start, end));
-    let mut stored = latest.iterate(&load.range)?;
-    stored.seek_to_first();
-    fill(latest, &load, start, stored, ts)
+/// Loads pages of a range one after the other. One iterator reads all of them: to open and place one takes as
+/// long as to read ten rows.
+pub(crate) struct PageLoads<'a> {
+    latest: &'a Latest,
+    load: PageLoad<'a>,
+    stored: DBRawIterator<'a>,
+    /// Where the next page starts.
+    next: Vec<u8>,
 }
 
-/// [`load_page`] for the page that contains `key`. `None`: the key's entry is too large for a page.
+impl<'a> PageLoads<'a> {
+    /// From `start`, where there is no page, to the next page, and up to `end` at most.
+    pub fn begin(latest: &'a Latest, start: &[u8], end: &[u8]) -> Result<Self> {
+        let load = latest.cache().begin_load(KeyRange::new(start, end));
+        let mut stored = latest.iterate(&load.range)?;
+        stored.seek_to_first();
+        Ok(Self {
+            latest,
+            load,
+            stored,
+            next: start.to_vec(),
+        })
+    }
+
+    /// Whether the next page starts at a key, and may be kept.
+    pub fn is_at(&self, key: &[u8]) -> bool {
+        self.next == key && self.load.range.contains(key) && !self.latest.cache().is_void(&self.load)
+    }
+
+    /// Loads the next page. Keeps it if nothing in it has been written since the first one began. It is complete
+    /// for readers of `ts`. `None`: its first entry is too large for a page.
+    pub fn load(&mut self, ts: Timestamp) -> Result<Option<PageRange>> {
+        let loaded = fill(self.latest, &self.load, &self.next, &mut self.stored, ts)?;
+        if let Some(loaded) = &loaded {
+            self.next.clone_from(&loaded.end);
+        }
+        Ok(loaded)
+    }
+}
+
+/// Loads the page that contains `key`, where there is none. Keeps it if nothing in it is written meanwhile. It is
+/// complete for readers of `ts`. `None`: the key's entry is too large for a page.
 pub(crate) fn load_page_around(latest: &Latest, key: &[u8], ts: Timestamp) -> Result<Option<PageRange>> {
     let load = latest.cache().begin_load_around(key);
     let start = start_before(latest, key, &load.range)?;
     let mut stored = latest.iterate(&load.range)?;
     stored.seek(&start);
-    let loaded = fill(latest, &load, &start, stored, ts)?;
+    let loaded = fill(latest, &load, &start, &mut stored, ts)?;
     Ok(loaded.filter(|loaded| loaded.end.is_empty() || key < loaded.end.as_slice()))
 }
 
@@ -42,7 +68,7 @@ fn fill(
     latest: &Latest,
     load: &PageLoad<'_>,
     start: &[u8],
-    stored: DBRawIterator<'_>,
+    stored: &mut DBRawIterator<'_>,
     ts: Timestamp,
 ) -> Result<Option<PageRange>> {
     let left_out = |deleted_ts, key: &[u8]| latest.expired().push_if_unlisted(deleted_ts, key);
@@ -143,6 +169,42 @@ mod tests {
             load(&storage, gap.start + 1),
             (key(gap.start), key(gap.start), gap.len())
         );
+    }
+
+    #[test]
+    fn pages_are_loaded_one_after_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let storage = storage(&dir);
+        for number in 0..5 * LOAD_ENTRIES {
+            put(&storage, number, b"value");
+        }
+        let latest = &storage.versions.latest;
+        let mut loads = PageLoads::begin(latest, b"", b"").unwrap();
+        let mut next = Vec::new();
+        for page in 0..5 {
+            assert!(loads.is_at(&next) && !loads.is_at(b"x"));
+            if page == 2 {
+                // Of the page that comes.
+                let (key, stored) = (key(page * LOAD_ENTRIES + 1), 9_u64.to_be_bytes());
+                latest
+                    .cache()
+                    .update([(key.as_slice(), [&stored[..], &[1]].concat().as_slice())].into_iter());
+            }
+            let loaded = loads.load(9).unwrap().unwrap();
+            assert_eq!(
+                (&loaded.start, loaded.page.len()),
+                (&next, LOAD_ENTRIES),
+                "of page {page}"
+            );
+            next = loaded.end;
+        }
+        assert!(next.is_empty());
+        let is_kept = |page: usize| {
+            let key = key(page * LOAD_ENTRIES + 1);
+            latest.cache().next_page(&KeyRange::key(key)).is_some()
+        };
+        let kept: Vec<bool> = (0..5).map(is_kept).collect();
+        assert_eq!(kept, [true, true, false, true, true]);
     }
 
     #[test]

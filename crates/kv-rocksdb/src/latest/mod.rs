@@ -19,7 +19,7 @@ mod split;
 
 pub use batch::Prepared;
 pub(crate) use batch::{Group, PutHeads};
-pub(crate) use load::{load_page, load_page_around};
+pub(crate) use load::{PageLoads, load_page_around};
 use sizes::Expansion;
 pub(crate) use sizes::approximate_bytes;
 pub(crate) use split::split_range;

@@ -195,7 +195,7 @@ fn insist_on_none(damage: Option<Damage>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latest::load_page;
+    use crate::latest::PageLoads;
     use crate::layout::push_version;
     use crate::{RocksOptions, RocksStorage};
     use kv::{ApplyHow, Error, LATEST, LockedVersions, ScanRequest, Storage, Write, WriteBuffer};
@@ -249,9 +249,9 @@ mod tests {
             RocksStorage::open(dir.path(), &RocksOptions::small(), &std::sync::Arc::default()).unwrap();
         let first = ["a", "b", "c", "d", "e"].map(|key| (key, Some("1")));
         commit(&storage, 10, &first);
-        load_page(&storage.versions.latest, b"", b"", 10)
-            .unwrap()
-            .unwrap();
+        let mut loads = PageLoads::begin(&storage.versions.latest, b"", b"").unwrap();
+        loads.load(10).unwrap().unwrap();
+        drop(loads);
         commit(&storage, 20, &[("b", Some("2")), ("c", None), ("f", Some("2"))]);
         storage
     }

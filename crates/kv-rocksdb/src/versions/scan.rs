@@ -6,8 +6,8 @@
 
 use super::{Comparison, Versions};
 use crate::failure::from_rocksdb;
+use crate::latest::PageLoads;
 use crate::latest::cache::{Lookup, PageRange, Reads};
-use crate::latest::load_page;
 use crate::layout::Version;
 use kv::{KeyRange, Result, ScanRequest, Visit};
 use std::ops::ControlFlow;
@@ -15,14 +15,16 @@ use std::ops::ControlFlow;
 /// Stored rows between two checks of the interrupt.
 const ROWS_PER_CHECK: u32 = 256;
 
-/// Pages that one scan loads. A larger scan is not the kind that is repeated often.
+/// Pages that one scan loads where the cache has little room. A larger scan is not the kind that is repeated often.
 const LOADS_MAX: u32 = 8;
 
 /// One scan.
 pub(crate) struct Scan<'a> {
     versions: &'a Versions,
     request: ScanRequest<'a>,
+    /// Pages loaded while the cache has little room.
     loads: u32,
+    loading: Option<PageLoads<'a>>,
 }
 
 impl<'a> Scan<'a> {
@@ -31,6 +33,7 @@ impl<'a> Scan<'a> {
             versions,
             request,
             loads: 0,
+            loading: None,
         }
     }
 
@@ -73,11 +76,28 @@ impl<'a> Scan<'a> {
         };
         match found {
             Lookup::Found(page) => Ok(Some(page)),
-            Lookup::Missing if !reverse && self.loads < LOADS_MAX && latest.cache().admits(Reads::Range) => {
-                self.loads += 1;
-                load_page(latest, &rest.start, &rest.end, ts)
-            }
+            Lookup::Missing if !reverse => self.load_page(rest),
             Lookup::Missing | Lookup::TooOld => Ok(None),
+        }
+    }
+
+    /// Loads the page with which a forward scan of `rest` continues, if it is worth it.
+    fn load_page(&mut self, rest: &KeyRange) -> Result<Option<PageRange>> {
+        let latest = &self.versions.latest;
+        let has_room = latest.cache().has_room();
+        if !has_room {
+            self.loads += 1;
+        }
+        match &mut self.loading {
+            Some(loading) if has_room && loading.is_at(&rest.start) => loading.load(self.request.ts),
+            loading => {
+                *loading = None;
+                if self.loads > LOADS_MAX || !latest.cache().admits(Reads::Range) {
+                    return Ok(None);
+                }
+                let begun = PageLoads::begin(latest, &rest.start, &rest.end)?;
+                loading.insert(begun).load(self.request.ts)
+            }
         }
     }
 

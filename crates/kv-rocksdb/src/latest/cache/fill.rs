@@ -25,19 +25,19 @@ pub(crate) trait StoredEntries {
 }
 
 impl RowCache {
-    /// Ends a load: builds a page from `stored`, which is at the first entry from `start` on and was opened
-    /// after the load began. Keeps the page if nothing in it has been written meanwhile. It is complete for
-    /// readers of `ts`: deletions that they need not know of are left out, and passed to `left_out`. `None`:
-    /// the first entry is too large for a page.
+    /// Builds a page of a load from `stored`, which is at the first entry from `start` on and was opened after
+    /// the load began. Keeps the page if nothing in it has been written meanwhile. It is complete for readers of
+    /// `ts`: deletions that they need not know of are left out, and passed to `left_out`. `None`: the first
+    /// entry is too large for a page.
     pub fn fill(
         &self,
         load: &PageLoad<'_>,
         start: &[u8],
-        mut stored: impl StoredEntries,
+        stored: &mut impl StoredEntries,
         ts: Timestamp,
         mut left_out: impl FnMut(Timestamp, &[u8]),
     ) -> Result<Option<PageRange>> {
-        let mut page = Page::default();
+        let mut page = Page::for_entries(LOAD_ENTRIES);
         let mut deletions = 0;
         let mut cut = None;
         while let Some((key, bytes)) = stored.entry() {
@@ -68,7 +68,7 @@ impl RowCache {
             start: start.to_vec(),
             end: cut.unwrap_or_else(|| load.range.end.clone()),
         };
-        self.end_load(load, &part);
+        self.keep(load, &part);
         Ok(Some(part))
     }
 }

@@ -24,6 +24,7 @@
 mod directory;
 mod fill;
 mod page;
+mod prefetch;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -40,6 +41,12 @@ use std::sync::Arc;
 
 /// The size of a range of more pages is not added up.
 const PAGES_COUNTED_MAX: usize = 1_024;
+
+/// A load during which so many of its keys are committed keeps no further page.
+const CHANGED_MAX: usize = 1_000;
+
+/// For fewer keys, what their searches read is not asked for ahead.
+const WARM_MIN: usize = 8;
 
 /// Entries that a commit puts into pages before other threads may change the directory.
 const UPDATE_ENTRIES: usize = 256;
@@ -76,22 +83,31 @@ pub(crate) struct RowCache {
     next_load: AtomicU64,
 }
 
-/// A page that is being loaded from RocksDB while commits go on.
+/// A range of which pages are being loaded from RocksDB while commits go on.
 struct Load {
     id: u64,
     range: KeyRange,
     /// Keys of the range that have been committed since the load began.
     changed: Vec<Vec<u8>>,
-    /// The range has been dropped since the load began.
+    /// The range has been dropped since the load began, or more keys have changed than are remembered.
     void: bool,
 }
 
-/// A load that is running; it ends when this is dropped.
+/// A load that is running, of one page or of several; it ends when this is dropped.
 pub(crate) struct PageLoad<'a> {
     cache: &'a RowCache,
     id: u64,
     /// A range that has no page.
     pub range: KeyRange,
+}
+
+impl Load {
+    fn change(&mut self, key: &[u8]) {
+        self.void |= self.changed.len() == CHANGED_MAX;
+        if !self.void {
+            self.changed.push(key.to_vec());
+        }
+    }
 }
 
 impl Drop for PageLoad<'_> {
@@ -153,6 +169,29 @@ impl RowCache {
         } else {
             Lookup::TooOld
         }
+    }
+
+    /// The pages of some keys, by one look at the directory; `None` where there is none that can be used. What a
+    /// search of each key in its page reads is then in the processor's cache.
+    pub fn pages(&self, keys: &[&[u8]], ts: Timestamp) -> Vec<Option<Arc<Page>>> {
+        let mut pages = Vec::with_capacity(keys.len());
+        {
+            let directory = self.directory.read();
+            pages.extend(keys.iter().map(|key| {
+                let (_, leaf) = directory.at(key)?;
+                let page = Arc::clone(&leaf.page.read());
+                page.is_complete_at(ts).then_some(page)
+            }));
+        }
+        if keys.len() >= WARM_MIN {
+            page::warm(&pages, keys);
+        }
+        pages
+    }
+
+    /// Brings what searches of some keys read into the processor's cache.
+    pub fn warm(&self, keys: &[&[u8]], ts: Timestamp) {
+        self.pages(keys, ts);
     }
 
     /// The page that contains the keys from `key` on.
@@ -234,7 +273,13 @@ impl RowCache {
         self.misses.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }
 
-    /// Begins to load a page at the start of `range`, where there is none, up to the next page or the end of
+    /// Whether there is room for pages of ranges that may be read once only. The rest is for what is read again
+    /// and again.
+    pub fn has_room(&self) -> bool {
+        self.directory.read().bytes() < self.budget_bytes / 2
+    }
+
+    /// Begins to load pages from the start of `range`, where there is none, up to the next page or the end of
     /// `range`. The entries have to be read after this call.
     pub fn begin_load(&self, range: KeyRange) -> PageLoad<'_> {
         let directory = self.directory.read();
@@ -273,15 +318,22 @@ impl RowCache {
         }
     }
 
+    /// Whether no further page of a load will be kept.
+    pub fn is_void(&self, load: &PageLoad<'_>) -> bool {
+        let loads = self.loads.lock();
+        loads.iter().any(|running| running.id == load.id && running.void)
+    }
+
     /// Keeps a loaded page, unless a commit has changed its range since the load began. For the thread that
     /// loaded it the page is correct in any case.
-    fn end_load(&self, ended: &PageLoad<'_>, part: &PageRange) {
+    fn keep(&self, load: &PageLoad<'_>, part: &PageRange) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let mut directory = self.directory.write();
         let is_current = {
-            let mut loads = self.loads.lock();
-            let at = loads.iter().position(|load| load.id == ended.id);
-            at.map(|at| loads.swap_remove(at))
+            let loads = self.loads.lock();
+            loads
+                .iter()
+                .find(|running| running.id == load.id)
                 .is_some_and(|load| !load.void && !load.changed.iter().any(|key| range.contains(key)))
         };
         if is_current && directory.is_free(&range) {
@@ -301,7 +353,7 @@ impl RowCache {
                 let mut loads = self.loads.lock();
                 for (key, stored) in entries.by_ref().take(UPDATE_ENTRIES) {
                     for load in loads.iter_mut().filter(|load| load.range.contains(key)) {
-                        load.changed.push(key.to_vec());
+                        load.change(key);
                     }
                     if let Some(start) = directory.update(key, stored) {
                         large.push(start.to_vec());

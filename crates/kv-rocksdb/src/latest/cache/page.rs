@@ -1,12 +1,17 @@
 //! A page: adjacent entries of `latest`, in key order, in one piece of memory.
 
+use super::prefetch::prefetch;
 use crate::layout::{VALUE_AT, Version};
 use kv::Timestamp;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A page with more entries or bytes is split.
 pub const ENTRIES_MAX: usize = 128;
 pub const BYTES_MAX: usize = 32 << 10;
+
+/// A scan asks for an entry's memory so many entries before it reads it.
+const ENTRIES_AHEAD: usize = 8;
 
 /// The least that a page which is written to grows by.
 const GROWTH_ENTRIES: usize = ENTRIES_MAX / 16;
@@ -84,6 +89,15 @@ pub struct Page {
 }
 
 impl Page {
+    /// An empty page with room for so many entries; not for their bytes.
+    pub fn for_entries(entries: usize) -> Self {
+        Self {
+            heads: Vec::with_capacity(entries),
+            spans: Vec::with_capacity(entries),
+            ..Self::default()
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.spans.len()
     }
@@ -179,6 +193,7 @@ impl Page {
         ts: Timestamp,
     ) -> Option<impl DoubleEndedIterator<Item = (&[u8], &[u8])>> {
         let value = |at: usize| {
+            self.ask_for(at + ENTRIES_AHEAD);
             let span = *self.spans.get(at)?;
             let stored = span.stored();
             Some((
@@ -187,6 +202,18 @@ impl Page {
             ))
         };
         (self.deletions == 0 && self.newest <= ts).then(|| positions.filter_map(value))
+    }
+
+    /// Asks for the memory of the entry at a position.
+    #[inline]
+    fn ask_for(&self, at: usize) {
+        if let Some(span) = self.spans.get(at) {
+            let start = span.at as usize;
+            let end = start + span.bytes().min(ENTRY_BYTES);
+            (start..end)
+                .step_by(LINE_BYTES)
+                .for_each(|at| prefetch(&self.heap, at));
+        }
     }
 
     /// The positions of the keys from `start` up to `end`; an empty `end`: no bound.
@@ -390,6 +417,34 @@ impl Page {
                 let _ = self.push(key, stored);
             }
         }
+    }
+}
+
+/// Entries between two heads that are asked for, so that each cache line of them is.
+const HEADS_A_LINE: usize = 8;
+const LINE_BYTES: usize = 64;
+/// Of an entry so many bytes are asked for.
+const ENTRY_BYTES: usize = 3 * LINE_BYTES;
+
+/// Asks for what a search of each key in its page will read. A search waits for memory four times, each time for an
+/// address that the last answer has; here each step asks for all pages before the next one needs an answer.
+pub(super) fn warm(pages: &[Option<Arc<Page>>], keys: &[&[u8]]) {
+    for page in pages.iter().flatten() {
+        prefetch(std::slice::from_ref(&page.spans), 0);
+        (0..page.heads.len())
+            .step_by(HEADS_A_LINE)
+            .for_each(|at| prefetch(&page.heads, at));
+    }
+    let mut places = Vec::with_capacity(keys.len());
+    for (page, key) in pages.iter().zip(keys) {
+        let Some(page) = page else { continue };
+        let head = head_of(key, page.shared);
+        let place = page.heads.partition_point(|other| *other < head);
+        prefetch(&page.spans, place);
+        places.push((page, place));
+    }
+    for (page, place) in places {
+        page.ask_for(place);
     }
 }
 

@@ -92,7 +92,7 @@ impl Both {
                 self.latest.insert(key.clone(), stored.clone());
                 cache.update([(&key[..], &stored[..])].into_iter());
             }
-            cache.end_load(&load, &PageRange { page, start, end });
+            cache.keep(&load, &PageRange { page, start, end });
         }
         drop(load);
         self.cache = cache;
@@ -192,7 +192,7 @@ fn a_load_around_a_key_reaches_from_the_page_before_to_the_page_behind() {
     assert_eq!(around("h"), KeyRange::all());
     for (start, end) in [(b"c", b"f"), (b"m", b"p")] {
         let load = cache.begin_load(KeyRange::new(start, end));
-        cache.end_load(&load, &part(Page::default(), start, end));
+        cache.keep(&load, &part(Page::default(), start, end));
     }
     assert_eq!(around("a"), KeyRange::new("", "c"));
     assert_eq!(around("f"), KeyRange::new("f", "m"));
@@ -209,7 +209,7 @@ fn a_range_is_added_up_if_all_of_it_is_there() {
         for key in 0..60 {
             assert!(page.push(&[start[0], key], b"12345678\x01value"));
         }
-        cache.end_load(&load, &part(page, start, end));
+        cache.keep(&load, &part(page, start, end));
     }
     let bytes = |start: &str, end: &str| cache.bytes_of(&KeyRange::new(start, end));
     assert_eq!(bytes("b", "k"), Some(2 * 60 * 16));
@@ -229,7 +229,7 @@ fn a_page_that_is_written_while_it_is_loaded_is_not_kept() {
     for (key, kept) in [(b"c", true), (b"b", false)] {
         let load = cache.begin_load(KeyRange::new("a", "z"));
         cache.update([(&key[..], &b"12345678\x01v"[..])].into_iter());
-        cache.end_load(&load, &part(Page::default(), b"a", b"c"));
+        cache.keep(&load, &part(Page::default(), b"a", b"c"));
         drop(load);
         let is_kept = matches!(cache.page(b"b", 1), Lookup::Found(_));
         assert_eq!(is_kept, kept);
@@ -237,6 +237,6 @@ fn a_page_that_is_written_while_it_is_loaded_is_not_kept() {
     }
     let load = cache.begin_load(KeyRange::new("a", "z"));
     cache.forget(&KeyRange::new("x", "y"));
-    cache.end_load(&load, &part(Page::default(), b"a", b"c"));
+    cache.keep(&load, &part(Page::default(), b"a", b"c"));
     assert_eq!(cache.size(), (0, 0));
 }
