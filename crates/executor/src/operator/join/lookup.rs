@@ -1,5 +1,7 @@
 //! Partners that are read from a table by keys which each left row has.
 
+use std::collections::VecDeque;
+
 use arrow::record_batch::RecordBatch;
 use types::Result;
 
@@ -15,6 +17,10 @@ use crate::operator::scan::lookup::{PointRows, TableLookup};
 /// How many keys of a range are read at first, where one row may be enough.
 const FEW_KEYS: usize = 16;
 
+/// The most left rows whose ranges are opened at a time: what the store brings closer for them fits into the
+/// processor's second cache.
+const ROWS_AHEAD_MAX: usize = 32;
+
 pub(in crate::operator) struct LookupPartners<'p> {
     table: TableLookup<'p>,
     left: Option<RecordBatch>,
@@ -24,6 +30,9 @@ pub(in crate::operator) struct LookupPartners<'p> {
     open: Option<Open<'p>>,
     /// What that holds.
     held: Held,
+    /// The ranges of the next left rows, and how many left rows may be opened together.
+    ahead: VecDeque<Access>,
+    rows_ahead: usize,
 }
 
 enum Open<'p> {
@@ -44,6 +53,8 @@ impl<'p> LookupPartners<'p> {
             row: 0,
             open: None,
             held: Held::default(),
+            ahead: VecDeque::new(),
+            rows_ahead: 1,
         }
     }
 
@@ -106,13 +117,17 @@ impl<'p> LookupPartners<'p> {
         while self.row < left.num_rows() && rows.len() < page.room() && bytes < BATCH_BYTES {
             let row = self.row;
             let is_settled = found.get(row).is_some_and(|found| page.is_settled(*found));
-            let mut access = match self.open.take() {
-                _ if is_settled => {
-                    self.row += 1;
-                    continue;
+            let open = self.open.take();
+            if is_settled {
+                if open.is_none() {
+                    self.ahead.pop_front();
                 }
+                self.row += 1;
+                continue;
+            }
+            let mut access = match open {
                 Some(Open::Ranges(access)) => access,
-                _ => self.table.ranges(left, row, env)?,
+                _ => self.ranges(left, env)?,
             };
             let needs_one = page.settles_at_once() && !self.table.has_filter();
             let wanted = match page.one_is_enough() {
@@ -145,6 +160,26 @@ impl<'p> LookupPartners<'p> {
             }
         }
         Ok(())
+    }
+
+    /// The ranges of the left row. Those of some rows behind it are opened with them, and the store is told.
+    fn ranges(&mut self, left: &RecordBatch, env: &Env<'_, '_>) -> Result<Access> {
+        if let Some(next) = self.ahead.pop_front() {
+            return Ok(next);
+        }
+        let until = left.num_rows().min(self.row + self.rows_ahead);
+        for row in self.row + 1..until {
+            match self.table.ranges(left, row, env) {
+                Ok(access) => self.ahead.push_back(access),
+                // It is raised when it is the row's turn.
+                Err(_) => break,
+            }
+        }
+        let first = self.table.ranges(left, self.row, env)?;
+        self.rows_ahead = (self.rows_ahead * 2).min(ROWS_AHEAD_MAX);
+        let all = std::iter::once(&first).chain(&self.ahead);
+        self.table.will_read(all, env);
+        Ok(first)
     }
 
     /// Fills a page with rows that are locked.
@@ -188,6 +223,7 @@ impl Partners for LookupPartners<'_> {
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
         self.left = Some(left.clone());
         (self.row, self.open) = (0, None);
+        self.ahead.clear();
         self.held.resize(0, env.memory)?;
         Ok(true)
     }

@@ -3,6 +3,7 @@
 //! Not here: locks ([`super::locked`]), decoding ([`super::rows`]).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use functions::{EvalContext, Expr, eval_row};
@@ -54,7 +55,7 @@ pub(super) struct UnionPath {
 /// From an index's entries to the keys of their rows.
 #[derive(Clone)]
 pub(super) struct Lookup {
-    layout: IndexLayout,
+    layout: Arc<IndexLayout>,
 }
 
 /// The keys of rows, where a statement names them.
@@ -161,6 +162,26 @@ impl<'p> AccessPlan<'p> {
     /// The path for a row.
     pub fn open(&self, row: &[Value], eval: &EvalContext) -> Result<Opened> {
         self.open_with(self.lookup.clone(), row, eval)
+    }
+
+    /// The path for a row, for plain reads.
+    pub fn access(&self, row: &[Value], eval: &EvalContext) -> Result<Access> {
+        match self.access {
+            plan::Access::PrimaryRanges { ranges, reverse }
+            | plan::Access::IndexRanges { ranges, reverse, .. }
+                if self.scan.partitions.is_none() =>
+            {
+                let pages = Pages::new(ranges::of_keys(&self.parts, ranges, row, eval)?, *reverse);
+                Ok(Access::new(match &self.lookup {
+                    None => Path::Pages(pages),
+                    Some(lookup) => Path::Entries {
+                        lookup: lookup.clone(),
+                        pages,
+                    },
+                }))
+            }
+            _ => self.open(row, eval).map(|opened| opened.access),
+        }
     }
 
     /// The keys of the points for a row: each once, in order. `None` if the path is one of ranges.
@@ -319,6 +340,14 @@ impl Access {
         }
     }
 
+    /// Where the first of its ranges starts, if it is not open yet.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        match &self.path {
+            Path::Pages(pages) | Path::Entries { pages, .. } => pages.first_key(),
+            _ => None,
+        }
+    }
+
     /// Visits the rows (or index entries) of the next up to `wanted` keys. Returns the number of keys, some
     /// of which may have no row; 0 once there are no more. `consistent`: all calls of the reader see the same
     /// moment, so that an entry without a row is damage.
@@ -417,7 +446,7 @@ impl UnionPath {
 impl Lookup {
     fn new(table: &Table, index: usize) -> Result<Self> {
         Ok(Self {
-            layout: IndexLayout::new(table, index, &[])?,
+            layout: Arc::new(IndexLayout::new(table, index, &[])?),
         })
     }
 

@@ -20,6 +20,9 @@ use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::env::Env;
 use crate::operator::BoxOperator;
 
+/// Of fewer ranges the store is not told: their pages may well be in the processor's cache.
+const READ_AHEAD_MIN: usize = 8;
+
 pub(crate) struct TableLookup<'p> {
     scan: &'p TableScan,
     plan: AccessPlan<'p>,
@@ -219,7 +222,19 @@ impl<'p> TableLookup<'p> {
     /// Opens the ranges of a row.
     pub fn ranges(&self, left: &RecordBatch, row: usize, env: &Env<'_, '_>) -> Result<Access> {
         let values = self.keys.values(left, row)?;
-        self.plan.open(&values, env.eval()).map(|opened| opened.access)
+        self.plan.access(&values, env.eval())
+    }
+
+    /// Says that these ranges are read next.
+    pub fn will_read<'a>(&self, ranges: impl Iterator<Item = &'a Access>, env: &Env<'_, '_>) {
+        let starts: Vec<&[u8]> = ranges.filter_map(Access::first_key).collect();
+        if starts.len() < READ_AHEAD_MIN {
+            return;
+        }
+        match &self.past {
+            Some(past) => past.will_read(&starts),
+            None => env.source.reader().will_read(&starts),
+        }
     }
 
     /// Reads the rows of up to `wanted` keys of ranges, which [`TableLookup::take`] returns. Calls `each` with

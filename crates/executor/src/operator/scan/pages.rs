@@ -42,6 +42,12 @@ impl RangePages {
         Self { bytes_max, ..self }
     }
 
+    /// Where the first range starts, before any is read, if they are read forwards.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        let first = self.ranges.as_slice().first().filter(|_| !self.reverse)?;
+        Some(&first.start)
+    }
+
     /// Visits up to `wanted` pairs, fewer if they are large or there are no more. Returns how many.
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         let mut page = Page {

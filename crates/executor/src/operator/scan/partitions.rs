@@ -23,6 +23,14 @@ impl Pages {
         Self::Ranges(RangePages::new(ranges, reverse))
     }
 
+    /// Where the first range starts, before any is read, if it is read first.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Ranges(pages) => pages.first_key(),
+            Self::Merged(_) => None,
+        }
+    }
+
     /// As [`RangePages::next`].
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         match self {
