@@ -304,7 +304,11 @@ impl Strings {
     #[inline]
     fn push(&mut self, bytes: &[u8]) -> Result<(), types::Error> {
         let end = i32::try_from(self.bytes.len() + bytes.len()).map_err(|_| too_much())?;
-        self.bytes.extend_from_slice(bytes);
+        match bytes {
+            // Without the call that copies any number of bytes.
+            [byte] => self.bytes.push(*byte),
+            _ => self.bytes.extend_from_slice(bytes),
+        }
         self.offsets.push(end);
         Ok(())
     }

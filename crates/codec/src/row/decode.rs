@@ -3,8 +3,8 @@
 use types::{SqlType, Value};
 
 use super::cell::{CellValue, Form, TakeCell, ToValue};
-use super::view::find_small;
-use super::{Cell, ColumnBuffer, RowView};
+use super::view::{MALFORMED, Place, find_small};
+use super::{Cell, ColumnBuffer, RowShape, RowView};
 use crate::Result;
 
 /// A column to decode.
@@ -98,7 +98,7 @@ impl RowDecoder {
     }
 
     /// Appends one value to each of the wanted buffers. `utc_to_local` converts a packed TIMESTAMP of the row
-    /// to the session's zone.
+    /// to the session's zone. `shape`: what rows before had, of this decoder.
     ///
     /// After an error some buffers may have one value more than others: the batch must be dropped.
     pub fn decode(
@@ -106,11 +106,30 @@ impl RowDecoder {
         row: &[u8],
         utc_to_local: impl Fn(u64) -> u64,
         buffers: &mut [ColumnBuffer],
+        shape: &mut RowShape,
     ) -> Result<(), types::Error> {
         if self.columns.is_empty() {
             return Ok(());
         }
-        self.decode_view(&RowView::parse(row)?, utc_to_local, buffers)
+        if !shape.fits(row) {
+            let view = RowView::parse(row)?;
+            if !shape.learn(row, &view, self.columns.iter().map(|(_, source)| source.id)) {
+                return self.decode_view(&view, utc_to_local, buffers);
+            }
+        }
+        let shaped = shape.in_row(row);
+        for ((position, source), place) in self.columns.iter().zip(shaped.places) {
+            let buffer = buffers.get_mut(*position).ok_or_else(too_few)?;
+            match *place {
+                Place::Value(value) => {
+                    let bytes = shaped.value(value).ok_or(MALFORMED)?;
+                    buffer.push_cell(bytes, &utc_to_local)?;
+                }
+                Place::Null => buffer.push_null(),
+                Place::Missing => buffer.push(source.default(&utc_to_local))?,
+            }
+        }
+        Ok(())
     }
 
     /// [`RowDecoder::decode`] of a row whose header has been read.
@@ -122,9 +141,7 @@ impl RowDecoder {
     ) -> Result<(), types::Error> {
         let mut cursor = view.cursor();
         for (position, source) in &self.columns {
-            let Some(buffer) = buffers.get_mut(*position) else {
-                return Err(types::Error::internal("a row decoder was given too few buffers"));
-            };
+            let buffer = buffers.get_mut(*position).ok_or_else(too_few)?;
             match cursor.find(source.id)? {
                 Cell::Bytes(bytes) => buffer.push_cell(bytes, &utc_to_local)?,
                 Cell::Null => buffer.push_null(),
@@ -151,6 +168,11 @@ impl RowDecoder {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn too_few() -> types::Error {
+    types::Error::internal("a row decoder was given too few buffers")
 }
 
 #[cfg(test)]
@@ -203,7 +225,21 @@ mod tests {
         });
         let decoder = RowDecoder::new(sources.enumerate());
         let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuffer::new(&w.1)).collect();
-        decoder.decode(&row, |packed| packed + 1, &mut builders).unwrap();
+        // As the first row, as another one of its shape, and after a row with fewer columns.
+        let mut shape = RowShape::default();
+        let mut fewer = RowEncoder::new();
+        fewer.push(100, &Value::Int(7), &SqlType::BIGINT).unwrap();
+        let fewer = fewer.finish().unwrap();
+        for row in [&row, &row, &fewer] {
+            let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuffer::new(&w.1)).collect();
+            decoder
+                .decode(row, |packed| packed + 1, &mut builders, &mut shape)
+                .unwrap();
+            assert!(builders.iter().all(|builder| builder.len() == 1));
+        }
+        decoder
+            .decode(&row, |packed| packed + 1, &mut builders, &mut shape)
+            .unwrap();
         let mut values = vec![Value::Null; wanted.len()];
         decoder
             .decode_values(&row, |packed| packed + 1, &mut values)
@@ -228,7 +264,10 @@ mod tests {
             });
             let decoder = RowDecoder::new(sources);
             let mut builders: Vec<_> = types.iter().map(|(ty, _)| ColumnBuffer::new(ty)).collect();
-            let _ = decoder.decode(&bytes, |p| p, &mut builders);
+            let mut shape = RowShape::default();
+            for _ in 0..2 {
+                let _ = decoder.decode(&bytes, |p| p, &mut builders, &mut shape);
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod check;
 mod column;
 mod decode;
 mod encode;
+mod shape;
 mod view;
 
 pub use cell::{CellValue, TakeCell};
@@ -28,6 +29,7 @@ pub use check::{RangeCheck, StoredNumber};
 pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;
+pub use shape::RowShape;
 pub use view::{Cell, Cursor, RowView};
 
 pub const VERSION: u8 = 128;

@@ -25,7 +25,7 @@ pub struct RowView<'a> {
 }
 
 const TRUNCATED: Error = Error::Truncated { what: "a row" };
-const MALFORMED: Error = Error::Malformed {
+pub(super) const MALFORMED: Error = Error::Malformed {
     what: "the ends of a row's values",
 };
 
@@ -86,6 +86,11 @@ impl<'a> RowView<'a> {
             Ok(_) => Cell::Null,
             Err(_) => Cell::Missing,
         })
+    }
+
+    /// How many of the row's bytes come before its values' ends, if it is not large.
+    pub(super) fn small_head(&self) -> Option<usize> {
+        (!self.large).then(|| HEADER_LEN + self.ends_at())
     }
 
     /// How many columns the row holds that are not NULL.
@@ -159,7 +164,7 @@ impl<'a> RowView<'a> {
 
 /// From the previous value's end to its own. The two ends lie side by side.
 #[inline(always)]
-fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
+pub(super) fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
     let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
     let Some(previous) = position.checked_sub(1) else {
         return Some((0, end(*ends.first_chunk()?)));
@@ -212,17 +217,35 @@ impl<'a> Cursor<'a> {
         if self.view.large {
             return self.view.get(id);
         }
+        match self.place(id) {
+            Place::Value(position) => self.view.small_value(position).map(Cell::Bytes),
+            Place::Null => Ok(Cell::Null),
+            Place::Missing => Ok(Cell::Missing),
+        }
+    }
+
+    /// Where a column is in a row that is not large. The id must not be below the previous one.
+    #[inline]
+    pub(super) fn place(&mut self, id: i64) -> Place {
         let Ok(id) = u8::try_from(id) else {
-            return Ok(Cell::Missing);
+            return Place::Missing;
         };
         if seek(self.view.ids(), &mut self.values_passed, id) {
-            return self.view.small_value(self.values_passed).map(Cell::Bytes);
+            return Place::Value(self.values_passed);
         }
-        Ok(match seek(self.view.null_ids(), &mut self.nulls_passed, id) {
-            true => Cell::Null,
-            false => Cell::Missing,
-        })
+        match seek(self.view.null_ids(), &mut self.nulls_passed, id) {
+            true => Place::Null,
+            false => Place::Missing,
+        }
     }
+}
+
+/// Where a column is in a row: which of its values, if it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Value(usize),
+    Null,
+    Missing,
 }
 
 /// Whether `id` is in the rest of the ascending `ids`. `passed` becomes its position, or where it would be.

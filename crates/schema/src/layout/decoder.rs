@@ -1,7 +1,7 @@
 //! Rows or index entries as Arrow arrays.
 
 use arrow::array::ArrayRef;
-use codec::row::ColumnBuffer;
+use codec::row::{ColumnBuffer, RowShape};
 use functions::TimeZone;
 use types::Result;
 
@@ -18,6 +18,8 @@ pub struct Decoder {
     source: Source,
     zone: TimeZone,
     buffers: Vec<ColumnBuffer>,
+    /// What the last row had, of rows.
+    shape: RowShape,
     rows: usize,
     /// How many rows the last batch had, which is the estimate for the next.
     expected_rows: usize,
@@ -55,6 +57,7 @@ impl Decoder {
             source,
             zone,
             buffers,
+            shape: RowShape::default(),
             rows: 0,
             expected_rows: 0,
         }
@@ -68,7 +71,9 @@ impl Decoder {
             self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
         }
         match &self.source {
-            Source::Rows(layout) => layout.decode_row(key, value, self.zone, &mut self.buffers)?,
+            Source::Rows(layout) => {
+                layout.decode_row(key, value, self.zone, &mut self.buffers, &mut self.shape)?;
+            }
             Source::Entries(layout) => layout.decode_entry(key, value, self.zone, &mut self.buffers)?,
         }
         self.rows += 1;

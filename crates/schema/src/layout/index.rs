@@ -6,9 +6,10 @@ use codec::row::{ColumnBuffer, ColumnSource};
 use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
 
+use super::give::give_to;
 use super::key_columns::KeyColumns;
 use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
-use super::stored_columns::{give_to, integer_value};
+use super::stored_columns::integer_value;
 use super::zone::to_local;
 use crate::model::{Handle, Table};
 

@@ -1,11 +1,14 @@
-//! One integer column of rows, read before anything else of them is decoded.
+//! One integer column of rows, read before anything else of them is decoded; and where in the order of a table's
+//! keys the rows of a value, or of a group, begin.
 
 use codec::datum::{INT_FLAG, UINT_FLAG};
+use codec::key::ROW_PREFIX_LEN;
+use codec::memcomparable::{encode_i64, encode_u64};
 use codec::row::StoredNumber;
 use types::SqlType;
 
 use super::stored::{Place, clustered_parts, place};
-use crate::model::Table;
+use crate::model::{Handle, Table};
 
 /// The bytes of an integer in a handle: a flag and eight bytes.
 const PART_BYTES: usize = 9;
@@ -47,6 +50,39 @@ impl IntegerColumn {
         }
     }
 
+    /// Whether rows are in the order of this column.
+    pub fn leads(&self) -> bool {
+        matches!(self, Self::Handle | Self::Part(0))
+    }
+
+    /// Where rows with `value` begin, if rows are in the order of this column. `key`: that of a row of the same table.
+    pub fn start_of(&self, key: &[u8], value: i64) -> Option<Vec<u8>> {
+        let mut start = key.get(..ROW_PREFIX_LEN)?.to_vec();
+        match self {
+            Self::Handle => encode_i64(value, &mut start),
+            Self::Part(0) => {
+                let flag = *key.get(ROW_PREFIX_LEN)?;
+                start.push(flag);
+                match flag {
+                    INT_FLAG => encode_i64(value, &mut start),
+                    UINT_FLAG => encode_u64(u64::try_from(value).ok()?, &mut start),
+                    _ => return None,
+                }
+            }
+            Self::Part(_) | Self::Row(_) => return None,
+        }
+        Some(start)
+    }
+
+    /// Whether no value is larger than an `i64`. `key`: that of a row.
+    pub fn is_signed_at(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Handle => true,
+            Self::Part(at) => key.get(ROW_PREFIX_LEN + at) == Some(&INT_FLAG),
+            Self::Row(_) => false,
+        }
+    }
+
     /// The value in a stored row. `None`: it must be decoded, as it is NULL, or larger, or in another form.
     #[inline]
     pub fn value(&self, key: &[u8], row: &[u8]) -> Option<i64> {
@@ -63,5 +99,22 @@ impl IntegerColumn {
                 }
             }
         }
+    }
+}
+
+/// How many bytes of a row's key rows share that agree in so many leading parts of the primary key. `None`: that is
+/// not known without decoding them.
+pub fn leading_bytes(table: &Table, parts: usize) -> Option<usize> {
+    match &table.handle {
+        Handle::Integer { .. } => (parts == 1).then_some(ROW_PREFIX_LEN + PART_BYTES - 1),
+        Handle::Clustered { .. } => {
+            let mut leading = clustered_parts(table).get(..parts)?.iter();
+            let is_integer = leading.all(|part| {
+                let column = table.columns.get(part.column);
+                column.is_some_and(|column| column.ty.is_integer() && !column.nullable)
+            });
+            is_integer.then_some(ROW_PREFIX_LEN + parts * PART_BYTES)
+        }
+        Handle::Hidden => None,
     }
 }

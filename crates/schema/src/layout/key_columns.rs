@@ -1,8 +1,12 @@
 //! Selected columns of the parts of a key: of a clustered handle, or of an index.
 
+use codec::datum::{INT_FLAG, UINT_FLAG};
+use codec::memcomparable::{decode_i64, decode_u64};
+use codec::row::{CellValue, ColumnBuffer};
 use functions::TimeZone;
 use types::{Result, SqlType, Value};
 
+use super::give::{give_cell, give_to};
 use super::stored::column;
 use super::zone::from_stored;
 use crate::model::{IndexPart, Table};
@@ -36,6 +40,30 @@ impl KeyColumns {
         self.parts.is_empty()
     }
 
+    /// Appends each part to its buffers.
+    pub(super) fn read_into(
+        &self,
+        mut key: &[u8],
+        zone: TimeZone,
+        buffers: &mut [ColumnBuffer],
+    ) -> Result<()> {
+        for (ty, positions) in &self.parts {
+            if positions.is_empty() {
+                codec::datum::split(&mut key)?;
+            } else if let Some(cell) = take_integer(&mut key, ty) {
+                for &position in positions {
+                    give_cell(buffers, position, cell)?;
+                }
+            } else {
+                let value = from_stored(codec::datum::decode(&mut key, ty)?, ty, zone);
+                for &position in positions {
+                    give_to(buffers, position, &value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `give` with each position and its value.
     pub fn read(
         &self,
@@ -56,4 +84,17 @@ impl KeyColumns {
         }
         Ok(())
     }
+}
+
+/// Removes an integer of an integer type from the front. `None`: what is there has to be decoded by its type.
+#[inline]
+fn take_integer(input: &mut &[u8], ty: &SqlType) -> Option<CellValue<'static>> {
+    let (&flag, mut rest) = input.split_first()?;
+    let cell = match (flag, ty.is_integer(), ty.unsigned) {
+        (INT_FLAG, true, false) => CellValue::Int(decode_i64(&mut rest).ok()?),
+        (UINT_FLAG, true, true) => CellValue::UInt(decode_u64(&mut rest).ok()?),
+        _ => return None,
+    };
+    *input = rest;
+    Some(cell)
 }

@@ -20,6 +20,7 @@ mod decoder;
 mod defaults;
 #[cfg(test)]
 mod generated;
+mod give;
 mod index;
 mod integer_column;
 mod key_columns;

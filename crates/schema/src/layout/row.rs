@@ -1,13 +1,14 @@
 //! Selected columns of rows.
 
 use codec::RowHandle;
-use codec::row::ColumnBuffer;
+use codec::row::{ColumnBuffer, RowShape};
 use functions::TimeZone;
 use types::{Result, SqlType, Value};
 
 use super::computed::Computed;
+use super::give::give_to;
 use super::stored::{Place, column, place};
-use super::stored_columns::{StoredColumns, give_to};
+use super::stored_columns::StoredColumns;
 use crate::model::Table;
 
 /// Decodes selected columns of a table's rows. One object serves all executions of a plan.
@@ -62,20 +63,21 @@ impl TableLayout {
     }
 
     /// Appends a row to the buffers, one for each selected column. After an error the buffers' lengths may
-    /// differ.
+    /// differ. `shape`: of the rows before.
     pub(super) fn decode_row(
         &self,
         key: &[u8],
         value: &[u8],
         zone: TimeZone,
         buffers: &mut [ColumnBuffer],
+        shape: &mut RowShape,
     ) -> Result<()> {
         if self.computed.is_some() {
             let values = self.decode_row_values(key, value, zone)?;
             let mut values = values.iter().enumerate();
             return values.try_for_each(|(position, value)| give_to(buffers, position, value));
         }
-        self.stored.decode_row(key, value, zone, buffers)
+        self.stored.decode_row(key, value, zone, buffers, shape)
     }
 
     /// A row's selected columns as values, one for each position.

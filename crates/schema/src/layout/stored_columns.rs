@@ -1,10 +1,11 @@
 //! Selected columns of rows that are stored in the rows.
 
 use codec::RowHandle;
-use codec::row::{CellValue, ColumnBuffer};
+use codec::row::{CellValue, ColumnBuffer, RowShape};
 use functions::TimeZone;
-use types::{Error, Result, SqlType, TypeKind, Value};
+use types::{Result, SqlType, TypeKind, Value};
 
+use super::give::give_cell;
 use super::key_columns::KeyColumns;
 use super::stored::{Place, clustered_parts, column, column_source, place};
 use super::zone::to_local;
@@ -65,16 +66,29 @@ impl StoredColumns {
         &self.types
     }
 
-    /// Appends a row to the buffers, one for each position.
+    /// Appends a row to the buffers, one for each position. `shape`: of the rows before.
     pub(super) fn decode_row(
         &self,
         key: &[u8],
         value: &[u8],
         zone: TimeZone,
         buffers: &mut [ColumnBuffer],
+        shape: &mut RowShape,
     ) -> Result<()> {
-        self.row.decode(value, |packed| to_local(packed, zone), buffers)?;
-        self.decode_key(key, zone, |position, value| give_to(buffers, position, &value))
+        self.row
+            .decode(value, |packed| to_local(packed, zone), buffers, shape)?;
+        match &self.key {
+            RowKey::Integer(wanted) if !wanted.is_empty() => {
+                let handle = codec::key::int_handle(key)?;
+                wanted.iter().try_for_each(|&position| {
+                    give_cell(buffers, position, integer_cell(handle, &self.types[position])?)
+                })
+            }
+            RowKey::Parts(parts) if !parts.is_empty() => {
+                parts.read_into(codec::key::handle_bytes(key)?, zone, buffers)
+            }
+            RowKey::Integer(_) | RowKey::Parts(_) => Ok(()),
+        }
     }
 
     /// A row's values, one for each position; NULL for those that are not selected.
@@ -118,19 +132,20 @@ impl StoredColumns {
     }
 }
 
-pub(super) fn give_to(buffers: &mut [ColumnBuffer], position: usize, value: &Value) -> Result<()> {
-    match buffers.get_mut(position) {
-        Some(buffer) => buffer.push(CellValue::from(value)),
-        None => Err(Error::internal("fewer buffers than chosen columns")),
-    }
-}
-
 /// An integer handle as a value of its column's type.
 pub(super) fn integer_value(handle: i64, ty: &SqlType) -> Result<Value> {
+    Ok(match integer_cell(handle, ty)? {
+        CellValue::UInt(value) => Value::UInt(value),
+        _ => Value::Int(handle),
+    })
+}
+
+#[inline]
+fn integer_cell(handle: i64, ty: &SqlType) -> Result<CellValue<'static>> {
     if !ty.unsigned && ty.kind != TypeKind::Year {
-        return Ok(Value::Int(handle));
+        return Ok(CellValue::Int(handle));
     }
-    u64::try_from(handle).map(Value::UInt).map_err(|_| {
+    u64::try_from(handle).map(CellValue::UInt).map_err(|_| {
         codec::Error::Malformed {
             what: "an unsigned handle",
         }

@@ -1,0 +1,62 @@
+//! Where columns are in rows that have the same ones.
+
+use super::view::{Place, RowView, small_ends};
+
+/// Where chosen columns are in rows with the same ids of values and of NULLs. Most rows of a table are alike, so that
+/// their ids need not be searched each time.
+#[derive(Debug, Default)]
+pub struct RowShape {
+    /// The first bytes of such a row, up to its values' ends; empty until the first row.
+    head: Vec<u8>,
+    values: usize,
+    /// Of each chosen column.
+    places: Vec<Place>,
+}
+
+impl RowShape {
+    /// Whether a row is of this shape.
+    #[inline]
+    pub(super) fn fits(&self, row: &[u8]) -> bool {
+        !self.head.is_empty() && row.starts_with(&self.head)
+    }
+
+    /// Becomes the shape of a row, which has been checked. `ids`: those of the chosen columns, ascending. `false`:
+    /// large rows have none.
+    #[cold]
+    pub(super) fn learn(&mut self, row: &[u8], view: &RowView<'_>, ids: impl Iterator<Item = i64>) -> bool {
+        let head = view.small_head().and_then(|length| row.get(..length));
+        let Some(head) = head else { return false };
+        self.head = head.to_vec();
+        self.values = view.value_count();
+        let mut cursor = view.cursor();
+        self.places = ids.map(|id| cursor.place(id)).collect();
+        true
+    }
+
+    /// The places of the chosen columns in a row of this shape.
+    #[inline]
+    pub(super) fn in_row<'a>(&'a self, row: &'a [u8]) -> Shaped<'a> {
+        let ends = row.get(self.head.len()..).unwrap_or_default();
+        Shaped {
+            places: &self.places,
+            ends,
+            data: ends.get(self.values * 2..).unwrap_or_default(),
+        }
+    }
+}
+
+/// A row of a known shape.
+pub(super) struct Shaped<'a> {
+    pub places: &'a [Place],
+    ends: &'a [u8],
+    data: &'a [u8],
+}
+
+impl<'a> Shaped<'a> {
+    /// The bytes of the value at a position; `None`: the row's ends are out of order or beyond it.
+    #[inline]
+    pub fn value(&self, position: usize) -> Option<&'a [u8]> {
+        let (start, end) = small_ends(self.ends, position)?;
+        self.data.get(start..end)
+    }
+}
