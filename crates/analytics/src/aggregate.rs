@@ -66,6 +66,7 @@ struct Steps<'a> {
     /// The input's columns, without the position.
     inputs: Vec<PhysicalExprRef>,
     position: PhysicalExprRef,
+    whole_groups: bool,
     /// Expressions that the first projection uses more than once. They are computed below it, as further
     /// columns of its input.
     shared: Vec<Expr>,
@@ -94,6 +95,7 @@ impl<'a> Steps<'a> {
             input: input.plan,
             inputs,
             position: position.unwrap_or_else(constant_position),
+            whole_groups: input.whole_groups,
             shared: Vec::new(),
             before: Vec::new(),
             keys,
@@ -295,7 +297,7 @@ impl<'a> Steps<'a> {
         if !before.is_empty() {
             input = operators::project(input, before)?;
         }
-        let grouped = operators::group(input, &self.groups, &self.aggregates)?;
+        let grouped = operators::group(input, &self.groups, &self.aggregates, self.whole_groups)?;
         let results = columns(&grouped.schema());
         let middle = self.middle.iter().map(|middle| {
             let column = results[middle.column].clone();

@@ -76,6 +76,7 @@ pub fn over(
     Ok(Translated {
         plan: operators::project(joined, named)?,
         positions,
+        whole_groups: false,
     })
 }
 

@@ -39,6 +39,7 @@ fn joined(
     let left = Translated {
         plan: scan(),
         positions: false,
+        whole_groups: false,
     };
     let eval = Arc::new(EvalContext::default());
     join::over(left, scan(), &join, Vec::new(), spilling, &eval)

@@ -46,6 +46,7 @@ use planner::plan::{QueryPlan, Rel};
 use types::Result;
 
 pub use limits::Limits;
+use limits::SpillingJoins;
 
 use crate::budget::Budget;
 use crate::running::Running;
@@ -63,8 +64,9 @@ pub fn supports(plan: &QueryPlan) -> bool {
     plan.locking.is_none() && plan.root.runs_in_parallel()
 }
 
-/// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if it is too large,
-/// and no row has been passed on yet, the query starts anew with joins that spill.
+/// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
+/// and no row has been passed on yet, the query starts anew with joins that spill: those of large sides at first, and
+/// if need be all of them.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
@@ -73,12 +75,16 @@ pub fn query(
 ) -> Result<()> {
     let mut sink = Passed { sink, any: false };
     let warned = eval.warnings.count();
-    let mut result = run(plan, source, eval, false, &mut sink);
+    let mut result = run(plan, source, eval, SpillingJoins::Nothing, &mut sink);
     let is_short =
         |result: &datafusion_common::Result<()>| result.as_ref().is_err_and(error::is_short_of_memory);
-    if is_short(&result) && !sink.any && joins_by_keys(&plan.root) {
-        drop(eval.warnings.take_back(warned));
-        result = run(plan, source, eval, true, &mut sink);
+    if joins_by_keys(&plan.root) {
+        for spilling in [SpillingJoins::Large, SpillingJoins::All] {
+            if is_short(&result) && !sink.any {
+                drop(eval.warnings.take_back(warned));
+                result = run(plan, source, eval, spilling, &mut sink);
+            }
+        }
     }
     if is_short(&result) {
         source.limits.memory.count_refusal();
@@ -90,7 +96,7 @@ fn run(
     plan: &QueryPlan,
     source: &Source,
     eval: &Arc<EvalContext>,
-    spilling_joins: bool,
+    spilling: SpillingJoins,
     sink: &mut dyn RowSink,
 ) -> datafusion_common::Result<()> {
     let runtime = runtime::runtime().map_err(error::carry)?;
@@ -102,7 +108,7 @@ fn run(
         error::carry(executor::refused(refused))
     })?;
     runtime.block_on(async {
-        let running = Running::new(&plan.root, source, eval, budget, spilling_joins)?;
+        let running = Running::new(&plan.root, source, eval, budget, spilling)?;
         subqueries::run_query(plan, &running, sink).await
     })
 }

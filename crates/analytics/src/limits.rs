@@ -36,6 +36,32 @@ const BATCH_BYTES: usize = 4 << 20;
 /// hold a batch each.
 pub const SHARES: usize = 64;
 
+/// Which joins by keys spill. They are slower, and each of their sorts has a part of the query's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpillingJoins {
+    Nothing,
+    /// Those whose right side is expected to take a good part of the memory.
+    Large,
+    All,
+}
+
+/// What a row of a join's right side takes, with its place in a hash table.
+const JOINED_ROW_BYTES: u64 = 128;
+
+/// A right side of less than so many parts of the memory may be held while other joins spill.
+const SMALL_SIDES: u64 = 16;
+
+impl SpillingJoins {
+    /// Whether a join spills whose right side has so many rows, in a query that may have `memory_bytes`.
+    pub fn spills(self, right_rows: u64, memory_bytes: usize) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Large => right_rows.saturating_mul(JOINED_ROW_BYTES) > memory_bytes as u64 / SMALL_SIDES,
+            Self::All => true,
+        }
+    }
+}
+
 /// How much operators work on at a time, in rows and in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchSize {
@@ -61,6 +87,15 @@ fn batch_rows(row_bytes: usize, share: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_sides_spill_first() {
+        let spilling =
+            |spilling: SpillingJoins| [10, 10_000, 1_000_000].map(|rows| spilling.spills(rows, 64 << 20));
+        assert_eq!(spilling(SpillingJoins::Nothing), [false; 3]);
+        assert_eq!(spilling(SpillingJoins::Large), [false, false, true]);
+        assert_eq!(spilling(SpillingJoins::All), [true; 3]);
+    }
 
     #[test]
     fn wide_rows_come_in_small_batches() {

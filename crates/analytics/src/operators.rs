@@ -39,6 +39,9 @@ pub struct Translated {
     pub plan: Plan,
     /// Whether another column follows its own: the position of each row in the order of the scan.
     pub positions: bool,
+    /// Whether each partition has whole groups, of the grouping that has asked for them
+    /// ([`crate::scan_filter::ScanFilters::group`]).
+    pub whole_groups: bool,
 }
 
 impl Translated {
@@ -96,10 +99,11 @@ fn nothing(input: &Plan) -> Plan {
     Arc::new(EmptyExec::new(input.schema()))
 }
 
-/// Groups rows by the columns `keys`. Columns of the result: the keys, then the aggregates.
-pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Plan> {
+/// Groups rows by the columns `keys`. Columns of the result: the keys, then the aggregates. `whole_groups`: the rows
+/// of a group are in one partition.
+pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate], whole_groups: bool) -> Result<Plan> {
     let Some(argument) = single_distinct(aggregates) else {
-        return group_at_once(input, keys, aggregates);
+        return group_at_once(input, keys, aggregates, whole_groups);
     };
     // Group by the keys and the argument first, so that each value occurs once. Groups spill and are computed
     // in parallel; the set of values of one aggregate is not.
@@ -121,7 +125,8 @@ pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Pl
         });
     }
     let outer_keys: Vec<usize> = (0..keys.len()).collect();
-    group_at_once(group_at_once(input, &inner_keys, &inner)?, &outer_keys, &outer)
+    let inner = group_at_once(input, &inner_keys, &inner, whole_groups)?;
+    group_at_once(inner, &outer_keys, &outer, whole_groups)
 }
 
 /// The argument of the aggregates of distinct values, if all have the same one, and if the other aggregates
@@ -140,7 +145,7 @@ fn single_distinct(aggregates: &[Aggregate]) -> Option<usize> {
     (same && others).then_some(*argument)
 }
 
-fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Plan> {
+fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate], whole_groups: bool) -> Result<Plan> {
     let schema = input.schema();
     let inputs = columns(&schema);
     let keys = keys
@@ -176,6 +181,13 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Resul
     let partitions = input.output_partitioning().partition_count();
     if partitions == 1 {
         return Ok(Arc::new(aggregate(AggregateMode::Single, keys, input)?));
+    }
+    if whole_groups {
+        return Ok(Arc::new(aggregate(
+            AggregateMode::SinglePartitioned,
+            keys,
+            input,
+        )?));
     }
     let partial = aggregate(AggregateMode::Partial, keys.clone(), input)?;
     let groups = partial.output_group_expr();

@@ -13,7 +13,7 @@ use planner::plan::Rel;
 use crate::Source;
 use crate::budget::Budget;
 use crate::error::carry;
-use crate::limits::BatchSize;
+use crate::limits::{BatchSize, SpillingJoins};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
 use crate::{runtime, width};
@@ -23,8 +23,7 @@ pub struct Running<'a> {
     pub source: &'a Source,
     pub eval: &'a Arc<EvalContext>,
     pub batches: BatchSize,
-    /// Joins by keys spill, and are slower.
-    pub spilling_joins: bool,
+    pub spilling: SpillingJoins,
     memory: QueryMemory,
     context: Arc<TaskContext>,
 }
@@ -35,7 +34,7 @@ impl<'a> Running<'a> {
         source: &'a Source,
         eval: &'a Arc<EvalContext>,
         budget: Budget,
-        spilling_joins: bool,
+        spilling: SpillingJoins,
     ) -> Result<Self> {
         let row_bytes = width::row_bytes(root, source).map_err(carry)?;
         let batches = BatchSize::of(row_bytes, budget.batch_bytes());
@@ -45,7 +44,7 @@ impl<'a> Running<'a> {
             source,
             eval,
             batches,
-            spilling_joins,
+            spilling,
             memory,
         })
     }

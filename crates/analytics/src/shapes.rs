@@ -116,13 +116,20 @@ fn aggregated(keys: &[Expr], calls: &[(AggregateFunction, Expr, SqlType)]) -> Pl
     let input = Translated {
         plan: scan(),
         positions: false,
+        whole_groups: false,
     };
     aggregate::over(input, keys, &calls, &Arc::new(EvalContext::default())).unwrap()
 }
 
 #[test]
+fn whole_groups_are_made_once() {
+    let plan = operators::group(scan(), &[0], &[of(MergeableFunction::Count, 1)], true).unwrap();
+    assert_eq!(shape(&plan), ["SinglePartitioned by 1: count", SCAN]);
+}
+
+#[test]
 fn groups_are_made_twice_and_shuffled_between() {
-    let plan = operators::group(scan(), &[0], &[of(MergeableFunction::Count, 1)]).unwrap();
+    let plan = operators::group(scan(), &[0], &[of(MergeableFunction::Count, 1)], false).unwrap();
     let expected = [
         "FinalPartitioned by 1: count",
         "RepartitionExec: partitioning=Hash([c0@0], 2), input_partitions=2",
@@ -134,7 +141,7 @@ fn groups_are_made_twice_and_shuffled_between() {
 
 #[test]
 fn what_has_no_groups_is_not_shuffled() {
-    let plan = operators::group(scan(), &[], &[of(MAX, 1)]).unwrap();
+    let plan = operators::group(scan(), &[], &[of(MAX, 1)], false).unwrap();
     let expected = [
         "Final by 0: greatest",
         "CoalescePartitionsExec",
@@ -142,19 +149,19 @@ fn what_has_no_groups_is_not_shuffled() {
         SCAN,
     ];
     assert_eq!(shape(&plan), expected);
-    let again = operators::group(plan, &[0], &[]).unwrap();
+    let again = operators::group(plan, &[0], &[], false).unwrap();
     assert_eq!(shape(&again)[0], "Single by 1: ");
 }
 
 #[test]
 fn distinct_values_of_one_argument_are_grouped_first() {
     let all = [distinct(1), of(MIN, 2)];
-    let plan = operators::group(scan(), &[0], &all).unwrap();
+    let plan = operators::group(scan(), &[0], &all, false).unwrap();
     let lines = shape(&plan);
     assert_eq!(lines[0], "FinalPartitioned by 1: count, least");
     assert_eq!(lines[3], "FinalPartitioned by 2: least");
     assert_eq!(lines.last().map(String::as_str), Some(SCAN));
-    let plan = operators::group(scan(), &[0], &[distinct(1), distinct(2)]).unwrap();
+    let plan = operators::group(scan(), &[0], &[distinct(1), distinct(2)], false).unwrap();
     assert_eq!(
         shape(&plan)[0],
         "FinalPartitioned by 1: distinct count, distinct count"
@@ -174,7 +181,7 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
     ];
     assert_eq!(sorted(scan(), 1, true), expected);
 
-    let group = |function| operators::group(scan(), &[0], &[of(function, 1)]).unwrap();
+    let group = |function| operators::group(scan(), &[0], &[of(function, 1)], false).unwrap();
     assert_eq!(
         sorted(group(MAX), 1, true)[2],
         "FinalPartitioned by 1: greatest limit 5"
@@ -184,7 +191,7 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
         sorted(group(MergeableFunction::Count), 1, true)[2],
         "FinalPartitioned by 1: count"
     );
-    let keys = operators::group(scan(), &[0], &[]).unwrap();
+    let keys = operators::group(scan(), &[0], &[], false).unwrap();
     let lines = sorted(keys, 0, false);
     assert_eq!(lines[2], "FinalPartitioned by 1:  limit 5");
     assert_eq!(lines[4], "Partial by 1:  limit 5");
@@ -236,7 +243,7 @@ fn a_limit_goes_down_to_the_scan() {
         format!("{SCAN}, fetch=7"),
     ];
     assert_eq!(shape(&plan), expected);
-    let keys = operators::group(scan(), &[0], &[]).unwrap();
+    let keys = operators::group(scan(), &[0], &[], false).unwrap();
     assert_eq!(
         shape(&operators::limit(keys, 0, Some(5)).unwrap())[1],
         "FinalPartitioned by 1:  limit 5"

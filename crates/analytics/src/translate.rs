@@ -14,7 +14,7 @@ use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
-use crate::limits::BatchSize;
+use crate::limits::{BatchSize, SpillingJoins};
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::scan_filter::{Observed, ScanFilters};
@@ -36,7 +36,7 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) 
         source: running.source,
         eval: running.eval,
         batches: running.batches,
-        spilling_joins: running.spilling_joins,
+        spilling: running.spilling,
         subqueries,
         inside: Cell::new(0),
         filters: ScanFilters::default(),
@@ -48,7 +48,7 @@ struct Translator<'a> {
     source: &'a Source,
     eval: &'a Arc<EvalContext>,
     batches: BatchSize,
-    spilling_joins: bool,
+    spilling: SpillingJoins,
     subqueries: &'a SubqueryValues,
     /// How many set operations the operator is inside of.
     inside: Cell<u32>,
@@ -63,13 +63,19 @@ impl Translator<'_> {
         let unordered = |plan| Translated {
             plan,
             positions: false,
+            whole_groups: false,
         };
         match rel {
             Rel::Scan(scan) => {
-                let joins = self.filters.take(scan);
-                let bytes = self.batches.bytes;
-                let plan = scan::scan(scan, positions, self.source, bytes, self.eval, joins)?;
-                Ok(Translated { plan, positions })
+                let wishes = self.filters.take(scan);
+                scan::scan(
+                    scan,
+                    positions,
+                    self.source,
+                    self.batches.bytes,
+                    self.eval,
+                    wishes,
+                )
             }
             Rel::Measured { input, measure } => {
                 let input = self.rel(input, positions)?;
@@ -90,19 +96,23 @@ impl Translator<'_> {
                 aggregates,
             } => {
                 let positions = aggregate::takes_positions(keys, aggregates);
+                self.filters.group(input, keys);
                 let input = self.rel(input, positions)?;
                 Ok(unordered(aggregate::over(input, keys, aggregates, self.eval)?))
             }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
             Rel::Join(join) => {
-                let filters = match self.spilling_joins {
+                let spills = self
+                    .spilling
+                    .spills(join.right_rows, self.source.limits.memory_bytes);
+                let filters = match spills {
                     // Such a join reads both sides at the same time.
                     true => Vec::new(),
                     false => self.filters.make(join),
                 };
                 let left = self.rel(&join.left, positions)?;
                 let right = self.rel(&join.right, false)?;
-                join::over(left, right.plan, join, filters, self.spilling_joins, self.eval)
+                join::over(left, right.plan, join, filters, spills, self.eval)
             }
             Rel::Apply(apply) => {
                 let values = self.subqueries.of(apply)?;
@@ -166,6 +176,7 @@ impl Translator<'_> {
     fn distinct(&self, input: &Rel) -> Result<Plan> {
         let keys = all_columns(input);
         let positions = aggregate::takes_positions(&keys, &[]);
+        self.filters.group(input, &keys);
         aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
     }
 
@@ -192,6 +203,7 @@ impl Translator<'_> {
         let both = Translated {
             plan: operators::union(left.plan, right.plan)?,
             positions,
+            whole_groups: false,
         };
         if all {
             return Ok(both);
@@ -199,6 +211,7 @@ impl Translator<'_> {
         Ok(Translated {
             plan: aggregate::over(both, &keys, &[], self.eval)?,
             positions: false,
+            whole_groups: false,
         })
     }
 
@@ -269,6 +282,7 @@ fn positioned(input: Translated, first: u64) -> Result<Translated> {
     Ok(Translated {
         plan: operators::project(input.plan, columns)?,
         positions: true,
+        whole_groups: false,
     })
 }
 

@@ -1,11 +1,25 @@
-//! Rows that an operator above would drop are not decoded.
+//! Rows that an operator above would drop are not decoded. Where rows are in the order of the column that decides,
+//! long runs of them are not even read.
 
 use schema::layout::IntegerColumn;
 
-use crate::scan_filter::{Condition, ScanFilter};
+use crate::scan_filter::{Condition, Following, ScanFilter};
 
 /// After so many rows it is known whether the check is worth its time.
 const TRIAL_ROWS: u64 = 16_384;
+
+/// After so many dropped rows in a row, the scan goes on at the next key: to search for it takes about as long as to
+/// drop so many rows.
+const RUN_ROWS: u32 = 32;
+
+/// Where a scan goes on.
+pub enum GoOn {
+    NextRow,
+    /// At the first key from this one on.
+    From(Vec<u8>),
+    /// There are no more rows that may be wanted.
+    Nowhere,
+}
 
 /// Whether a row's value satisfies a condition that is learned while the query runs.
 pub struct LearnedCheck {
@@ -14,6 +28,8 @@ pub struct LearnedCheck {
     is_on: bool,
     checked: u64,
     dropped: u64,
+    /// How many of the last rows were dropped.
+    run: u32,
 }
 
 impl LearnedCheck {
@@ -23,7 +39,13 @@ impl LearnedCheck {
             is_on: false,
             checked: 0,
             dropped: 0,
+            run: 0,
         }
+    }
+
+    /// Whether rows are in the order of the column.
+    pub fn leads(&self) -> bool {
+        self.filter.column.leads()
     }
 
     /// Looks whether the condition is known. One that leaves out less than a tenth of the rows is not used any
@@ -52,6 +74,34 @@ impl LearnedCheck {
             });
         self.checked += 1;
         self.dropped += u64::from(!holds);
+        self.run = if holds { 0 } else { self.run + 1 };
         holds
+    }
+
+    /// Where to go on behind a row that was dropped.
+    #[inline]
+    pub fn behind(&mut self, key: &[u8], row: &[u8]) -> GoOn {
+        match self.run {
+            RUN_ROWS.. => self.behind_run(key, row),
+            _ => GoOn::NextRow,
+        }
+    }
+
+    #[inline(never)]
+    fn behind_run(&mut self, key: &[u8], row: &[u8]) -> GoOn {
+        self.run = 0;
+        let column = &self.filter.column;
+        let Condition::Keys(keys) = &self.filter.condition else {
+            return GoOn::NextRow;
+        };
+        let (true, Some(keys), Some(value)) = (column.leads(), keys.get(), column.value(key, row)) else {
+            return GoOn::NextRow;
+        };
+        match keys.following(value) {
+            Following::Key(next) => column.start_of(key, next).map_or(GoOn::NextRow, GoOn::From),
+            // Larger values than the set can have are not decided on.
+            Following::Nothing if column.is_signed_at(key) => GoOn::Nowhere,
+            Following::Nothing | Following::Unknown => GoOn::NextRow,
+        }
     }
 }

@@ -22,16 +22,18 @@ use functions::order::sort_options;
 use functions::{EvalContext, Expr};
 use futures::Stream;
 use kv::{KeyRange, Reader};
+use learned::GoOn;
 use planner::plan::TableScan;
 use rows::Rows;
+use schema::layout::leading_bytes;
 use types::{SqlType, TypeKind};
 
 use crate::Source;
 use crate::columns::schema_of;
 use crate::error::carry;
 use crate::limits::partitions;
-use crate::operators::Plan;
-use crate::scan_filter::ScanFilter;
+use crate::operators::Translated;
+use crate::scan_filter::{ScanFilter, ScanWishes};
 
 /// More pieces than partitions, so that a partition that finishes early takes further pieces.
 const PIECES_PER_PARTITION: usize = 8;
@@ -49,16 +51,15 @@ const WIDE_ROWS: usize = 2;
 const POSITION_ROW_BITS: u32 = 40;
 
 /// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batch_bytes`: the bytes of rows that a batch should have. `learned`: what operators above it come to
-/// know of its rows.
+/// `batch_bytes`: the bytes of rows that a batch should have. `wishes`: what operators above it want of it.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
     source: &Source,
     batch_bytes: usize,
     eval: &Arc<EvalContext>,
-    learned: Vec<ScanFilter>,
-) -> Result<Plan> {
+    wishes: ScanWishes,
+) -> Result<Translated> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
@@ -73,13 +74,14 @@ pub fn scan(
         let split = source.snapshot.split_range(&range, wanted);
         pieces.append(&mut split.map_err(|error| carry(error.into()))?);
     }
+    let whole_groups = places.len() == 1 && cut_between_groups(&mut pieces, scan, wishes.grouped_parts);
     let shared = Arc::new(Shared {
         scan: scan.clone(),
         filter: scan
             .filter
             .as_ref()
             .map(|filter| functions::hoist(filter, eval).into_owned()),
-        learned,
+        learned: wishes.filters,
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,
@@ -95,7 +97,33 @@ pub fn scan(
     let partitions = (0..partitions()).map(partition).collect();
     let order = order_of(scan, &schema);
     let scan = StreamingTableExec::try_new(schema, partitions, None, order, false, None)?;
-    Ok(Arc::new(scan))
+    Ok(Translated {
+        plan: Arc::new(scan),
+        positions,
+        whole_groups,
+    })
+}
+
+/// Moves the ends of pieces so that rows which agree in some leading parts of the primary key are in one of them.
+/// `false`: that is not possible, or would leave partitions without work.
+fn cut_between_groups(pieces: &mut Vec<KeyRange>, scan: &TableScan, parts: usize) -> bool {
+    let Some(bytes) = (parts > 0).then(|| leading_bytes(&scan.table, parts)).flatten() else {
+        return false;
+    };
+    let mut cut = pieces.clone();
+    let last = cut.len().saturating_sub(1);
+    for (number, piece) in cut.iter_mut().enumerate() {
+        piece.start.truncate(bytes);
+        if number < last {
+            piece.end.truncate(bytes);
+        }
+    }
+    cut.retain(|piece| !piece.is_empty());
+    let is_enough = cut.len() >= pieces.len().min(partitions() * 2);
+    if is_enough {
+        *pieces = cut;
+    }
+    is_enough
 }
 
 /// The order of each partition's rows: it takes pieces in the order of their keys. Of the primary key, the leading
@@ -220,40 +248,50 @@ impl Batches {
 
     /// Reads until a batch is complete. Returns whether the piece has ended.
     fn read(&mut self, piece: &mut Piece) -> types::Result<bool> {
-        let mut resume = None;
-        let mut failure = None;
         let rows = self.rows.as_mut().map_err(|error| error.clone())?;
         rows.begin();
         let first_position = (piece.index as u64) << POSITION_ROW_BITS;
         let enough = piece.rows_read + ROWS_A_TURN;
         let before = piece.rows_read;
         let start = self.shared.scan.read.as_ref().map(|_| Instant::now());
-        let mut visit = |key: &[u8], value: &[u8]| {
-            if rows.is_full() || piece.rows_read == enough {
-                resume = Some(key.to_vec());
-                return ControlFlow::Break(());
+        let ended = loop {
+            // Where it goes on, and whether in this turn.
+            let mut resume = None;
+            let mut ended = false;
+            let mut failure = None;
+            let mut visit = |key: &[u8], value: &[u8]| {
+                if rows.is_full() || piece.rows_read == enough {
+                    resume = Some((key.to_vec(), false));
+                    return ControlFlow::Break(());
+                }
+                piece.rows_read += 1;
+                match rows.push(key, value, first_position | (piece.rows_read - 1)) {
+                    Ok(GoOn::NextRow) => return ControlFlow::Continue(()),
+                    Ok(GoOn::From(next)) => resume = Some((next, true)),
+                    Ok(GoOn::Nowhere) => ended = true,
+                    Err(error) => failure = Some(error),
+                }
+                ControlFlow::Break(())
+            };
+            self.shared.snapshot.scan(&piece.rest, false, &mut visit)?;
+            if let Some(error) = failure {
+                return Err(error);
             }
-            if let Err(error) = rows.push(key, value, first_position | piece.rows_read) {
-                failure = Some(error);
-                return ControlFlow::Break(());
+            let Some((next, goes_on)) = resume.filter(|_| !ended) else {
+                break true;
+            };
+            piece.rest.start = next;
+            if !goes_on {
+                break false;
             }
-            piece.rows_read += 1;
-            ControlFlow::Continue(())
+            if piece.rest.is_empty() {
+                break true;
+            }
         };
-        self.shared.snapshot.scan(&piece.rest, false, &mut visit)?;
-        self.shared
-            .eval
-            .reads
-            .scanned((piece.rows_read - before) as usize);
+        let read = (piece.rows_read - before) as usize;
+        self.shared.eval.reads.scanned(read);
         if let (Some(measure), Some(start)) = (&self.shared.scan.read, start) {
-            measure.called(start.elapsed(), (piece.rows_read - before) as usize, false);
-        }
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let ended = resume.is_none();
-        if let Some(key) = resume {
-            piece.rest.start = key;
+            measure.called(start.elapsed(), read, false);
         }
         Ok(ended)
     }

@@ -26,7 +26,7 @@ use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
-use super::learned::LearnedCheck;
+use super::learned::{GoOn, LearnedCheck};
 use crate::columns::schema_of;
 use crate::limits::BATCH_ROWS;
 use crate::scan_filter::ScanFilter;
@@ -54,7 +54,9 @@ pub struct Rows {
     positions: Option<Vec<u64>>,
     /// What of the filter is decided on a row's bytes.
     checks: Vec<RangeCheck>,
-    /// What operators above say of a row before it is decoded.
+    /// What operators above say of a row before it is decoded: of the column that rows are in the order of, and of
+    /// others.
+    leading: Vec<LearnedCheck>,
     learned: Vec<LearnedCheck>,
     filter: Option<Filter>,
     eval: Arc<EvalContext>,
@@ -113,6 +115,8 @@ impl Rows {
         let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
         let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
         let checks = row_checks::of_filter(scan, filter);
+        let learned = learned.iter().map(LearnedCheck::new);
+        let (leading, learned) = learned.partition(LearnedCheck::leads);
         let filter = filter
             .map(|expr| Filter::new(scan, &types, expr, eval))
             .transpose()?;
@@ -121,7 +125,8 @@ impl Rows {
             schema: schema_of(types.into_iter().chain(position)),
             positions: positions.then(Vec::new),
             checks,
-            learned: learned.iter().map(LearnedCheck::new).collect(),
+            leading,
+            learned,
             filter,
             eval: eval.clone(),
             bytes: 0,
@@ -144,16 +149,27 @@ impl Rows {
 
     /// Before some rows are read.
     pub fn begin(&mut self) {
-        self.learned.iter_mut().for_each(LearnedCheck::begin);
+        let all = self.leading.iter_mut().chain(&mut self.learned);
+        all.for_each(LearnedCheck::begin);
     }
 
-    pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
-        if !self.checks.iter().all(|check| check.may_hold(value)) {
-            return Ok(());
+    /// Takes a row. Returns where the scan goes on.
+    pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<GoOn> {
+        for check in &mut self.leading {
+            if !check.may_hold(key, value) {
+                return Ok(check.behind(key, value));
+            }
         }
-        if !self.learned.iter_mut().all(|check| check.may_hold(key, value)) {
-            return Ok(());
+        if self.checks.iter().all(|check| check.may_hold(value))
+            && self.learned.iter_mut().all(|check| check.may_hold(key, value))
+        {
+            self.take(key, value, position)?;
         }
+        Ok(GoOn::NextRow)
+    }
+
+    /// Takes a row that may satisfy the filter.
+    fn take(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
         if let Some(Filter {
             alone: Some(alone),
             late: true,

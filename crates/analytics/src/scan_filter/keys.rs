@@ -8,6 +8,8 @@ pub const KEYS_MAX: usize = 1 << 20;
 /// A bitmap may have so many bits for each key; a sparser set is a Bloom filter.
 const BITMAP_BITS_A_KEY: u64 = 64;
 const BITMAP_BITS_MIN: u64 = 1 << 16;
+/// Of so many keys or fewer a Bloom filter has a list besides.
+const LISTED_MAX: usize = 1 << 16;
 /// Of a Bloom filter: one key in some fifty that are not in the set passes.
 const BLOOM_BITS_A_KEY: usize = 16;
 
@@ -35,6 +37,16 @@ pub struct KeySet {
     words: Vec<u64>,
     /// Set for a Bloom filter: what leaves the number of a word of a hash.
     bloom_shift: Option<u32>,
+    /// Of a Bloom filter of few keys: the keys in order.
+    listed: Vec<i64>,
+}
+
+/// What follows a value in the order of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Following {
+    Key(i64),
+    Nothing,
+    Unknown,
 }
 
 impl KeySet {
@@ -46,6 +58,7 @@ impl KeySet {
                 high: i64::MIN,
                 words: Vec::new(),
                 bloom_shift: None,
+                listed: Vec::new(),
             };
         };
         let spread = high.abs_diff(low);
@@ -60,6 +73,7 @@ impl KeySet {
                 high,
                 words,
                 bloom_shift: None,
+                listed: Vec::new(),
             };
         }
         let count = (keys.len() * BLOOM_BITS_A_KEY / 64).next_power_of_two().max(2);
@@ -69,12 +83,50 @@ impl KeySet {
             let hash = hash(key);
             words[(hash >> shift) as usize] |= bits(hash);
         }
+        let mut listed = match keys.len() {
+            ..=LISTED_MAX => keys.to_vec(),
+            _ => Vec::new(),
+        };
+        listed.sort_unstable();
         Self {
             low,
             high,
             words,
             bloom_shift: Some(shift),
+            listed,
         }
+    }
+
+    /// The least key of the set behind a value.
+    pub fn following(&self, value: i64) -> Following {
+        if value < self.low {
+            return Following::Key(self.low);
+        }
+        if value >= self.high {
+            return Following::Nothing;
+        }
+        if self.bloom_shift.is_some() {
+            let next = self.listed.partition_point(|key| *key <= value);
+            return self
+                .listed
+                .get(next)
+                .map_or(Following::Unknown, |key| Following::Key(*key));
+        }
+        let first = value.abs_diff(self.low) as usize + 1;
+        let mut rest = self
+            .words
+            .get(first / 64)
+            .map_or(0, |word| word >> (first % 64) << (first % 64));
+        for (number, word) in self.words.iter().enumerate().skip(first / 64) {
+            if number > first / 64 {
+                rest = *word;
+            }
+            if rest != 0 {
+                let bit = number as u64 * 64 + u64::from(rest.trailing_zeros());
+                return Following::Key(self.low.wrapping_add_unsigned(bit));
+            }
+        }
+        Following::Unknown
     }
 
     /// Whether the set may contain the key.
@@ -143,6 +195,25 @@ mod tests {
             .filter(|n: &i64| set.may_contain(n * 7_919 + 1))
             .count();
         assert!(others < 500, "{others}");
+    }
+
+    #[test]
+    fn the_next_key_is_found() {
+        let dense: Vec<i64> = (-500..500).map(|n| n * 3).collect();
+        let sparse: Vec<i64> = (0..1_000_i64).map(|n| n * n * 1_000_003).collect();
+        for keys in [dense, sparse] {
+            let set = KeySet::of(&keys);
+            assert_eq!(set.following(i64::MIN), Following::Key(keys[0]));
+            for pair in keys.windows(2) {
+                for value in [pair[0], pair[0] + 1, pair[1] - 1] {
+                    assert_eq!(set.following(value), Following::Key(pair[1]), "after {value}");
+                }
+            }
+            assert_eq!(set.following(keys[keys.len() - 1]), Following::Nothing);
+        }
+        assert_eq!(KeySet::of(&[]).following(7), Following::Nothing);
+        let many: Vec<i64> = (0..100_000_i64).map(|n| n * 1_000_003).collect();
+        assert_eq!(KeySet::of(&many).following(7), Following::Unknown);
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //!   not among the right side's keys has no partner: [`keys`], collected by [`collect`].
 //! - A sort with a limit drops rows that come behind as many others: [`bound`].
 //!
+//! And how it should share its rows out: a grouping by leading parts of the primary key wants the rows of a group in
+//! one partition.
+//!
 //! [`observed`] shows an operator's rows to what learns from them. [`scan_of`]: the scan whose column is meant.
 //! A scan looks for what is known whenever it begins to read. Without it, it reads all rows, so nothing depends
 //! on what runs first.
@@ -25,7 +28,7 @@ use schema::layout::IntegerColumn;
 
 pub use bound::{Bound, KeepBound, LIMIT_MAX};
 pub use collect::{CollectKeys, KeyColumn};
-pub use keys::PendingKeys;
+pub use keys::{Following, PendingKeys};
 pub use observed::Observed;
 
 /// A condition on a scan's rows that is learned while the query runs.
@@ -43,12 +46,20 @@ pub enum Condition {
     Bound(Arc<Bound>),
 }
 
+/// What operators above a scan say of it.
+#[derive(Debug, Default)]
+pub struct ScanWishes {
+    pub filters: Vec<ScanFilter>,
+    /// Rows that agree in so many leading parts of the primary key should be in one partition; 0: any rows.
+    pub grouped_parts: usize,
+}
+
 /// The filters of the scans that are not translated yet. A scan is known by its address in the plan.
 #[derive(Debug, Default)]
-pub struct ScanFilters(RefCell<HashMap<*const TableScan, Vec<ScanFilter>>>);
+pub struct ScanFilters(RefCell<HashMap<*const TableScan, ScanWishes>>);
 
 impl ScanFilters {
-    pub fn take(&self, scan: &TableScan) -> Vec<ScanFilter> {
+    pub fn take(&self, scan: &TableScan) -> ScanWishes {
         self.0
             .borrow_mut()
             .remove(&std::ptr::from_ref(scan))
@@ -57,7 +68,22 @@ impl ScanFilters {
 
     fn add(&self, scan: &TableScan, column: IntegerColumn, condition: Condition) {
         let filter = ScanFilter { column, condition };
-        self.0.borrow_mut().entry(scan).or_default().push(filter);
+        self.0.borrow_mut().entry(scan).or_default().filters.push(filter);
+    }
+
+    /// Asks the scan below a grouping for whole groups in each partition, if its keys have leading parts of the
+    /// primary key.
+    pub fn group(&self, input: &Rel, keys: &[Expr]) {
+        let columns: Vec<(&TableScan, usize)> =
+            keys.iter().filter_map(|key| scanned(input, bare(key)?)).collect();
+        let Some(&(scan, _)) = columns.first() else { return };
+        let is_key = |column: usize| {
+            let scanned = columns.iter().filter_map(|(_, number)| scan.columns.get(*number));
+            scanned.into_iter().any(|key| *key == column)
+        };
+        let parts = scan.table.primary_parts();
+        let grouped = parts.iter().take_while(|part| is_key(part.column)).count();
+        self.0.borrow_mut().entry(scan).or_default().grouped_parts = grouped;
     }
 
     /// Makes a filter of a sort's limit for the scan that the first column of its order comes from. `input`: the
@@ -102,6 +128,16 @@ impl ScanFilters {
             self.add(scan, column, Condition::Keys(keys));
         }
         made
+    }
+}
+
+/// The scan that an operator's rows come from, each from one of its rows, with a column's number there.
+fn scanned(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
+    match rel {
+        Rel::Scan(scan) => Some((scan, column)),
+        Rel::Measured { input, .. } | Rel::Filter { input, .. } => scanned(input, column),
+        Rel::Project { input, exprs } => scanned(input, bare(exprs.get(column)?)?),
+        _ => None,
     }
 }
 
