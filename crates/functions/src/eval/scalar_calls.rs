@@ -109,6 +109,13 @@ pub(super) fn scalar_call(
             }
             eval(call, &[a, b])
         }
+        [a, b, c] => {
+            let (a, b, c) = (at(a, index)?, at(b, index)?, at(c, index)?);
+            if strict && (a.is_null() || b.is_null() || c.is_null()) {
+                return Ok(Value::Null);
+            }
+            eval(call, &[a, b, c])
+        }
         args => {
             let mut datums = Vec::with_capacity(args.len());
             for arg in args {
