@@ -99,11 +99,11 @@ impl KeySet {
 
     /// The least key of the set behind a value.
     pub fn following(&self, value: i64) -> Following {
-        if value < self.low {
-            return Following::Key(self.low);
-        }
         if value >= self.high {
             return Following::Nothing;
+        }
+        if value < self.low {
+            return Following::Key(self.low);
         }
         if self.bloom_shift.is_some() {
             let next = self.listed.partition_point(|key| *key <= value);
