@@ -24,7 +24,6 @@
 mod directory;
 mod fill;
 mod page;
-mod prefetch;
 #[cfg(test)]
 pub(crate) mod tests;
 

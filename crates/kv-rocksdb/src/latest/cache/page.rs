@@ -1,6 +1,5 @@
 //! A page: adjacent entries of `latest`, in key order, in one piece of memory.
 
-use super::prefetch::prefetch;
 use crate::layout::{VALUE_AT, Version};
 use kv::Timestamp;
 use std::ops::Range;
@@ -9,9 +8,6 @@ use std::sync::Arc;
 /// A page with more entries or bytes is split.
 pub const ENTRIES_MAX: usize = 128;
 pub const BYTES_MAX: usize = 32 << 10;
-
-/// A scan asks for an entry's memory so many entries before it reads it.
-const ENTRIES_AHEAD: usize = 8;
 
 /// The least that a page which is written to grows by.
 const GROWTH_ENTRIES: usize = ENTRIES_MAX / 16;
@@ -193,7 +189,6 @@ impl Page {
         ts: Timestamp,
     ) -> Option<impl DoubleEndedIterator<Item = (&[u8], &[u8])>> {
         let value = |at: usize| {
-            self.ask_for(at + ENTRIES_AHEAD);
             let span = *self.spans.get(at)?;
             let stored = span.stored();
             Some((
@@ -202,18 +197,6 @@ impl Page {
             ))
         };
         (self.deletions == 0 && self.newest <= ts).then(|| positions.filter_map(value))
-    }
-
-    /// Asks for the memory of the entry at a position.
-    #[inline]
-    fn ask_for(&self, at: usize) {
-        if let Some(span) = self.spans.get(at) {
-            let start = span.at as usize;
-            let end = start + span.bytes().min(ENTRY_BYTES);
-            (start..end)
-                .step_by(LINE_BYTES)
-                .for_each(|at| prefetch(&self.heap, at));
-        }
     }
 
     /// The positions of the keys from `start` up to `end`; an empty `end`: no bound.
@@ -420,32 +403,50 @@ impl Page {
     }
 }
 
-/// Entries between two heads that are asked for, so that each cache line of them is.
+/// Entries between two heads that are read, so that each cache line of them is.
 const HEADS_A_LINE: usize = 8;
 const LINE_BYTES: usize = 64;
-/// Of an entry so many bytes are asked for.
-const ENTRY_BYTES: usize = 3 * LINE_BYTES;
+/// Of an entry's bytes so many are read ahead.
+const ENTRY_LINES: usize = 3;
 
-/// Asks for what a search of each key in its page will read. A search waits for memory four times, each time for an
+/// Reads what a search of each key in its page will read. A search waits for memory four times, each time for an
 /// address that the last answer has; here each step asks for all pages before the next one needs an answer.
 pub(super) fn warm(pages: &[Option<Arc<Page>>], keys: &[&[u8]]) {
-    for page in pages.iter().flatten() {
-        prefetch(std::slice::from_ref(&page.spans), 0);
-        (0..page.heads.len())
+    let known = || pages.iter().flatten().map(|page| &**page);
+    let heads = |page: &Page| {
+        page.heads
+            .iter()
             .step_by(HEADS_A_LINE)
-            .for_each(|at| prefetch(&page.heads, at));
-    }
-    let mut places = Vec::with_capacity(keys.len());
-    for (page, key) in pages.iter().zip(keys) {
-        let Some(page) = page else { continue };
+            .fold(0, |all, head| all ^ head)
+    };
+    std::hint::black_box(known().fold(0, |all, page| all ^ page.spans.len() ^ page.shared));
+    std::hint::black_box(known().fold(0, |all, page| all ^ heads(page)));
+    let place = |(page, key): (&Page, &&[u8])| {
         let head = head_of(key, page.shared);
-        let place = page.heads.partition_point(|other| *other < head);
-        prefetch(&page.spans, place);
-        places.push((page, place));
-    }
-    for (page, place) in places {
-        page.ask_for(place);
-    }
+        page.heads.partition_point(|other| *other < head)
+    };
+    let places: Vec<usize> = pages
+        .iter()
+        .zip(keys)
+        .map(|(page, key)| page.as_deref().map_or(0, |page| place((page, key))))
+        .collect();
+    let starts: Vec<usize> = pages
+        .iter()
+        .zip(places)
+        .map(|(page, place)| {
+            let span = page.as_deref().and_then(|page| page.spans.get(place));
+            span.map_or(0, |span| span.at as usize)
+        })
+        .collect();
+    let entry = |page: &Page, start: usize| {
+        let lines = (0..ENTRY_LINES).map(|line| page.heap.get(start + line * LINE_BYTES));
+        lines.fold(0, |all, byte| all ^ byte.copied().unwrap_or_default())
+    };
+    let entries = pages
+        .iter()
+        .zip(starts)
+        .filter_map(|(page, start)| Some(entry(page.as_deref()?, start)));
+    std::hint::black_box(entries.fold(0, |all, byte| all ^ byte));
 }
 
 #[cfg(test)]
