@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, LargeBinaryArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, LargeBinaryArray, StringArray};
 use arrow::datatypes::{DataType, Float64Type};
 use types::json::JsonRef;
 use types::{Collation, SqlType, TypeKind};
@@ -50,21 +50,7 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
     }
     if has_key(ty) {
         return match values.as_string_opt::<i32>() {
-            Some(texts) => {
-                let mut keys = BinaryBuilder::with_capacity(texts.len(), texts.values().len() * 2);
-                let mut key = Vec::new();
-                for text in texts {
-                    match text {
-                        None => keys.append_null(),
-                        Some(text) => {
-                            key.clear();
-                            ty.collation.sort_key(text.as_bytes(), &mut key);
-                            keys.append_value(&key);
-                        }
-                    }
-                }
-                Arc::new(keys.finish())
-            }
+            Some(texts) => Arc::new(text_keys(texts, ty.collation)),
             None => Arc::clone(values),
         };
     }
@@ -72,6 +58,32 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
         Some(floats) => Arc::new(floats.unary::<_, Float64Type>(|v| v + 0.0)),
         None => Arc::clone(values),
     }
+}
+
+fn text_keys(texts: &StringArray, collation: Collation) -> BinaryArray {
+    let mut keys = BinaryBuilder::with_capacity(texts.len(), texts.values().len() * 2);
+    let mut key = Vec::new();
+    // Flags and codes are often of one character.
+    let mut of_one = [const { None::<Vec<u8>> }; 128];
+    for text in texts {
+        match text.map(str::as_bytes) {
+            None => keys.append_null(),
+            Some(&[byte]) if byte.is_ascii() => {
+                let known = of_one[usize::from(byte)].get_or_insert_with(|| {
+                    let mut key = Vec::new();
+                    collation.sort_key(&[byte], &mut key);
+                    key
+                });
+                keys.append_value(known);
+            }
+            Some(text) => {
+                key.clear();
+                collation.sort_key(text, &mut key);
+                keys.append_value(&key);
+            }
+        }
+    }
+    keys.finish()
 }
 
 /// The keys of JSON documents.
@@ -123,7 +135,7 @@ pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Float64Array, StringArray};
+    use arrow::array::Float64Array;
 
     use super::*;
 
@@ -149,5 +161,20 @@ mod tests {
         assert_eq!(*form.data_type(), data_type(&ty));
         assert_eq!(keys.value(0), keys.value(1));
         assert!(keys.value(1) < keys.value(2) && keys.is_null(3));
+    }
+
+    #[test]
+    fn texts_of_one_character_have_the_keys_of_others() {
+        for collation in [Collation::Utf8mb40900AiCi, Collation::Utf8mb4Bin] {
+            let ty = SqlType::varchar(10, collation);
+            let texts = ["a", "A", "\u{1}", "~", "a", "ab", "", "\u{1}"];
+            let values: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+            let form = array(&values, &ty, Purpose::Value);
+            for (text, key) in texts.iter().zip(form.as_binary::<i32>()) {
+                let mut expected = Vec::new();
+                collation.sort_key(text.as_bytes(), &mut expected);
+                assert_eq!(key, Some(expected.as_slice()), "{text:?}");
+            }
+        }
     }
 }
