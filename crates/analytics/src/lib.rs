@@ -64,6 +64,17 @@ pub fn supports(plan: &QueryPlan) -> bool {
     plan.locking.is_none() && plan.root.runs_in_parallel()
 }
 
+/// Whether a query joins rows so wide that the smallest batches of pairs would be too large. DataFusion's joins
+/// repeat a row as often as it has partners, within one batch.
+///
+/// # Errors
+/// Those of the store.
+pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
+    let mut joins = false;
+    plan.root.walk(&mut |rel| joins |= matches!(rel, Rel::Join(_)));
+    Ok(joins && width::row_bytes(&plan.root, source)? > limits::ROW_BYTES_MAX)
+}
+
 /// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
 /// and no row has been passed on yet, the query starts anew with joins that spill: those of large sides at first, and
 /// if need be all of them.

@@ -31,6 +31,9 @@ const BATCH_ROWS_MIN: usize = 64;
 /// limit counts: those being read, computed and passed on.
 const BATCH_BYTES: usize = 4 << 20;
 
+/// Of wider rows, even the smallest batch is larger than it should be.
+pub const ROW_BYTES_MAX: usize = BATCH_BYTES / BATCH_ROWS_MIN;
+
 /// A batch of the rows that a partition reads may have one of so many parts of the partition's memory. A sort
 /// that merges spilled files holds up to four batches of each file, with their keys; some other operators
 /// hold a batch each.

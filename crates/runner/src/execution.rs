@@ -56,6 +56,9 @@ impl Execution<'_> {
                 spill_directory: engine.spill_directory.clone(),
             },
         };
+        if analytics::joins_wide_rows(query, &source)? {
+            return self.query(query, ReadSource::Snapshot(&source.snapshot), sink);
+        }
         analytics::query(query, &source, self.with.context, sink)
     }
 
