@@ -64,6 +64,11 @@ pub enum Command {
     CheckTable {
         tables: Vec<TableName>,
     },
+    /// `quick`: without reading rows.
+    ChecksumTable {
+        tables: Vec<TableName>,
+        quick: bool,
+    },
     AnalyzeTable {
         tables: Vec<TableName>,
     },

@@ -83,6 +83,10 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
                 Maintenance::Repair => Command::RepairTable { tables },
             })
         }
+        Statement::ChecksumTable { tables, quick } => Ok(Command::ChecksumTable {
+            tables: binder.table_names(tables)?,
+            quick: *quick,
+        }),
         Statement::Histograms {
             tables,
             columns,

@@ -191,7 +191,7 @@ fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error:
 }
 
 /// Fails with 1066 if a statement names a table twice.
-fn check_unique(tables: &[TableName]) -> Result<()> {
+pub(super) fn check_unique(tables: &[TableName]) -> Result<()> {
     for (position, name) in tables.iter().enumerate() {
         if tables[..position].contains(name) {
             return Err(errors::not_unique(&name.name));

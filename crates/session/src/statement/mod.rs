@@ -2,6 +2,7 @@
 //! Each does its work and replies OK, or sends a listing.
 
 pub mod account;
+mod checksum;
 mod create_select;
 mod ddl_jobs;
 mod definition;
@@ -106,6 +107,7 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         Command::AdminShowDdlJobs { past } => ddl_jobs::show(session, *past),
         Command::AdminCancelDdlJobs { jobs } => ddl_jobs::cancel(session, jobs),
         Command::CheckTable { tables } => maintenance::check(session, tables),
+        Command::ChecksumTable { tables, quick } => checksum::run(session, tables, *quick),
         Command::AnalyzeTable { tables } => maintenance::analyze(session, tables),
         Command::Histograms {
             tables,

@@ -137,6 +137,11 @@ pub enum Statement {
     AdminCancelDdlJobs {
         jobs: Vec<u64>,
     },
+    /// `quick`: only what is at hand without reading rows.
+    ChecksumTable {
+        tables: Vec<ObjectName>,
+        quick: bool,
+    },
     /// ADMIN CHECK TABLE, CHECK TABLE, ANALYZE TABLE and their like.
     TableMaintenance {
         action: Maintenance,

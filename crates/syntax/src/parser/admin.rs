@@ -95,6 +95,17 @@ impl Parser<'_> {
         Ok(Statement::TableMaintenance { action, tables })
     }
 
+    /// `CHECKSUM TABLE t, ... [QUICK | EXTENDED]`, the cursor at the verb.
+    pub fn checksum_table(&mut self) -> Result<Statement> {
+        self.advance();
+        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+            return self.fail();
+        }
+        let tables = self.comma_separated(Self::object_name)?;
+        let quick = self.eat_any(&[Kw::QUICK, Kw::EXTENDED]) == Some(Kw::QUICK);
+        Ok(Statement::ChecksumTable { tables, quick })
+    }
+
     /// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS]`, `DROP HISTOGRAM ON c, ...`
     fn histograms(&mut self, tables: Vec<ObjectName>) -> Result<Statement> {
         let updates = self.is(Kw::UPDATE);

@@ -113,6 +113,7 @@ impl Parser<'_> {
             Some(Kw::ANALYZE) => self.table_maintenance(Maintenance::Analyze),
             Some(Kw::OPTIMIZE) => self.table_maintenance(Maintenance::Optimize),
             Some(Kw::REPAIR) => self.table_maintenance(Maintenance::Repair),
+            Some(Kw::CHECKSUM) => self.checksum_table(),
             Some(Kw::FLUSH) => self.flush(),
             Some(Kw::SPLIT) => self.split_table(),
             Some(Kw::LOCK) => self.lock_tables(),

@@ -12,7 +12,6 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
     (Kw::IMPORT, "use INSERT with several rows"),
-    (Kw::CHECKSUM, "compare COUNT(*) and SUM() of columns"),
     (Kw::INSTALL, ""),
     (Kw::UNINSTALL, ""),
     (Kw::XA, "use one database for one transaction"),

@@ -1,0 +1,162 @@
+//! CHECKSUM TABLE: the same numbers as MySQL's, so that a copied table can be compared with its source.
+//!
+//! Source: manual 13.7.3.3, "CHECKSUM TABLE Statement". A row's checksum is the CRC-32 of its image in MySQL's
+//! memory ([`image`]), a table's is their sum.
+
+mod image;
+
+use std::fmt::Write;
+
+use arrow::record_batch::RecordBatch;
+use executor::RowSink;
+use functions::Strictness;
+use planner::plan::{Plan, QueryPlan};
+use runner::Evaluation;
+use schema::definition::TableName;
+use schema::model::{Column, Default, SchemaState, Table, wrong_object};
+use schema::privilege::PrivilegeSet;
+use types::array::ColumnView;
+use types::{Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel};
+
+use super::maintenance::check_unique;
+use crate::execute::schema_has_changed;
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+use crate::virtual_tables::ServerTables;
+use image::RowImage;
+
+/// A table that cannot be read has NULL, and a warning says why.
+pub fn run(session: &mut Session, tables: &[TableName], quick: bool) -> Result<Listing> {
+    for name in tables {
+        session.check_table(name, PrivilegeSet::SELECT)?;
+    }
+    check_unique(tables)?;
+    let mut listing = Listing::new(&[("Table", text_type(128)), ("Checksum", SqlType::BIGINT)]);
+    for name in tables {
+        let sum = match session.table(name) {
+            // No engine here keeps a checksum that QUICK could show.
+            Ok(_) if quick => Value::Null,
+            Ok(table) if table.view.is_some() => {
+                let error = wrong_object(&name.database, &name.name, "BASE TABLE");
+                session.diagnostics.add(as_warning(error));
+                Value::Null
+            }
+            Ok(table) => Value::Int(i64::from(checksum(session, &table)?)),
+            Err(error) => {
+                session.diagnostics.add(as_warning(error));
+                Value::Null
+            }
+        };
+        listing.push(vec![text(format!("{}.{}", name.database, name.name)), sum]);
+    }
+    Ok(listing)
+}
+
+fn as_warning(error: Error) -> Warning {
+    Warning {
+        level: WarningLevel::Error,
+        code: error.code,
+        message: error.message,
+    }
+}
+
+/// Reads all rows as a SELECT of the session would.
+fn checksum(session: &mut Session, table: &Table) -> Result<u32> {
+    let columns: Vec<&Column> = table
+        .columns
+        .iter()
+        .filter(|column| column.state == SchemaState::Public && !column.hidden)
+        .collect();
+    let mut compiled = session.compile_one(&select(table, &columns))?;
+    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
+    let Some(Plan::Query(query)) = compiled.plan() else {
+        return Err(Error::internal("rows of what is no query"));
+    };
+    let types: Vec<SqlType> = columns.iter().map(|column| column.ty).collect();
+    let nullable: Vec<bool> = columns.iter().map(|column| column.nullable).collect();
+    let mut sink = Sum {
+        query,
+        image: RowImage::new(&types, &nullable),
+        defaults: defaults(&columns),
+        sum: 0,
+    };
+    let eval = session.command_context(Strictness::Warn);
+    let mut parts = session.parts();
+    let with = Evaluation {
+        context: &eval,
+        tables: &ServerTables { view: parts.view },
+        file: None,
+    };
+    let result = parts
+        .runner
+        .statement(|runner| runner.query(query, with, &mut sink));
+    session.end_of_evaluation(&eval);
+    result?;
+    Ok(sink.sum)
+}
+
+/// All columns, a TIMESTAMP in its stored form, and then the defaults that NULLs have in their place.
+fn select(table: &Table, columns: &[&Column]) -> String {
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let stored = |column: &Column, value: String| match column.ty.kind {
+        TypeKind::Timestamp => format!("UNIX_TIMESTAMP({value})"),
+        _ => value,
+    };
+    let values = columns.iter().map(|column| stored(column, quoted(&column.name)));
+    let with_default = columns.iter().filter(|column| has_default(column));
+    let defaults = with_default.map(|column| stored(column, format!("DEFAULT({})", quoted(&column.name))));
+    let mut text = "SELECT ".to_owned();
+    for (position, item) in values.chain(defaults).enumerate() {
+        let comma = if position == 0 { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{comma}{item}");
+    }
+    format!("{text} FROM {}.{}", quoted(&table.database), quoted(&table.name))
+}
+
+fn has_default(column: &Column) -> bool {
+    column.nullable && matches!(column.default, Default::Literal(_))
+}
+
+/// For each column, where in the list its default is.
+fn defaults(columns: &[&Column]) -> Vec<Option<usize>> {
+    let mut next = columns.len();
+    let position = |column: &&Column| {
+        has_default(column).then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    columns.iter().map(position).collect()
+}
+
+struct Sum<'a> {
+    query: &'a QueryPlan,
+    image: RowImage,
+    defaults: Vec<Option<usize>>,
+    sum: u32,
+}
+
+impl RowSink for Sum<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = batch.columns().iter().zip(&self.query.columns);
+        let views: Vec<ColumnView<'_>> = columns
+            .map(|(array, column)| ColumnView::new(array, &column.ty))
+            .collect();
+        for row in 0..batch.num_rows() {
+            self.image.start();
+            for (column, default) in self.defaults.iter().enumerate() {
+                let value = views.get(column).map_or(Value::Null, |view| view.value(row));
+                match default {
+                    Some(at) if value.is_null() => {
+                        let default = views.get(*at).map_or(Value::Null, |view| view.value(row));
+                        self.image.put(column, true, &default)?;
+                    }
+                    _ => self.image.put(column, value.is_null(), &value)?,
+                }
+            }
+            self.sum = self.sum.wrapping_add(self.image.checksum());
+        }
+        Ok(())
+    }
+}
