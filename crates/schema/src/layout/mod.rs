@@ -39,7 +39,7 @@ pub use computed::reading_context;
 pub use decoder::Decoder;
 pub use defaults::default_value;
 pub use index::{IndexLayout, index_covers};
-pub use integer_column::IntegerColumn;
+pub use integer_column::{IntegerColumn, leading_bytes};
 pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
 pub use row::TableLayout;

@@ -125,7 +125,7 @@ fn put_field(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         | TypeKind::MediumText
         | TypeKind::LongText => put_text(ty, value, out)?,
         TypeKind::Json => match value {
-            Value::Json(document) => out.extend(document.to_text().as_bytes()),
+            Value::Json(document) => document.root().write_text(out),
             _ => value.is_null().then_some(())?,
         },
         TypeKind::Enum(members) => little(if members.texts().len() < 256 { 1 } else { 2 }, out),
