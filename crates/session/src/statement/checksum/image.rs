@@ -200,7 +200,11 @@ fn put_timestamp(value: &Value, fsp: u8, out: &mut Vec<u8>) -> Option<()> {
             let text = v.to_string();
             let (seconds, digits) = text.split_once('.').unwrap_or((&text, ""));
             let digits: u64 = format!("{digits:0<6}").parse().ok()?;
-            seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(digits)?
+            seconds
+                .parse::<u64>()
+                .ok()?
+                .checked_mul(1_000_000)?
+                .checked_add(digits)?
         }
         _ => return None,
     };
