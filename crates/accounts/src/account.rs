@@ -46,6 +46,9 @@ pub struct GrantedRole {
     pub name: AccountName,
     /// WITH ADMIN OPTION: the account may grant the role to others.
     pub with_admin: bool,
+    /// It is one of `mandatory_roles`, and not granted by a statement. Not stored.
+    #[serde(skip)]
+    pub mandatory: bool,
 }
 
 impl Account {

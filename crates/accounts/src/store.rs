@@ -8,9 +8,9 @@ use cluster::Cluster;
 use cluster::meta::{Meta, keys, read_all, read_counter};
 use kv::{Durability, Store};
 use parking_lot::Mutex;
-use types::Result;
+use types::{Error, Result};
 
-use crate::account::Account;
+use crate::account::{Account, AccountName, GrantedRole, name_in_backticks};
 use crate::privileges::Privileges;
 
 /// All accounts at one moment, in the order of hosts and users.
@@ -24,6 +24,35 @@ impl Accounts {
         let mut list: Vec<Arc<Account>> = accounts.into_iter().map(Arc::new).collect();
         list.sort_by(|a, b| (&a.host, &a.user).cmp(&(&b.host, &b.user)));
         Self { list }
+    }
+
+    /// The same accounts with these roles, where they exist, and without those that they had so before.
+    fn with_mandatory(mut self, roles: &[AccountName]) -> Self {
+        let existing: Vec<AccountName> = roles
+            .iter()
+            .filter(|role| self.get(&role.0, &role.1).is_some())
+            .cloned()
+            .collect();
+        for account in &mut self.list {
+            let has_some = account.roles.iter().any(|role| role.mandatory);
+            if existing.is_empty() && !has_some {
+                continue;
+            }
+            let account = Arc::make_mut(account);
+            account.roles.retain(|role| !role.mandatory);
+            for name in &existing {
+                let is_itself = (&account.user, &account.host) == (&name.0, &name.1);
+                if !is_itself && !account.has_role(name) {
+                    account.roles.push(GrantedRole {
+                        name: name.clone(),
+                        with_admin: false,
+                        mandatory: true,
+                    });
+                }
+            }
+            account.roles.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        self
     }
 
     /// An account by its exact name.
@@ -50,6 +79,8 @@ pub struct AccountStore {
     /// Held by the statement that changes accounts.
     pub(crate) changing: Mutex<()>,
     passwords_required: AtomicBool,
+    /// `mandatory_roles`: each account has them, without a grant.
+    mandatory: Mutex<Vec<AccountName>>,
 }
 
 impl AccountStore {
@@ -66,6 +97,7 @@ impl AccountStore {
             store,
             changing: Mutex::default(),
             passwords_required: AtomicBool::new(false),
+            mandatory: Mutex::default(),
         });
         let changed = Arc::clone(&accounts);
         cluster.watch(keys::accounts_version(), move |_| changed.reload());
@@ -84,7 +116,44 @@ impl AccountStore {
     }
 
     pub(crate) fn install(&self, accounts: Accounts) {
+        let accounts = accounts.with_mandatory(&self.mandatory.lock());
         self.current.store(Arc::new(accounts));
+    }
+
+    /// Gives all accounts these roles, in place of those of the last call.
+    pub fn set_mandatory(&self, roles: Vec<AccountName>) {
+        let _changing = self.changing.lock();
+        let mut mandatory = self.mandatory.lock();
+        if *mandatory == roles {
+            return;
+        }
+        *mandatory = roles;
+        let accounts = Accounts::clone(&self.current()).with_mandatory(&mandatory);
+        self.current.store(Arc::new(accounts));
+    }
+
+    /// Fails with 3628 for a role that all accounts have.
+    ///
+    /// # Errors
+    /// 3628.
+    pub fn check_not_mandatory(&self, roles: &[AccountName]) -> Result<()> {
+        const ER_MANDATORY_ROLE: u16 = 3628;
+        let mandatory = self.mandatory.lock();
+        let Some((user, host)) = roles.iter().find(|role| mandatory.contains(role)) else {
+            return Ok(());
+        };
+        let name = name_in_backticks(user, host);
+        Err(Error::new(
+            ER_MANDATORY_ROLE,
+            format!(
+                "The role {name} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by \
+                 excluding the role identifier from the global variable mandatory_roles."
+            ),
+        ))
+    }
+
+    pub(crate) fn mandatory_roles(&self) -> Vec<AccountName> {
+        self.mandatory.lock().clone()
     }
 
     /// Another node has changed the accounts.

@@ -15,6 +15,7 @@ use crate::message::{Messages, Reply, Request, Responder};
 use crate::meta::{Meta, decode_counter, keys, read_counter};
 use crate::metadata_lock::MetadataLocks;
 use crate::node::{Node, NodeOptions, NodeRecord, read_nodes};
+use crate::prepared::XaBranches;
 use crate::schema_cache::SchemaCache;
 use crate::settings::Settings;
 use crate::wait::{Deadline, WaitLimit};
@@ -36,6 +37,7 @@ pub struct Cluster {
     locks: Arc<MetadataLocks>,
     ids: Arc<IdAllocator>,
     settings: Settings,
+    xa: Arc<XaBranches>,
     workers: Workers,
     membership: Option<Membership>,
 }
@@ -58,6 +60,7 @@ impl Cluster {
         initialize(&store)?;
         let cluster = Self::new(store, system, Workers::default(), None);
         cluster.reload_schema()?;
+        cluster.xa.reinstate()?;
         Ok(Arc::new(cluster))
     }
 
@@ -98,11 +101,13 @@ impl Cluster {
         let changed = Arc::clone(&ids);
         // After ALTER TABLE ... AUTO_INCREMENT on another node, ids that were leased and not used are lost.
         schemas.observe(Box::new(move |table| changed.forget(table)));
+        let locks = Arc::<MetadataLocks>::default();
         Self {
             settings: Settings::new(store.clone()),
+            xa: Arc::new(XaBranches::new(store.clone(), Arc::clone(&locks))),
             store,
             schemas,
-            locks: Arc::default(),
+            locks,
             ids,
             workers,
             membership,
@@ -124,6 +129,11 @@ impl Cluster {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// XA transactions.
+    pub fn xa(&self) -> &Arc<XaBranches> {
+        &self.xa
     }
 
     /// All definitions at one version. The caller's copy never changes.

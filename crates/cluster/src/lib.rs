@@ -10,6 +10,7 @@
 //!   that it has, `follow` installs the versions that other nodes publish, `watch` reports changed keys.
 //! - [`message`]: requests to other nodes and their replies. [`settings`]: values of SET GLOBAL for all
 //!   nodes.
+//! - [`named_lock`]: GET_LOCK among nodes. [`prepared`]: XA transactions that wait for their end.
 //! - [`ids`]: AUTO_INCREMENT values and row ids, which nodes lease in ranges.
 //! - [`meta`]: the `m` keys of the store, the values under them, and the transactions that change them.
 //!
@@ -23,7 +24,9 @@ pub mod lease;
 pub mod message;
 pub mod meta;
 pub mod metadata_lock;
+pub mod named_lock;
 pub mod node;
+pub mod prepared;
 mod register;
 mod schema_cache;
 pub mod settings;
@@ -33,4 +36,4 @@ mod watch;
 pub mod workers;
 
 pub use cluster::{Cluster, now_us};
-pub use transaction_locks::TransactionLocks;
+pub use transaction_locks::{TableUse, TableUses, TransactionLocks};

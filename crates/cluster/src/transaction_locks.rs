@@ -1,6 +1,7 @@
 //! The tables that a transaction uses, and the lease under which it uses them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use kv::Fence;
 use types::Result;
@@ -21,6 +22,55 @@ pub struct TransactionLocks {
     held: usize,
     /// The lease under which the transaction began, where several processes share the store.
     node: Option<Arc<Node>>,
+    /// What others see; `None`: nothing.
+    shown: Option<Arc<TableUses>>,
+}
+
+/// How many tables of a transaction others see.
+const SHOWN: usize = 16;
+
+/// The tables that a session's transaction uses, for those who look for what a schema change waits for. The
+/// session alone writes it, others read it at any time.
+#[derive(Default)]
+pub struct TableUses {
+    /// Ids and how they are used, in one number; 0: none.
+    slots: [AtomicI64; SHOWN],
+}
+
+/// A table that a session uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableUse {
+    pub table: i64,
+    pub writes: bool,
+    /// The session waits for the table.
+    pub waits: bool,
+}
+
+impl TableUses {
+    #[inline]
+    fn set(&self, at: usize, used: TableUse) {
+        if let Some(slot) = self.slots.get(at) {
+            let flags = i64::from(used.writes) | i64::from(used.waits) << 1;
+            slot.store(used.table << 2 | flags, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn clear(&self, tables: std::ops::Range<usize>) {
+        for slot in self.slots.iter().take(tables.end).skip(tables.start) {
+            slot.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Those of this moment, at most the first sixteen.
+    pub fn now(&self) -> impl Iterator<Item = TableUse> + '_ {
+        let slots = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
+        slots.filter(|slot| *slot != 0).map(|slot| TableUse {
+            table: slot >> 2,
+            writes: slot & 1 != 0,
+            waits: slot & 2 != 0,
+        })
+    }
 }
 
 struct UsedTable {
@@ -36,6 +86,26 @@ impl TransactionLocks {
             tables: Vec::new(),
             held: 0,
             node: None,
+            shown: None,
+        }
+    }
+
+    /// Shows the tables to others from now on.
+    pub fn show(&mut self) -> Arc<TableUses> {
+        Arc::clone(self.shown.get_or_insert_default())
+    }
+
+    #[inline]
+    fn show_at(&self, at: usize, used: TableUse) {
+        if let Some(shown) = &self.shown {
+            shown.set(at, used);
+        }
+    }
+
+    #[inline]
+    fn hide(&self, tables: std::ops::Range<usize>) {
+        if let Some(shown) = &self.shown {
+            shown.clear(tables);
         }
     }
 
@@ -149,6 +219,14 @@ impl TransactionLocks {
             if what == Use::Write && !used.writes {
                 used.lock.enter_further(&Deadline::new(limit))?;
                 used.writes = true;
+                self.show_at(
+                    at,
+                    TableUse {
+                        table,
+                        writes: true,
+                        waits: false,
+                    },
+                );
             }
             return Ok(());
         }
@@ -160,12 +238,25 @@ impl TransactionLocks {
             });
             self.tables.len() - 1
         });
-        let used = &mut self.tables[at];
-        if !used.lock.try_enter(what) {
+        let mut shown = TableUse {
+            table,
+            writes: what == Use::Write,
+            waits: false,
+        };
+        if !self.tables[at].lock.try_enter(what) {
             // The lock may have been removed with its table. Table ids are unique, so a fresh lookup would
             // change nothing.
-            used.lock.enter(what, &Deadline::new(limit))?;
+            shown.waits = true;
+            self.show_at(self.held, shown);
+            let entered = self.tables[at].lock.enter(what, &Deadline::new(limit));
+            shown.waits = false;
+            if entered.is_err() {
+                self.hide(self.held..self.held + 1);
+            }
+            entered?;
         }
+        self.show_at(self.held, shown);
+        let used = &mut self.tables[at];
         used.reads = what == Use::Read;
         used.writes = what == Use::Write;
         self.tables.swap(at, self.held);
@@ -175,6 +266,7 @@ impl TransactionLocks {
 
     /// Takes out what is held, for another owner to release.
     pub fn hand_over(&mut self) -> Self {
+        self.hide(0..self.held);
         let tables = self.tables[..self.held].iter_mut().map(|used| UsedTable {
             lock: Arc::clone(&used.lock),
             reads: std::mem::take(&mut used.reads),
@@ -182,6 +274,7 @@ impl TransactionLocks {
         });
         let taken = Self {
             locks: Arc::clone(&self.locks),
+            shown: None,
             tables: tables.collect(),
             held: std::mem::take(&mut self.held),
             node: self.node.take(),
@@ -192,6 +285,13 @@ impl TransactionLocks {
 
     pub fn holds(&self, table: i64) -> bool {
         self.held_tables().any(|held| held == table)
+    }
+
+    /// The tables, and whether the transaction writes them.
+    pub fn uses(&self) -> impl Iterator<Item = (i64, bool)> {
+        self.tables[..self.held]
+            .iter()
+            .map(|used| (used.lock.id, used.writes))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -208,6 +308,7 @@ impl TransactionLocks {
                 used.lock.leave(Use::Write);
             }
         }
+        self.hide(0..self.held);
         self.held = 0;
         self.node = None;
         self.tables.truncate(CACHED);

@@ -11,8 +11,6 @@ pub struct ReadCounters {
     next: AtomicU64,
     /// Those that scans of whole tables read.
     all: AtomicU64,
-    /// Scans of whole tables.
-    scans: AtomicU64,
     /// Rows that were sorted.
     sorted: AtomicU64,
 }
@@ -23,7 +21,6 @@ pub struct ReadCounts {
     pub keys: u64,
     pub next: u64,
     pub all: u64,
-    pub scans: u64,
     pub sorted: u64,
 }
 
@@ -48,10 +45,6 @@ impl ReadCounters {
         self.all.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    pub fn scan_begins(&self) {
-        self.scans.fetch_add(1, Ordering::Relaxed);
-    }
-
     pub fn sorted(&self, count: usize) {
         self.sorted.fetch_add(count as u64, Ordering::Relaxed);
     }
@@ -63,7 +56,6 @@ impl ReadCounters {
             keys: of(&self.keys),
             next: of(&self.next),
             all: of(&self.all),
-            scans: of(&self.scans),
             sorted: of(&self.sorted),
         }
     }
@@ -78,7 +70,6 @@ impl ReadCounters {
             keys: take(&self.keys),
             next: take(&self.next),
             all: take(&self.all),
-            scans: take(&self.scans),
             sorted: take(&self.sorted),
         }
     }

@@ -92,6 +92,8 @@ pub mod memory;
 pub mod pending_commit;
 #[path = "../../kv/src/pins.rs"]
 pub mod pins;
+#[path = "../../kv/src/prepared.rs"]
+pub mod prepared;
 #[path = "../../kv/src/private.rs"]
 pub mod private;
 #[path = "../../kv/src/promise.rs"]

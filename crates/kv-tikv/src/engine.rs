@@ -12,8 +12,9 @@ use crate::scan;
 use crate::split;
 use crate::transaction::TikvTransaction;
 use kv::{
-    Engine, EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits, LockStats, ReadAt,
-    Region, Result, ScanRequest, SplitReport, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
+    DeadlockReport, Engine, EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits,
+    LockStats, LockedKey, ReadAt, Region, Result, ScanRequest, SplitReport, Timestamp, TxnOptions, Visit,
+    VisitBatch, timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -228,6 +229,14 @@ impl Engine for TikvEngine {
         ]
     }
 
+    fn last_deadlock(&self) -> Option<DeadlockReport> {
+        self.node.locks.last_deadlock()
+    }
+
+    fn locked_keys(&self, most: usize) -> Vec<LockedKey> {
+        self.node.locks.locked_keys(most)
+    }
+
     fn lock_stats(&self) -> LockStats {
         let local = self.node.locks.stats();
         let cluster = &self.node.cluster.lock_waits;
@@ -236,6 +245,8 @@ impl Engine for TikvEngine {
             held: local.held,
             waiting: local.waiting + count(&cluster.waiting),
             waits: local.waits + count(&cluster.waits),
+            waited_ms: local.waited_ms + count(&cluster.waited_us) / 1000,
+            longest_ms: local.longest_ms.max(count(&cluster.longest_us) / 1000),
             timeouts: local.timeouts + count(&cluster.timeouts),
             deadlocks: local.deadlocks + count(&cluster.deadlocks),
         }

@@ -713,6 +713,10 @@ impl EngineTransaction for TikvTransaction {
         held.is_some_and(|held| held.cluster == InCluster::Exclusive)
     }
 
+    fn owner(&self) -> Owner {
+        self.owner
+    }
+
     fn lock_count(&self) -> usize {
         self.held.len()
     }

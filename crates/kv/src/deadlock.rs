@@ -8,12 +8,12 @@
 //!
 //! The victim is the member that holds the fewest locks; among equals, the one that closed the circle.
 
-use crate::lock::Owner;
+use crate::lock::{DeadlockReport, LockWaiter, Owner};
 use crate::lock_wait::{HeldKey, Waiter};
 use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A transaction that waits, and for which key.
 pub(crate) struct Waiting {
@@ -27,6 +27,7 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 pub(crate) struct Detector {
     waiting: Mutex<HashMap<Owner, Waiting>>,
+    last: Mutex<Option<DeadlockReport>>,
 }
 
 impl Detector {
@@ -43,6 +44,7 @@ impl Detector {
             let Some(victim) = victim else { return };
             let victim_owner = victim.waiter.owner;
             if victim.waiter.make_victim() {
+                *self.last.lock() = Some(report(&all, &circle, victim_owner));
                 all.remove(&victim_owner);
             }
             // Otherwise it got the lock or gave up at this moment, and does not wait any more: search again.
@@ -62,6 +64,29 @@ impl Detector {
             .collect()
     }
 
+    /// The last circle that was broken here.
+    pub fn last(&self) -> Option<DeadlockReport> {
+        self.last.lock().clone()
+    }
+
+    /// All waits of now, the longest first.
+    pub fn waits(&self) -> Vec<(HeldKey, LockWaiter)> {
+        let all = self.waiting.lock();
+        let waiting = all.values().filter(|waiting| waiting.waiter.is_waiting());
+        let mut waits: Vec<(HeldKey, LockWaiter)> = waiting
+            .map(|waiting| {
+                let waiter = LockWaiter {
+                    owner: waiting.waiter.owner,
+                    mode: waiting.waiter.mode,
+                    since: waiting.since.elapsed(),
+                };
+                (waiting.held.clone(), waiter)
+            })
+            .collect();
+        waits.sort_by_key(|(_, waiter)| std::cmp::Reverse(waiter.since));
+        waits
+    }
+
     /// Ends `owner`'s wait, after a circle has been found that is partly in another process; false if it does
     /// not wait any more.
     pub fn make_victim(&self, owner: Owner) -> bool {
@@ -77,6 +102,18 @@ impl Detector {
 
     pub fn stop_waiting(&self, owner: Owner) {
         self.waiting.lock().remove(&owner);
+    }
+}
+
+fn report(all: &HashMap<Owner, Waiting>, circle: &[Owner], victim: Owner) -> DeadlockReport {
+    let member = |owner: &Owner| {
+        let waiting = all.get(owner)?;
+        Some((*owner, Arc::clone(&waiting.held.key), waiting.waiter.mode))
+    };
+    DeadlockReport {
+        at: SystemTime::now(),
+        members: circle.iter().filter_map(member).collect(),
+        victim,
     }
 }
 

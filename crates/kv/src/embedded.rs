@@ -16,7 +16,7 @@ use crate::health::LogHealth;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::load::{SortedFile, SortedPairs};
-use crate::lock::LockStats;
+use crate::lock::{DeadlockReport, LockStats, LockedKey};
 use crate::lock_table::LockTable;
 use crate::oracle::Oracle;
 use crate::reader::{KeyRange, Visit, VisitBatch};
@@ -282,5 +282,13 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn lock_stats(&self) -> LockStats {
         self.shared.locks.stats()
+    }
+
+    fn last_deadlock(&self) -> Option<DeadlockReport> {
+        self.shared.locks.last_deadlock()
+    }
+
+    fn locked_keys(&self, most: usize) -> Vec<LockedKey> {
+        self.shared.locks.locked_keys(most)
     }
 }

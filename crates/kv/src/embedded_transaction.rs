@@ -8,7 +8,7 @@ use crate::fence::Fence;
 use crate::group_commit::{Completion, QueuedCommit};
 use crate::group_member::{GroupMember, Work};
 use crate::interrupt::Interrupt;
-use crate::lock::{LockMode, LockOptions, Locked, Owner};
+use crate::lock::{HeldLock, LockMode, LockOptions, Locked, Owner};
 use crate::lock_table::{Acquired, LockRequest};
 use crate::lock_wait::HeldKey;
 use crate::locked_versions::LockedVersions;
@@ -379,6 +379,19 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 
     fn holds(&self, key: &[u8]) -> bool {
         self.shared.locks.holds(self.owner, key)
+    }
+
+    fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    fn held(&self) -> Option<Vec<HeldLock>> {
+        let mode = |held: &HeldKey| match self.holds(&held.key) {
+            true => LockMode::Exclusive,
+            false => LockMode::Shared,
+        };
+        let held = self.held.iter();
+        Some(held.map(|held| (Arc::clone(&held.key), mode(held))).collect())
     }
 
     fn lock_count(&self) -> usize {

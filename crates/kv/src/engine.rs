@@ -9,7 +9,7 @@ use crate::fence::Fence;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::load::{SortedFile, SortedPairs};
-use crate::lock::{LockOptions, LockStats, Locked};
+use crate::lock::{DeadlockReport, HeldLock, LockOptions, LockStats, Locked, LockedKey, Owner};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::timestamp::Timestamp;
@@ -210,6 +210,13 @@ pub trait Engine: Send + Sync {
     fn stats(&self) -> Vec<(&'static str, f64)>;
 
     fn lock_stats(&self) -> LockStats;
+
+    /// The keys that transactions of this process have locked, at most `most`; those that are waited for are
+    /// among them.
+    fn locked_keys(&self, most: usize) -> Vec<LockedKey>;
+
+    /// The last deadlock that was resolved in this process.
+    fn last_deadlock(&self) -> Option<DeadlockReport>;
 }
 
 /// The engine's part of a transaction: its row locks, and its end. Dropped without a commit, it is rolled
@@ -233,6 +240,14 @@ pub trait EngineTransaction: Send + Sync {
 
     /// Whether the transaction holds the exclusive lock of a key.
     fn holds(&self, key: &[u8]) -> bool;
+
+    /// What its locks are listed under ([`Engine::locked_keys`]).
+    fn owner(&self) -> Owner;
+
+    /// All locks that the transaction holds. `None`: the engine cannot take them again after a restart.
+    fn held(&self) -> Option<Vec<HeldLock>> {
+        None
+    }
 
     /// Makes the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be
     /// written, exists by then. False: it is no cheaper than locking and reading them now, and the commit

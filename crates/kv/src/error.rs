@@ -86,6 +86,10 @@ pub enum Error {
     /// The session's private keys may not take more memory. The statement that wanted to write is undone.
     #[error("The table is full")]
     PrivateFull,
+    /// The transaction cannot be prepared: its engine, or what it has written, does not outlive the process
+    /// that way.
+    #[error("the transaction cannot be prepared")]
+    NotPrepared,
     /// A write in a read-only transaction.
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnly,
@@ -150,6 +154,7 @@ impl Error {
             Self::TransactionTooLarge { .. } => errno::ER_TXN_TOO_LARGE,
             Self::OutOfMemory => errno::ER_MEMORY_EXCEEDED,
             Self::PrivateFull => errno::ER_RECORD_FILE_FULL,
+            Self::NotPrepared => errno::ER_NOT_SUPPORTED_YET,
             Self::ReadOnly => errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
             Self::StoreReadOnly(_) => errno::ER_READ_ONLY_MODE,
             Self::Undetermined(_) => errno::ER_RESULT_UNDETERMINED,

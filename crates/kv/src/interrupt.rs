@@ -21,6 +21,8 @@ pub struct Interrupt {
     raised: AtomicBool,
     /// When the statement's time limit ends.
     deadline_ns: AtomicU64,
+    /// The owner of the locks of the transaction that the session has open, or had last; 0: none.
+    transaction: AtomicU64,
     /// The thread that sleeps in a wait. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
 }
@@ -30,6 +32,7 @@ impl Default for Interrupt {
         Self {
             raised: AtomicBool::new(false),
             deadline_ns: AtomicU64::new(NEVER),
+            transaction: AtomicU64::new(0),
             sleeper: Mutex::new(None),
         }
     }
@@ -52,6 +55,16 @@ impl Interrupt {
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
+    }
+
+    /// The owner of the locks of the transaction that the session has open, or had last; 0: none. Which of the
+    /// two, the locks themselves say.
+    pub fn transaction(&self) -> u64 {
+        self.transaction.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_transaction(&self, owner: u64) {
+        self.transaction.store(owner, Ordering::Relaxed);
     }
 
     pub fn raise(&self) {

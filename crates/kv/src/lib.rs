@@ -9,6 +9,7 @@
 //!   the smallest.
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
+//! - [`prepared`]: transactions that wait for their end beyond a restart.
 //! - [`private`]: keys of one session, which no engine sees.
 //! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
@@ -51,6 +52,7 @@ pub mod locked_versions;
 pub mod memory;
 pub mod pending_commit;
 pub mod pins;
+pub mod prepared;
 pub mod private;
 pub mod promise;
 pub mod reader;
@@ -72,7 +74,7 @@ pub use fence::Fence;
 pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use load::{Load, LoadWriter, SortedFile, SortedPairs};
-pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
+pub use lock::{DeadlockReport, LockMode, LockOptions, LockStats, LockWait, LockWaiter, Locked, LockedKey};
 pub use lock_table::LockTable;
 pub use locked_versions::{LockedInOrder, LockedVersions};
 pub use pins::Pins;

@@ -83,6 +83,39 @@ pub struct LockStats {
     pub waiting: u64,
     /// Since the start: requests that had to wait, waits that timed out, deadlocks resolved.
     pub waits: u64,
+    /// How long they have waited together, and the longest of them, in milliseconds.
+    pub waited_ms: u64,
+    pub longest_ms: u64,
     pub timeouts: u64,
     pub deadlocks: u64,
+}
+
+/// A lock that a transaction holds.
+pub type HeldLock = (Arc<[u8]>, LockMode);
+
+/// A locked key, for those who look for what a transaction waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedKey {
+    pub key: Arc<[u8]>,
+    pub mode: LockMode,
+    pub owners: Vec<Owner>,
+    pub waiting: Vec<LockWaiter>,
+}
+
+/// A circle of transactions that waited for each other, and which of them was rolled back.
+#[derive(Debug, Clone)]
+pub struct DeadlockReport {
+    pub at: std::time::SystemTime,
+    /// Each, with the key that it waited for and in which mode. Each waits for the next one.
+    pub members: Vec<(Owner, Arc<[u8]>, LockMode)>,
+    pub victim: Owner,
+}
+
+/// A request that waits for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockWaiter {
+    pub owner: Owner,
+    pub mode: LockMode,
+    /// How long it has been waiting.
+    pub since: Duration,
 }

@@ -11,7 +11,7 @@
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::lock::{LockMode, LockOptions, LockStats, LockWait, Owner};
+use crate::lock::{DeadlockReport, LockMode, LockOptions, LockStats, LockWait, LockedKey, Owner};
 use crate::lock_wait::{GONE, GRANTED, HeldKey, VICTIM, WAITING, Waiter};
 use crate::pending_commit::PendingCommit;
 use crate::sync::Mutex;
@@ -183,6 +183,15 @@ impl KeyLock {
         }
     }
 
+    fn shown(&self) -> LockedKey {
+        LockedKey {
+            key: Arc::clone(&self.key),
+            mode: self.mode,
+            owners: self.owners.as_slice().to_vec(),
+            waiting: Vec::new(),
+        }
+    }
+
     fn is_unused(&self) -> bool {
         self.owners.as_slice().is_empty() && self.queue.is_empty() && self.pending.is_none()
     }
@@ -192,6 +201,8 @@ impl KeyLock {
 struct Counters {
     waiting: AtomicU64,
     waits: AtomicU64,
+    waited_us: AtomicU64,
+    longest_us: AtomicU64,
     timeouts: AtomicU64,
     deadlocks: AtomicU64,
 }
@@ -388,11 +399,12 @@ impl LockTable {
     ) -> Result<()> {
         self.counters.waits.fetch_add(1, Ordering::Relaxed);
         let _wake_guard = interrupt.wake_me();
+        let since = Instant::now();
         self.detector.start_waiting(
             Waiting {
                 waiter: Arc::clone(waiter),
                 held: held.clone(),
-                since: Instant::now(),
+                since,
             },
             |held, holders| self.holders_of(held, holders),
         );
@@ -402,6 +414,9 @@ impl LockTable {
             self.leave_queue(waiter, held);
         }
         self.counters.waiting.fetch_sub(1, Ordering::Relaxed);
+        let waited_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.counters.waited_us.fetch_add(waited_us, Ordering::Relaxed);
+        self.counters.longest_us.fetch_max(waited_us, Ordering::Relaxed);
         match &outcome {
             Err(Error::LockTimeout) => self.counters.timeouts.fetch_add(1, Ordering::Relaxed),
             Err(Error::Deadlock) => self.counters.deadlocks.fetch_add(1, Ordering::Relaxed),
@@ -547,6 +562,39 @@ impl LockTable {
         self.detector.make_victim(owner)
     }
 
+    /// The last deadlock that was resolved in this process.
+    pub fn last_deadlock(&self) -> Option<DeadlockReport> {
+        self.detector.last()
+    }
+
+    /// The keys that are locked now, at most `most`. Those that are waited for are among them.
+    pub fn locked_keys(&self, most: usize) -> Vec<LockedKey> {
+        let waits = self.detector.waits();
+        let mut keys: Vec<LockedKey> = Vec::new();
+        let awaited = waits.iter().map(|(held, _)| held);
+        for held in awaited {
+            if keys.iter().all(|known| known.key != held.key) {
+                let shard = self.shard(held.hash).lock();
+                keys.extend(
+                    shard
+                        .find(held.hash, |lock| lock.key == held.key)
+                        .map(KeyLock::shown),
+                );
+            }
+        }
+        for shard in &self.shards {
+            let shard = shard.0.lock();
+            let quiet = shard.iter().filter(|lock| lock.queue.is_empty());
+            keys.extend(quiet.take(most.saturating_sub(keys.len())).map(KeyLock::shown));
+        }
+        for (held, waiter) in waits {
+            if let Some(known) = keys.iter_mut().find(|known| known.key == held.key) {
+                known.waiting.push(waiter);
+            }
+        }
+        keys
+    }
+
     /// Figures about all locks of the process.
     pub fn stats(&self) -> LockStats {
         let held: usize = self.shards.iter().map(|shard| shard.0.lock().len()).sum();
@@ -555,6 +603,8 @@ impl LockTable {
             held: u64::try_from(held).unwrap_or(u64::MAX),
             waiting: count(&self.counters.waiting),
             waits: count(&self.counters.waits),
+            waited_ms: count(&self.counters.waited_us) / 1000,
+            longest_ms: count(&self.counters.longest_us) / 1000,
             timeouts: count(&self.counters.timeouts),
             deadlocks: count(&self.counters.deadlocks),
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::load::Load;
-use crate::lock::LockStats;
+use crate::lock::{DeadlockReport, LockStats, LockedKey};
 use crate::reader::KeyRange;
 use crate::region::{Region, SplitReport};
 use crate::snapshot::Snapshot;
@@ -94,6 +94,16 @@ impl Store {
 
     pub fn begin(&self, options: TxnOptions) -> Result<Transaction> {
         Transaction::begin(Arc::clone(&self.engine), options, self.memory)
+    }
+
+    /// The transaction that [`Transaction::prepare`] has given these bytes of, with its locks.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`]; those of the locks, where another transaction has taken them since.
+    pub fn reinstate(&self, prepared: &[u8], options: TxnOptions) -> Result<Transaction> {
+        let mut transaction = self.begin(options)?;
+        transaction.take_prepared(prepared)?;
+        Ok(transaction)
     }
 
     /// Whether [`TxnOptions::defer_duplicate_checks`] makes a difference here.
@@ -203,6 +213,17 @@ impl Store {
     /// Figures for `/metrics`; names are `snake_case` with the unit last.
     pub fn stats(&self) -> Vec<(&'static str, f64)> {
         self.engine.stats()
+    }
+
+    /// The last deadlock that was resolved in this process.
+    pub fn last_deadlock(&self) -> Option<DeadlockReport> {
+        self.engine.last_deadlock()
+    }
+
+    /// The keys that transactions of this process have locked, at most `most`; those that are waited for are
+    /// among them.
+    pub fn locked_keys(&self, most: usize) -> Vec<LockedKey> {
+        self.engine.locked_keys(most)
     }
 
     pub fn lock_stats(&self) -> LockStats {

@@ -40,15 +40,15 @@ fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
 /// One transaction. Dropped without a commit, it is rolled back.
 pub struct Transaction {
     /// The engine's part.
-    locks: Box<dyn EngineTransaction>,
+    pub(crate) locks: Box<dyn EngineTransaction>,
     /// Shared with [`View`]s, and copied on write only while one is alive.
-    buffer: Arc<WriteBuffer>,
-    snapshot: Snapshot,
+    pub(crate) buffer: Arc<WriteBuffer>,
+    pub(crate) snapshot: Snapshot,
     /// An optimistic transaction's first snapshot. A deletion since the start must not be collected before
     /// the commit has checked for conflicts.
     _start: Option<Snapshot>,
     start_ts: Timestamp,
-    options: TxnOptions,
+    pub(crate) options: TxnOptions,
     limits: Limits,
     /// Memory of the writes, until they are committed, and of the locks.
     memory: Account,
@@ -75,8 +75,12 @@ impl Transaction {
             limits.transaction_bytes = limits.transaction_bytes.min(max_bytes);
         }
         let start_ts = snapshot.ts();
+        let locks = engine.begin(start_ts, &options)?;
+        if let Some(interrupt) = &options.interrupt {
+            interrupt.set_transaction(locks.owner());
+        }
         Ok(Self {
-            locks: engine.begin(start_ts, &options)?,
+            locks,
             promises: engine.checks_promises().then(Box::default),
             buffer: Arc::default(),
             _start: options.optimistic.then(|| snapshot.clone()),
@@ -423,6 +427,11 @@ impl Transaction {
         self.broken |= !is_open;
     }
 
+    /// Forgets all writes and savepoints. The locks stay.
+    pub fn discard_writes(&mut self) {
+        self.buffer = Arc::default();
+    }
+
     /// Whether there is anything to commit.
     pub fn is_dirty(&self) -> bool {
         !self.buffer.is_empty()
@@ -487,12 +496,9 @@ impl Transaction {
             self.locks.rollback();
             return done(outcome);
         }
-        if let Some(promises) = &self.promises {
-            let checked = promises.check_guards(&self.buffer, |key| self.locks.holds(key));
-            if let Err(error) = checked {
-                drop(self);
-                return done(Err(error));
-            }
+        if let Err(error) = self.check_guards() {
+            drop(self);
+            return done(Err(error));
         }
         let options = LockOptions {
             mode: LockMode::Exclusive,
@@ -504,6 +510,13 @@ impl Transaction {
             false => done,
         };
         self.locks.commit(&self.buffer, &options, durability, fence, done);
+    }
+
+    pub(crate) fn check_guards(&self) -> Result<()> {
+        match &self.promises {
+            Some(promises) => promises.check_guards(&self.buffer, |key| self.locks.holds(key)),
+            None => Ok(()),
+        }
     }
 
     /// Takes the writes of private keys out of the buffer. They are made before `done` if the rest is committed.

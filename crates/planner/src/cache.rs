@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
 use schema::temporary_tables::TemporaryTables;
+use syntax::ast::SqlCommand;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;
@@ -63,6 +64,8 @@ pub struct CachedPlan {
     pub uses_temporary: bool,
     /// How it finds its rows, for the counters of statements.
     pub traits: PlanTraits,
+    /// The kind of its statement.
+    pub command: Option<SqlCommand>,
     /// The number of its statement's digest, once the session has found it; 0 before.
     pub digest: AtomicU32,
     /// What it was made from, if it depends on estimates.
@@ -82,6 +85,7 @@ impl CachedPlan {
         Self {
             uses_temporary: accesses.iter().any(|access| access.table.is_temporary()),
             traits: PlanTraits::of(&plan),
+            command: None,
             digest: AtomicU32::new(0),
             estimates: None,
             plan,

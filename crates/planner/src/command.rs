@@ -8,7 +8,7 @@ use schema::definition::{Ddl, TableName};
 use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
-    TransactionStatement, UserStatement, VariableScope,
+    TransactionStatement, UserStatement, VariableScope, XaStatement,
 };
 use types::Charset;
 
@@ -41,12 +41,17 @@ pub enum Bound {
 #[derive(Debug, Clone)]
 pub enum Command {
     Transaction(TransactionStatement),
+    Xa(XaStatement),
     Use {
         database: String,
     },
     Set(Vec<SetItem>),
     Show(Show),
     Explain(Box<Explained>),
+    ExplainConnection {
+        format: Option<ExplainFormat>,
+        connection: u64,
+    },
     Kill {
         connection: Expr,
         query_only: bool,
@@ -269,6 +274,7 @@ pub enum Show {
     },
     /// OPEN TABLES, TRIGGERS, EVENTS: there are none.
     Empty {
+        database: String,
         what: &'static str,
         filter: ShowFilter,
     },

@@ -58,6 +58,10 @@ impl Runner<'_> {
         let result = self.transaction.commit(engine.durability());
         if was_open {
             engine.counters.count_end(result.is_ok());
+            match result.is_ok() {
+                true => self.transaction.ends.commits += 1,
+                false => self.transaction.ends.rollbacks += 1,
+            }
         }
         engine.end_locks(&mut self.transaction.locks, &result);
         result.map(|()| false)
@@ -88,6 +92,7 @@ impl Runner<'_> {
     pub fn rollback(&mut self) {
         if self.transaction.is_open() {
             self.env.engine.counters.count_end(false);
+            self.transaction.ends.rollbacks += 1;
         }
         self.transaction.abandon();
     }

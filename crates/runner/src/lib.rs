@@ -46,4 +46,7 @@ pub use retry::Retry;
 pub use runner::Runner;
 pub use settings::{Isolation, Settings};
 pub use sinks::Collected;
-pub use transaction::{BeginOptions, Characteristics, TemporaryChanges, TransactionContext, TransactionUses};
+pub use transaction::{
+    BeginOptions, Characteristics, TemporaryChanges, TransactionContext, TransactionEnds, TransactionUses,
+    XaBranch, XaState,
+};

@@ -31,7 +31,10 @@ impl Runner<'_> {
         let savepoint = self.transaction.statement_savepoint();
         let result = body(self).map_err(|error| self.interruption(error));
         match &result {
-            Err(error) if ends_transaction(error.code) => self.rollback(),
+            Err(error) if ends_transaction(error.code) => {
+                self.rollback();
+                self.transaction.fail_xa(error.code == errno::ER_LOCK_DEADLOCK);
+            }
             Err(_) if self.transaction.ends_with_statement() => self.rollback(),
             Ok(_) if self.transaction.ends_with_statement() => commit(self)?,
             _ => {

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
-use cluster::TransactionLocks;
 use cluster::metadata_lock::MetadataLocks;
+use cluster::prepared::ActiveBranch;
+use cluster::{TableUses, TransactionLocks};
 use kv::{CommitDone, Durability, Fence, KeyRange, PrivateKeys, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
@@ -68,6 +69,70 @@ pub struct TransactionContext {
     private: Option<Arc<PrivateKeys>>,
     /// What of its temporary tables the open transaction cannot roll back.
     pub temporary_changes: TemporaryChanges,
+    /// What has been counted since the session took it.
+    pub ends: TransactionEnds,
+    /// The XA branch that the session has begun, and has neither ended nor prepared.
+    pub xa: Option<XaBranch>,
+}
+
+/// An XA branch of the session.
+pub struct XaBranch {
+    pub active: ActiveBranch,
+    pub state: XaState,
+}
+
+/// What XA statements have made of a branch (manual 13.3.8.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XaState {
+    Active,
+    /// After XA END.
+    Idle,
+    /// It was rolled back by an error.
+    RollbackOnly {
+        deadlock: bool,
+    },
+}
+
+impl XaState {
+    /// The error of a branch that an error has rolled back.
+    pub fn rolled_back(deadlock: bool) -> Error {
+        match deadlock {
+            true => Error::new(
+                errno::ER_XA_RBDEADLOCK,
+                "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected",
+            ),
+            false => Error::new(
+                errno::ER_XA_RBROLLBACK,
+                "XA_RBROLLBACK: Transaction branch was rolled back",
+            ),
+        }
+    }
+
+    /// 1399 for a statement that the state does not permit.
+    pub fn refusal(state: Option<Self>) -> Error {
+        let name = match state {
+            None => "NON-EXISTING",
+            Some(Self::Active) => "ACTIVE",
+            Some(Self::Idle) => "IDLE",
+            Some(Self::RollbackOnly { .. }) => "ROLLBACK ONLY",
+        };
+        Error::new(
+            errno::ER_XAER_RMFAIL,
+            format!(
+                "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {name} state"
+            ),
+        )
+    }
+}
+
+/// How often a session's transactions have ended, and have returned to a savepoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TransactionEnds {
+    pub commits: u32,
+    pub rollbacks: u32,
+    pub prepares: u32,
+    pub savepoints: u32,
+    pub savepoint_rollbacks: u32,
 }
 
 /// Temporary tables that were created and dropped while a transaction was open.
@@ -107,6 +172,8 @@ impl TransactionContext {
             defers_duplicates: false,
             private: None,
             temporary_changes: TemporaryChanges::default(),
+            ends: TransactionEnds::default(),
+            xa: None,
         }
     }
 
@@ -118,6 +185,46 @@ impl TransactionContext {
     /// Whether a transaction is open that outlives the statement: SERVER_STATUS_IN_TRANS.
     pub fn in_transaction(&self) -> bool {
         self.open.as_ref().is_some_and(|o| o.lasting)
+    }
+
+    /// Shows the tables that the session's transactions use to other sessions.
+    pub fn show_tables(&mut self) -> Arc<TableUses> {
+        self.locks.show()
+    }
+
+    /// What state the session's XA branch is in.
+    pub fn xa_state(&self) -> Option<XaState> {
+        self.xa.as_ref().map(|branch| branch.state)
+    }
+
+    /// Fails with 1399 for a statement that ends a transaction, in an XA branch.
+    pub fn check_outside_xa(&self) -> Result<()> {
+        match self.xa_state() {
+            None => Ok(()),
+            state => Err(XaState::refusal(state)),
+        }
+    }
+
+    /// Fails with 1399 for a statement that uses tables, in an XA branch that has ended.
+    fn check_xa_active(&self) -> Result<()> {
+        match self.xa_state() {
+            None | Some(XaState::Active) => Ok(()),
+            Some(XaState::RollbackOnly { deadlock }) => Err(XaState::rolled_back(deadlock)),
+            state => Err(XaState::refusal(state)),
+        }
+    }
+
+    /// The transaction was rolled back by an error.
+    pub(crate) fn fail_xa(&mut self, deadlock: bool) {
+        if let Some(branch) = &mut self.xa {
+            branch.state = XaState::RollbackOnly { deadlock };
+        }
+    }
+
+    /// The open transaction with its metadata locks, which another owner ends.
+    pub fn detach(&mut self) -> Option<(Transaction, TransactionLocks)> {
+        let open = self.close()?;
+        Some((open.transaction, self.locks.hand_over()))
     }
 
     /// Whether a transaction is open that may only read: SERVER_STATUS_IN_TRANS_READONLY.
@@ -270,7 +377,9 @@ impl TransactionContext {
     /// for. `false`: the read needs none, being one of its own.
     pub(crate) fn for_read(&mut self, env: Environment<'_>) -> Result<bool> {
         if self.open.is_none() && env.settings.autocommit {
+            self.check_xa_active()?;
             self.next = Characteristics::default();
+            self.ends.commits += 1;
             return Ok(false);
         }
         self.ensure(env)?;
@@ -312,6 +421,7 @@ impl TransactionContext {
     }
 
     pub(crate) fn ensure(&mut self, env: Environment<'_>) -> Result<&mut Transaction> {
+        self.check_xa_active()?;
         if self.open.is_none() {
             let lasting = !env.settings.autocommit;
             let open = self.open(env, BeginOptions::default(), lasting)?;
@@ -424,6 +534,7 @@ impl TransactionContext {
             open.savepoints.retain(|(other, _)| !is_same(other));
             let savepoint = open.transaction.savepoint();
             open.savepoints.push((name.to_owned(), savepoint));
+            self.ends.savepoints += u32::from(self.uses.any());
         } else if !autocommit {
             self.early_savepoints.retain(|other| !is_same(other));
             self.early_savepoints.push(name.to_owned());
@@ -440,6 +551,7 @@ impl TransactionContext {
         if let Some(open) = &mut self.open {
             let savepoint = open.savepoints[position].1;
             open.transaction.rollback_to(savepoint);
+            self.ends.savepoint_rollbacks += u32::from(self.uses.any());
         }
         Ok(())
     }

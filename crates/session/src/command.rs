@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use syntax::ast::SqlCommand;
 use types::{Collation, Error, Result, errno};
 use wire::capability;
 use wire::command::Command;
@@ -12,6 +13,7 @@ use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
 use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
 use crate::execute::plan_columns;
 use crate::reply::Done;
 use crate::session::Session;
@@ -47,12 +49,16 @@ impl Session {
         };
         match command {
             Command::Quit => return Ok(Flow::Close),
-            Command::StmtClose(id) => self.prepared.close(id),
+            Command::StmtClose(id) => {
+                self.process.counters.add(StatusCounter::StmtClose, 1);
+                self.prepared.close(id);
+            }
             Command::StmtSendLongData {
                 statement_id,
                 parameter,
                 data,
             } => {
+                self.process.counters.add(StatusCounter::StmtSendLongData, 1);
                 let most = self.settings.max_allowed_packet;
                 let memory = self.shared.engine.memory;
                 self.prepared
@@ -66,6 +72,7 @@ impl Session {
                 self.send_result(result, out)?;
             }
             Command::StmtFetch { statement_id, rows } => {
+                self.process.counters.add(StatusCounter::StmtFetch, 1);
                 let result = self.fetch(statement_id, rows, out)?;
                 if let Err(error) = result {
                     self.fail(&error, out)?;
@@ -93,9 +100,13 @@ impl Session {
     ) -> io::Result<Result<Option<Done>>> {
         let done = Ok(Ok(Some(Done::default())));
         match command {
-            Command::Ping => done,
+            Command::Ping => {
+                self.process.counters.count_command(SqlCommand::AdminCommands);
+                done
+            }
             Command::InitDb(name) => {
                 self.begin_statement();
+                self.process.counters.count_command(SqlCommand::ChangeDatabase);
                 let used = self.decode_text(name).and_then(|name| {
                     self.log_command("Init DB", &name);
                     self.use_database(&name)
@@ -116,7 +127,10 @@ impl Session {
                 self.send_rows_end(0, out)?;
                 Ok(Ok(None))
             }
-            Command::StmtReset(id) => Ok(self.prepared.reset(id).map(|()| Some(Done::default()))),
+            Command::StmtReset(id) => {
+                self.process.counters.add(StatusCounter::StmtReset, 1);
+                Ok(self.prepared.reset(id).map(|()| Some(Done::default())))
+            }
             Command::ProcessKill(id) => {
                 Ok(kill::kill(self, u64::from(id), false).map(|()| Some(Done::default())))
             }

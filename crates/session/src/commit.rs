@@ -9,7 +9,8 @@ use runner::{CommitEnd, Runner};
 use types::{Error, Result, errno};
 use wire::connection::{PacketSink, PendingReply};
 
-use crate::events::event::StatementEvent;
+use crate::counters::StatusCounter;
+use crate::events::event::{RowChanges, StatementEvent};
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;
@@ -45,7 +46,7 @@ pub struct Committer<'a> {
     /// The same.
     pub event: StatementEvent,
     /// What the statement itself has read and changed, before its commit.
-    pub written: Option<(&'a ReadCounters, &'a Cell<u64>)>,
+    pub written: Option<(&'a ReadCounters, &'a Cell<RowChanges>)>,
     /// Where the reply goes.
     pub out: &'a mut dyn PacketSink,
     pub deferral: Deferral<'a>,
@@ -73,9 +74,9 @@ impl Committer<'_> {
             let (shared, process) = (self.view.shared.clone(), self.view.process.clone());
             let (kind, started, guard) = (self.kind, self.started, ReplyGuard(Some(reply)));
             let mut event = self.event;
-            if let Some((reads, affected)) = self.written {
+            if let Some((reads, changes)) = self.written {
                 event.reads = reads.counts();
-                event.affected = affected.get();
+                event.changes = changes.get();
             }
             Some(move |end: CommitEnd| {
                 let result = end.finish(&shared.engine);
@@ -83,7 +84,12 @@ impl Committer<'_> {
                 guard.complete(result, &mut || {
                     let now = Instant::now();
                     event.failed = failed;
-                    shared.record_statement(kind, event, (started, now), process.id);
+                    let ended = match failed {
+                        true => StatusCounter::HandlerRollback,
+                        false => StatusCounter::HandlerCommit,
+                    };
+                    process.counters.add(ended, 1);
+                    shared.record_statement(kind, event, (started, now), &process);
                     process.end(now);
                 });
             })

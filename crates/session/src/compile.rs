@@ -181,13 +181,14 @@ impl Session {
         parsed: &Parsed,
         generation: u64,
     ) -> CachedPlan {
-        let plan = CachedPlan::new(
+        let mut plan = CachedPlan::new(
             statement.plan,
             statement.accesses,
             schema.version,
             parsed.parameters,
             statement.cacheable,
         );
+        plan.command = parsed.statement.command();
         plan.made_from(generation, |table| {
             let known = self.knowledge_of(table);
             // Statistics that have changed meanwhile are not those of the plan: its next use makes it anew.

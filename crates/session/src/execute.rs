@@ -15,8 +15,9 @@ use wire::row::Format;
 use crate::attachment::{columns_of, point_of};
 use crate::commit::Committer;
 use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
 use crate::diagnostics::DiagnosticsMark;
-use crate::events::event::StatementEvent;
+use crate::events::event::{RowChanges, StatementEvent};
 use crate::reply::{Done, Outcome};
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
@@ -70,6 +71,7 @@ impl Session {
             }
             let Compiled::Plan(plan) = &*compiled else { break };
             self.event.traits = plan.traits;
+            self.event.tables = plan.accesses.len() as u32;
             let first_run = first_run.get_or_insert_with(|| self.first_run(&plan.plan));
             let result = match &plan.plan {
                 Plan::Query(query) => match self.run_point((plan, query), &mut params, format, out)? {
@@ -145,6 +147,9 @@ impl Session {
                 return Ok(());
             };
             self.client.check_privileges(&plan.accesses)?;
+            if plan.uses_temporary {
+                self.check_no_xa()?;
+            }
             self.runner().rely_on_lease()?;
             let are_held = self.check_table_locks(plan)?;
             if self
@@ -157,6 +162,17 @@ impl Session {
             *compiled = replan(self)?;
         }
         Err(schema_has_changed())
+    }
+
+    /// Fails with 4091 in an XA branch, which may outlive the session and its temporary tables.
+    pub(crate) fn check_no_xa(&self) -> Result<()> {
+        match self.transaction.xa.is_some() {
+            true => Err(Error::new(
+                errno::ER_XA_TEMP_TABLE,
+                "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the
@@ -277,20 +293,20 @@ impl Session {
         let mut deferral = parts.deferral;
         // The slow log is written by the session.
         deferral.is_allowed &= !waits && !parts.view.shared.events.slow_log.is_on();
-        let affected = Cell::new(0);
+        let changes = Cell::new(RowChanges::default());
         let committer = Committer {
             view: parts.view,
             kind,
             started,
             event,
-            written: Some((&eval.reads, &affected)),
+            written: Some((&eval.reads, &changes)),
             out,
             deferral,
         };
         let result = parts.runner.statement_then(
             |runner| {
                 let result = runner.write(plan, with)?;
-                affected.set(result.affected);
+                changes.set(RowChanges::of(plan, &result));
                 Ok(result)
             },
             |runner| committer.commit(runner),
@@ -300,7 +316,7 @@ impl Session {
         self.end_of_evaluation(&eval);
         *params = self.contexts.give_back(eval);
         let result = result?;
-        self.event.affected = result.affected;
+        self.event.changes = changes.get();
         Ok(self.write_done(plan, &result))
     }
 
@@ -342,6 +358,9 @@ impl Session {
             Some(Plan::Query(query)) => query.max_execution.unwrap_or(self.settings.max_execution),
             _ => Duration::ZERO,
         };
+        if limit > Duration::ZERO {
+            self.process.counters.add(StatusCounter::MaxExecutionTimeSet, 1);
+        }
         let deadline = (limit > Duration::ZERO).then(|| Instant::now() + limit);
         self.process.interrupt.set_deadline(deadline);
     }

@@ -1,12 +1,15 @@
 //! The connections and what they run: the list behind SHOW PROCESSLIST and KILL.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cluster::node::NUMBER_MAX;
+use cluster::{TableUse, TableUses};
 use parking_lot::{Mutex, RwLock};
+
+use crate::counters::SessionCounters;
 
 /// One connection, as others see it.
 pub struct Process {
@@ -15,6 +18,9 @@ pub struct Process {
     pub interrupt: Arc<kv::Interrupt>,
     killed: AtomicBool,
     activity: Mutex<Activity>,
+    pub counters: SessionCounters,
+    /// The tables that the transaction uses.
+    table_uses: OnceLock<Arc<TableUses>>,
     /// Rows that a running ALTER TABLE has processed; 0 at other times.
     progress: Arc<AtomicU64>,
     /// Those that the client has sent when it connected.
@@ -57,6 +63,19 @@ impl Process {
 
     pub fn attributes(&self) -> Arc<[(String, String)]> {
         self.attributes.lock().clone()
+    }
+
+    /// The tables that the session's transaction uses.
+    pub fn table_uses(&self) -> Vec<TableUse> {
+        self.table_uses
+            .get()
+            .map(|uses| uses.now().collect())
+            .unwrap_or_default()
+    }
+
+    /// Shows the tables that the transaction uses. The first call counts.
+    pub(crate) fn show_table_uses(&self, uses: Arc<TableUses>) {
+        let _ = self.table_uses.set(uses);
     }
 
     pub(crate) fn set_attributes(&self, attributes: &[(String, String)]) {
@@ -156,6 +175,8 @@ pub struct ProcessList {
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
     most: AtomicUsize,
+    /// What the sessions that have ended have counted.
+    ended: SessionCounters,
     /// How many there were, by user and host.
     connected: Mutex<BTreeMap<(String, String), u64>>,
 }
@@ -193,6 +214,8 @@ impl ProcessList {
             interrupt: kv::Interrupt::new(),
             killed: AtomicBool::new(false),
             activity: Mutex::new(activity),
+            counters: SessionCounters::default(),
+            table_uses: OnceLock::new(),
             progress: Arc::default(),
             attributes: Mutex::new(Arc::new([])),
             on_kill: Mutex::new(None),
@@ -209,7 +232,28 @@ impl ProcessList {
     }
 
     pub(crate) fn remove(&self, id: u64) {
-        self.processes.write().remove(&id);
+        let mut processes = self.processes.write();
+        if let Some(process) = processes.remove(&id) {
+            process.counters.move_to(&self.ended);
+        }
+    }
+
+    /// The counters of a session begin anew; what they have counted stays in the sums of the server.
+    pub(crate) fn reset_counters(&self, process: &Process) {
+        // Nobody sums them up meanwhile.
+        let _processes = self.processes.write();
+        process.counters.move_to(&self.ended);
+    }
+
+    /// The sums over all sessions since the start.
+    pub(crate) fn counters(&self) -> SessionCounters {
+        let sum = SessionCounters::default();
+        let processes = self.processes.read();
+        sum.add_all(&self.ended);
+        for process in processes.values() {
+            sum.add_all(&process.counters);
+        }
+        sum
     }
 
     pub fn find(&self, id: u64) -> Option<Arc<Process>> {

@@ -26,7 +26,7 @@ use crate::recent_texts::RecentTexts;
 use crate::shared::Shared;
 use crate::table_locks::TableLocks;
 use crate::tracking::SessionTracker;
-use crate::user_locks::SessionUserLocks;
+use crate::user_locks::{SessionUserLocks, SharedLocks};
 use crate::user_variables::UserVariables;
 use crate::variables::SessionVariables;
 use crate::variables::settings::Settings;
@@ -87,6 +87,10 @@ impl Session {
         let variables = SessionVariables::new(&shared.variables);
         let settings = Settings::read(&variables);
         let interrupt = process.interrupt.clone();
+        let shared_locks = shared.engine.cluster.is_shared().then(|| SharedLocks {
+            store: shared.engine.store.clone(),
+            interrupt: process.interrupt.clone(),
+        });
         let cluster = &shared.engine.cluster;
         let mut session = Self {
             interrupted: Arc::new(move || interrupt.is_raised()),
@@ -96,7 +100,11 @@ impl Session {
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
             temporary: TemporaryTables::default(),
-            user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
+            user_locks: Arc::new(SessionUserLocks::new(
+                shared.user_locks.clone(),
+                connection_id,
+                shared_locks,
+            )),
             client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
             database: None,
             contexts: EvalContexts::default(),
@@ -117,6 +125,8 @@ impl Session {
             hide_warning_count: false,
             shared,
         };
+        let uses = session.transaction.show_tables();
+        session.process.show_table_uses(uses);
         session.start()?;
         Ok(session)
     }
@@ -164,7 +174,9 @@ impl Session {
 
     /// COM_RESET_CONNECTION: a fresh session for the same user and database.
     pub(crate) fn reset(&mut self) {
+        self.shared.processes.reset_counters(&self.process);
         self.transaction.abandon();
+        self.transaction.xa = None;
         self.transaction.next = runner::Characteristics::default();
         self.table_locks.unlock();
         self.reset_temporary();

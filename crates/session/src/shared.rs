@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use accounts::AccountName;
 use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
 use runner::Engine;
 use types::Result;
-use wire::connection::ClientInfo;
 
 use crate::account_limits::AccountUsage;
 use crate::catalog::Catalog;
@@ -44,7 +44,7 @@ pub struct Shared {
     /// newer ones.
     pub(crate) globals_turn: Mutex<()>,
     /// Counters of connections, which sessions do not see.
-    connections: OnceLock<Counters>,
+    pub(crate) connections: OnceLock<Counters>,
 }
 
 /// Gives counters by their names in SHOW STATUS.
@@ -113,6 +113,10 @@ impl Shared {
             _ => Durability::Sync,
         };
         self.events.configure(&self.variables);
+        let mandatory = crate::variables::lookup("mandatory_roles").and_then(|d| self.variables.get(d));
+        // What cannot be read was refused before.
+        let mandatory = mandatory.and_then(|names| role_names(&names)).unwrap_or_default();
+        self.catalog.accounts.set_mandatory(mandatory);
         self.engine.set_durability(durability);
         self.engine.set_read_only(self.variables.boolean("read_only"));
         self.engine
@@ -120,87 +124,79 @@ impl Shared {
             .set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
     }
 
-    /// SHOW STATUS for a client: names and values, sorted by name.
-    pub(crate) fn status(&self, client: &ClientInfo) -> Vec<(String, String)> {
-        let connections = self
-            .connections
-            .get()
-            .map(|counters| counters())
-            .unwrap_or_default();
-        let mut rows: Vec<(String, String)> = self
-            .statistics
-            .counters()
-            .chain(self.engine_status())
-            .chain(connections)
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .collect();
-        let store = self.engine.store.stats().into_iter();
-        rows.extend(store.map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())));
-        rows.extend(self.memory_status());
-        let tls = client.tls.as_ref();
-        let texts = [
-            ("Threads_connected", self.processes.count().to_string()),
-            ("Max_used_connections", self.processes.most().to_string()),
-            ("Threads_running", self.running().to_string()),
-            ("Uptime", self.started.elapsed().as_secs().to_string()),
-            (
-                "Prepared_stmt_count",
-                self.prepared_count.load(Ordering::Relaxed).to_string(),
-            ),
-            ("Ssl_cipher", tls.map(|t| t.cipher.clone()).unwrap_or_default()),
-            ("Ssl_version", tls.map(|t| t.version.clone()).unwrap_or_default()),
-            (
-                "Compression",
-                if client.compression.is_some() { "ON" } else { "OFF" }.into(),
-            ),
-            ("Compression_algorithm", client.compression.unwrap_or("").into()),
-        ];
-        rows.extend(texts.map(|(name, value)| (name.to_owned(), value)));
-        rows.sort();
-        rows
-    }
-
-    fn engine_status(&self) -> [(&'static str, u64); 3] {
-        let counters = &self.engine.counters;
-        [
-            ("Handler_commit", &counters.committed),
-            ("Handler_rollback", &counters.rolled_back),
-            ("Stemdb_analytical_queries", &counters.analytical),
-        ]
-        .map(|(name, counter)| (name, counter.load(Ordering::Relaxed)))
-    }
-
-    fn memory_status(&self) -> impl Iterator<Item = (String, String)> + use<> {
-        let figures = self.engine.memory.figures();
-        let values = [
-            ("limit_bytes", figures.limit as u64),
-            ("statements_bytes", figures.statements as u64),
-            ("used_bytes", figures.used as u64),
-            ("waiting", figures.waiting as u64),
-            ("waits", figures.waits),
-            ("refused", figures.refused),
-        ];
-        let named = |(name, value): (&str, u64)| (format!("Stemdb_memory_{name}"), value.to_string());
-        values.into_iter().map(named)
-    }
-
-    fn running(&self) -> usize {
-        self.processes
-            .all()
-            .iter()
-            .filter(|p| p.running_for().is_some())
-            .count()
-    }
-
     /// COM_STATISTICS' line.
     pub(crate) fn one_line(&self) -> String {
+        let questions = self.statistics.questions();
         format!(
             "Uptime: {}  Threads: {}  Questions: {}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
             self.started.elapsed().as_secs(),
             self.processes.count(),
-            self.statistics.questions(),
+            questions,
             self.statistics.slow_queries.load(Ordering::Relaxed),
-            self.statistics.questions() as f64 / self.started.elapsed().as_secs_f64().max(1.0),
+            questions as f64 / self.started.elapsed().as_secs_f64().max(1.0),
         )
+    }
+}
+
+/// The names of `mandatory_roles`: `name[@host], ...`, in quotes or not. `None`: it cannot be read.
+pub(crate) fn role_names(text: &str) -> Option<Vec<AccountName>> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (user, after) = role_name_part(rest)?;
+        let (host, after) = match after.trim_start().strip_prefix('@') {
+            Some(after) => role_name_part(after.trim_start())?,
+            None => ("%".to_owned(), after),
+        };
+        names.push((user, host.to_ascii_lowercase()));
+        rest = after.trim_start();
+        if let Some(after) = rest.strip_prefix(',') {
+            rest = after.trim_start();
+            if rest.is_empty() {
+                return None;
+            }
+        } else if !rest.is_empty() {
+            return None;
+        }
+    }
+    Some(names)
+}
+
+/// A name at the start of a text, and what follows it.
+fn role_name_part(text: &str) -> Option<(String, &str)> {
+    let quote = text.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'));
+    let Some(quote) = quote else {
+        let end = text.find([',', '@', ' ', '\t']).unwrap_or(text.len());
+        let (name, after) = text.split_at(end);
+        return (!name.is_empty()).then(|| (name.to_owned(), after));
+    };
+    let inner = text.get(1..)?;
+    let (name, after) = inner.split_once(quote)?;
+    Some((name.to_owned(), after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_roles_are_read_with_and_without_quotes() {
+        let names = |text| {
+            role_names(text).map(|names| {
+                names
+                    .iter()
+                    .map(|(u, h)| format!("{u}/{h}"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+        };
+        assert_eq!(names(""), Some(String::new()));
+        assert_eq!(
+            names("a, `b c`@'LocalHost' ,\"d\"@%"),
+            Some("a/% b c/localhost d/%".to_owned())
+        );
+        for broken in ["a,", ",a", "`a", "a b", "@h", "a@"] {
+            assert_eq!(names(broken), None, "{broken}");
+        }
     }
 }

@@ -30,16 +30,24 @@ impl Session {
         if let Some(statement) = syntax::parse_transaction_word(text) {
             self.start_deadline(None);
             self.begin_statement();
-            self.observe_word(text);
+            self.observe_word(text, statement.command());
             let command = Command::Transaction(statement);
-            let result = statement::run(self, &command, Format::Text, out)?;
+            let result = match self
+                .client
+                .guard
+                .as_ref()
+                .map_or(Ok(()), |guard| guard.check_password())
+            {
+                Ok(()) => statement::run(self, &command, Format::Text, out)?,
+                Err(error) => (Kind::Other, Err(error)),
+            };
             return self.finish_statement(result, started, out);
         }
         match self.find_recent(text) {
             Ok(Some((mut recent, params))) => {
                 self.begin_statement();
                 let mut compiled = Compiled::Plan(recent.plan);
-                self.observe(&compiled, text);
+                self.observe(&compiled, text, None);
                 let template = &recent.template;
                 let replan = |session: &mut Self| {
                     let found = session.find_normalized(template)?;
@@ -59,7 +67,7 @@ impl Session {
             Ok(parsed) => parsed,
             Err(error) => {
                 self.begin_statement();
-                self.observe_text(text);
+                self.observe_text(text, None);
                 return self.finish_statement((Kind::Other, Err(error)), started, out);
             }
         };
@@ -144,7 +152,7 @@ impl Session {
         if !shows_diagnostics(&parsed.statement) {
             self.begin_statement();
         }
-        self.observe_text(&text[parsed.text.clone()]);
+        self.observe_text(&text[parsed.text.clone()], parsed.statement.command());
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(syntax::syntax_error_at_parameter(text, parsed))));
         }
@@ -204,6 +212,7 @@ impl Session {
     /// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction is over
     /// as well.
     pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
+        self.transaction.check_outside_xa()?;
         self.runner().commit()?;
         self.transaction.next = Characteristics::default();
         Ok(())

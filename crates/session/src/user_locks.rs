@@ -1,4 +1,5 @@
-//! User-level locks: GET_LOCK() and its family. Within this server, and gone with it, as MySQL's are.
+//! User-level locks: GET_LOCK() and its family. Gone with their server, as MySQL's are. Where servers share a
+//! store, a session that gets a lock on its own server takes it among the servers too ([`cluster::named_lock`]).
 //!
 //! A session may hold several, each of them several times. Sessions that wait get a lock in the order of
 //! their requests. A wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use cluster::named_lock::NamedLock;
+use kv::{Interrupt, Store};
 use parking_lot::{Condvar, Mutex};
 use types::{Error, Result, errno};
 
@@ -78,23 +81,63 @@ impl State {
     }
 }
 
+/// What sessions need where servers share a store.
+pub struct SharedLocks {
+    pub store: Store,
+    /// Ends the session's waits.
+    pub interrupt: Arc<Interrupt>,
+}
+
 /// The table as one session uses it.
 pub struct SessionUserLocks {
     table: Arc<UserLockTable>,
     session: u64,
     /// Names of the locks held, so that a session that has none does not touch the table when it ends.
-    held: Mutex<Vec<String>>,
+    held: Mutex<Vec<Held>>,
     /// How often functions have taken or released locks.
     uses: AtomicU64,
+    /// `None`: this server has the store to itself.
+    shared: Option<SharedLocks>,
+}
+
+/// A lock that the session has.
+struct Held {
+    name: String,
+    /// Among the servers.
+    _lock: Option<NamedLock>,
 }
 
 impl SessionUserLocks {
-    pub fn new(table: Arc<UserLockTable>, session: u64) -> Self {
+    pub fn new(table: Arc<UserLockTable>, session: u64, shared: Option<SharedLocks>) -> Self {
         Self {
+            shared,
             table,
             session,
             held: Mutex::default(),
             uses: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes a lock that the session has on its own server among the servers too.
+    fn take_among_servers(
+        &self,
+        name: &str,
+        deadline: Instant,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<Held>> {
+        let name = name.to_owned();
+        let Some(shared) = &self.shared else {
+            return Ok(Some(Held { name, _lock: None }));
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let taken = NamedLock::take(&shared.store, &name, self.session, left, &shared.interrupt);
+        match taken {
+            Ok(lock) => Ok(lock.map(|lock| Held {
+                name,
+                _lock: Some(lock),
+            })),
+            // KILL and the time limit have errors of their own.
+            Err(error) => Err(check().err().unwrap_or(error)),
         }
     }
 
@@ -127,6 +170,7 @@ impl SessionUserLocks {
 impl functions::UserLocks for SessionUserLocks {
     fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         self.uses.fetch_add(1, Ordering::Relaxed);
+        let deadline = Instant::now() + timeout;
         let mut state = self.table.state.lock();
         match state.locks.get_mut(name) {
             None => {
@@ -136,6 +180,7 @@ impl functions::UserLocks for SessionUserLocks {
                     queue: VecDeque::new(),
                 };
                 state.locks.insert(name.to_owned(), lock);
+                drop(state);
             }
             Some(lock) if lock.owner == self.session => {
                 lock.count += 1;
@@ -160,24 +205,37 @@ impl functions::UserLocks for SessionUserLocks {
                 }
             }
         }
-        self.held.lock().push(name.to_owned());
-        Ok(true)
+        let taken = self.take_among_servers(name, deadline, check);
+        if !matches!(taken, Ok(Some(_))) {
+            self.table.state.lock().hand_over(name);
+            self.table.changed.notify_all();
+        }
+        let taken = taken?;
+        let is_taken = taken.is_some();
+        self.held.lock().extend(taken);
+        Ok(is_taken)
     }
 
-    fn release(&self, name: &str) -> Option<bool> {
+    fn release(&self, name: &str) -> Result<Option<bool>> {
         self.uses.fetch_add(1, Ordering::Relaxed);
         let mut state = self.table.state.lock();
-        let lock = state.locks.get_mut(name)?;
+        let Some(lock) = state.locks.get_mut(name) else {
+            drop(state);
+            // Another server may have it.
+            return Ok(self.owner(name)?.map(|_| false));
+        };
         if lock.owner != self.session {
-            return Some(false);
+            return Ok(Some(false));
         }
         lock.count -= 1;
         if lock.count == 0 {
-            self.held.lock().retain(|held| held != name);
             state.hand_over(name);
+            drop(state);
+            // The other servers may take some time.
+            self.held.lock().retain(|held| held.name != name);
             self.table.changed.notify_all();
         }
-        Some(true)
+        Ok(Some(true))
     }
 
     fn release_all(&self) -> u64 {
@@ -188,16 +246,23 @@ impl functions::UserLocks for SessionUserLocks {
         }
         let mut state = self.table.state.lock();
         let mut released = 0;
-        for name in held {
-            released += state.locks.get(&name).map_or(0, |lock| lock.count);
-            state.hand_over(&name);
+        for Held { name, .. } in &held {
+            released += state.locks.get(name).map_or(0, |lock| lock.count);
+            state.hand_over(name);
         }
+        drop(state);
+        // The other servers may take some time.
+        drop(held);
         self.table.changed.notify_all();
         released
     }
 
-    fn owner(&self, name: &str) -> Option<u64> {
-        self.table.state.lock().locks.get(name).map(|lock| lock.owner)
+    fn owner(&self, name: &str) -> Result<Option<u64>> {
+        let here = self.table.state.lock().locks.get(name).map(|lock| lock.owner);
+        match (&self.shared, here) {
+            (Some(shared), None) => NamedLock::owner(&shared.store, name),
+            _ => Ok(here),
+        }
     }
 }
 
@@ -219,11 +284,19 @@ mod tests {
 
     fn sessions<const N: usize>() -> [Arc<SessionUserLocks>; N] {
         let table = Arc::new(UserLockTable::default());
-        std::array::from_fn(|i| Arc::new(SessionUserLocks::new(table.clone(), i as u64 + 1)))
+        std::array::from_fn(|i| Arc::new(SessionUserLocks::new(table.clone(), i as u64 + 1, None)))
     }
 
     fn now(session: &SessionUserLocks, name: &str) -> bool {
         session.acquire(name, Duration::ZERO, &|| Ok(())).unwrap()
+    }
+
+    fn released(session: &SessionUserLocks, name: &str) -> Option<bool> {
+        session.release(name).unwrap()
+    }
+
+    fn owner(session: &SessionUserLocks, name: &str) -> Option<u64> {
+        session.owner(name).unwrap()
     }
 
     fn until_waiting(session: &SessionUserLocks) {
@@ -237,14 +310,14 @@ mod tests {
         let [a, b] = sessions();
         assert!(now(&a, "x") && now(&a, "x") && now(&a, "y"));
         assert!(!now(&b, "x"));
-        assert_eq!((b.release("x"), b.owner("x")), (Some(false), Some(1)));
-        assert_eq!((a.release("x"), now(&b, "x")), (Some(true), false));
+        assert_eq!((released(&b, "x"), owner(&b, "x")), (Some(false), Some(1)));
+        assert_eq!((released(&a, "x"), now(&b, "x")), (Some(true), false));
         assert_eq!(
-            (a.release("x"), a.release("x"), now(&b, "x")),
+            (released(&a, "x"), released(&a, "x"), now(&b, "x")),
             (Some(true), None, true)
         );
         assert_eq!((now(&a, "y"), a.release_all(), a.release_all()), (true, 2, 0));
-        assert_eq!(b.owner("y"), None);
+        assert_eq!(owner(&b, "y"), None);
     }
 
     #[test]
@@ -260,8 +333,8 @@ mod tests {
         let (first, second) = (wait(&b), wait(&c));
         drop(a);
         assert!(first.join().unwrap());
-        assert_eq!(c.owner("x"), Some(2));
-        b.release("x");
+        assert_eq!(owner(&c, "x"), Some(2));
+        released(&b, "x");
         assert!(second.join().unwrap());
     }
 
@@ -285,7 +358,7 @@ mod tests {
         assert_eq!(b.acquire("x", LONG, &|| Ok(())).unwrap_err().code, 3058);
         stop.store(true, std::sync::atomic::Ordering::SeqCst);
         assert_eq!(waiter.join().unwrap().unwrap_err().code, 1317);
-        b.release("y");
-        assert_eq!(a.owner("y"), None);
+        released(&b, "y");
+        assert_eq!(owner(&a, "y"), None);
     }
 }

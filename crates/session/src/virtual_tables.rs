@@ -9,14 +9,32 @@ use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
-use system::{Server, Sources};
+use system::{Server, SessionTransaction, Sources};
 use types::{Result, Value};
 
+use crate::process::Process;
 use crate::view::SessionView;
 
 /// The system tables as one session sees them.
 pub struct ServerTables<'a> {
     pub view: SessionView<'a>,
+}
+
+impl ServerTables<'_> {
+    /// SHOW ENGINE INNODB STATUS.
+    pub fn engine_status(&self, eval: &EvalContext) -> String {
+        let catalog = &self.view.shared.catalog;
+        let sources = Sources {
+            cluster: &catalog.cluster,
+            accounts: &catalog.accounts,
+            statistics: &catalog.statistics,
+            server: &StatementServer {
+                view: self.view,
+                eval,
+            },
+        };
+        system::engine_status(sources, eval)
+    }
 }
 
 impl VirtualTables for ServerTables<'_> {
@@ -54,6 +72,22 @@ impl Server for StatementServer<'_> {
         view.shared.process_rows(&view.client.viewer(), usize::MAX)
     }
 
+    fn transactions(&self) -> Vec<SessionTransaction> {
+        let processes = self.view.shared.processes.all().into_iter();
+        let now_us = self.view.clock_us();
+        let transaction = |process: Arc<Process>| {
+            let activity = process.activity();
+            SessionTransaction {
+                owner: process.interrupt.transaction(),
+                session: process.id,
+                statement: activity.statement,
+                since_us: now_us - i64::try_from(activity.since.elapsed().as_micros()).unwrap_or(0),
+                tables: process.table_uses(),
+            }
+        };
+        processes.map(transaction).collect()
+    }
+
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
         let view = self.view;
         view.shared
@@ -66,8 +100,11 @@ impl Server for StatementServer<'_> {
             .collect()
     }
 
-    fn status(&self, _global: bool) -> Vec<(String, String)> {
-        self.view.shared.status(&self.view.client.info)
+    fn status(&self, global: bool) -> Vec<(String, String)> {
+        // MySQL has the counters of kinds of statements elsewhere (`events_statements_summary...`).
+        let mut rows = self.view.status(global);
+        rows.retain(|(name, _)| !name.starts_with("Com_") || name == "Com_stmt_reprepare");
+        rows
     }
 
     fn measurements(&self, database: &str, table: &str) -> Vec<Vec<Value>> {

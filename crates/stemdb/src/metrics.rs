@@ -21,7 +21,7 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
         "# HELP stemdb_statements_total Statements that have ended, by kind."
     )?;
     writeln!(out, "# TYPE stemdb_statements_total counter")?;
-    for (kind, _, label) in Kind::ALL {
+    for (kind, label) in Kind::ALL {
         let count = shared.statistics.of(kind).count();
         writeln!(out, "stemdb_statements_total{{kind=\"{label}\"}} {count}")?;
     }
@@ -30,7 +30,7 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
         "# HELP stemdb_statement_errors_total Statements that failed, by kind."
     )?;
     writeln!(out, "# TYPE stemdb_statement_errors_total counter")?;
-    for (kind, _, label) in Kind::ALL {
+    for (kind, label) in Kind::ALL {
         let errors = shared.statistics.of(kind).errors.load(Ordering::Relaxed);
         writeln!(out, "stemdb_statement_errors_total{{kind=\"{label}\"}} {errors}")?;
     }
@@ -60,7 +60,7 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
         "# HELP stemdb_statement_seconds Time from a statement's arrival to its answer, by kind."
     )?;
     writeln!(out, "# TYPE stemdb_statement_seconds histogram")?;
-    for (kind, _, label) in Kind::ALL {
+    for (kind, label) in Kind::ALL {
         let entry = shared.statistics.of(kind);
         let mut below = 0;
         for (bucket, count) in entry.buckets.iter().enumerate() {

@@ -17,7 +17,9 @@ pub mod charsets;
 pub mod columns;
 mod condition;
 mod definitions;
+mod engine_status;
 pub mod keys;
+mod locks;
 pub mod plugins;
 mod rows;
 mod statistics;
@@ -26,9 +28,10 @@ mod tables;
 mod values;
 
 pub use definitions::databases;
+pub use engine_status::engine_status;
 pub use rows::{batches, rows};
 pub use statistics::{StatisticsCatalog, Wanted};
-pub use table::{Server, Sources};
+pub use table::{Server, SessionTransaction, Sources};
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use accounts::{Account, AccountName, AccountStore, Privileges};
-use cluster::Cluster;
 use cluster::message::ProcessRow;
+use cluster::{Cluster, TableUse};
 use functions::TimeZone;
 use kv::Interrupt;
 use schema::model::{Database, Schema, SystemTraits, Table};
@@ -43,10 +43,24 @@ pub(crate) fn traits_of_most(name: &str) -> SystemTraits {
     }
 }
 
+/// A session's transaction: what it uses, if it is open.
+pub struct SessionTransaction {
+    /// What its row locks are listed under.
+    pub owner: u64,
+    /// The number of the session.
+    pub session: u64,
+    /// What the session runs, and since when: microseconds since 1970.
+    pub statement: Option<Arc<str>>,
+    pub since_us: i64,
+    pub tables: Vec<TableUse>,
+}
+
 /// What the server knows and the store does not.
 pub trait Server {
     /// The connections that the session may see.
     fn processes(&self) -> Vec<ProcessRow>;
+    /// The transactions of the sessions of this server; among them some that have ended, whose locks are no more.
+    fn transactions(&self) -> Vec<SessionTransaction>;
     /// The connections of all nodes that the session may see, each with its node's address.
     ///
     /// # Errors

@@ -31,6 +31,9 @@ impl Server for TestServer {
         let row = |node: &str| (node.to_owned(), self.processes().remove(0));
         Ok(["one:4000", "two:4000"].map(row).into())
     }
+    fn transactions(&self) -> Vec<crate::SessionTransaction> {
+        Vec::new()
+    }
     fn variables(&self, global: bool) -> Vec<(String, String)> {
         vec![("autocommit".into(), if global { "ON" } else { "OFF" }.into())]
     }

@@ -34,6 +34,8 @@ struct Draft {
     /// Names the statement failed for.
     failed: Vec<String>,
     warnings: Vec<Warning>,
+    /// The roles that all accounts have.
+    mandatory: Vec<AccountName>,
 }
 
 impl Draft {
@@ -71,6 +73,7 @@ impl AccountStore {
             accounts: before.clone(),
             failed: Vec::new(),
             warnings: Vec::new(),
+            mandatory: self.mandatory_roles(),
         };
         change(&mut draft)?;
         if !draft.failed.is_empty() {

@@ -31,7 +31,11 @@ impl Draft {
             let Some(account) = self.get_mut(to) else { continue };
             match account.roles.iter_mut().find(|granted| granted.name == name) {
                 Some(granted) => granted.with_admin |= with_admin,
-                None => account.roles.push(GrantedRole { name, with_admin }),
+                None => account.roles.push(GrantedRole {
+                    name,
+                    with_admin,
+                    mandatory: false,
+                }),
             }
             account.roles.sort_by(|a, b| a.name.cmp(&b.name));
         }
@@ -60,12 +64,27 @@ impl Draft {
 
     /// Fails with 3530 for a role that has not been granted to the account.
     pub fn set_default_roles(&mut self, account: &AccountName, roles: &[AccountName]) -> Result<()> {
+        let mandatory = std::mem::take(&mut self.mandatory);
+        let set = self.set_own_default_roles(account, roles, &mandatory);
+        self.mandatory = mandatory;
+        set
+    }
+
+    fn set_own_default_roles(
+        &mut self,
+        account: &AccountName,
+        roles: &[AccountName],
+        mandatory: &[AccountName],
+    ) -> Result<()> {
         self.require(account)?;
         let Some(account) = self.get_mut(account) else {
             return Ok(());
         };
         let roles: Vec<AccountName> = roles.iter().map(|(user, host)| key(user, host)).collect();
-        if let Some(missing) = roles.iter().find(|role| !account.has_role(role)) {
+        if let Some(missing) = roles
+            .iter()
+            .find(|role| !account.has_role(role) && !mandatory.contains(role))
+        {
             return Err(not_granted(
                 missing,
                 &(account.user.clone(), account.host.clone()),

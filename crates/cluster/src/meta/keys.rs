@@ -21,6 +21,10 @@
 //! | `GlobalVariablesVersion` | | a timestamp, which changes with each change of a variable |
 //! | `Mail:{node}` | sender, number | a message to a node ([`crate::message`]) |
 //! | `MailVersion:{node}` | | a timestamp, which changes with each message; it exists as long as the node |
+//! | `Prepared` | xid: format, length of the global part, global part, branch part | a prepared XA branch ([`crate::prepared`]) |
+//! | `PreparedPart:{xid}` | number | a part of its writes and locks ([`kv::prepared`]) |
+//! | `UserLocks` | name | locked, and never written: who has GET_LOCK() ([`crate::named_lock`]) |
+//! | `UserLockOwners` | name | counter: the number of the connection that has it, or had it last |
 //! | `Accounts` | user, 0, host | an account (`accounts`) |
 
 use codec::meta::{hash_key, hash_prefix, string_key};
@@ -121,6 +125,26 @@ pub fn accounts() -> KeyRange {
 
 pub fn account(user: &str, host: &str) -> Vec<u8> {
     hash_key(b"Accounts", format!("{user}\0{host}").as_bytes())
+}
+
+pub fn user_lock(name: &str) -> Vec<u8> {
+    hash_key(b"UserLocks", name.as_bytes())
+}
+
+pub fn user_lock_owner(name: &str) -> Vec<u8> {
+    hash_key(b"UserLockOwners", name.as_bytes())
+}
+
+pub fn prepared_branches() -> KeyRange {
+    range(b"Prepared")
+}
+
+pub fn prepared_branch(xid: &[u8]) -> Vec<u8> {
+    hash_key(b"Prepared", xid)
+}
+
+pub fn prepared_part(xid: &[u8], number: u32) -> Vec<u8> {
+    hash_key(&[b"PreparedPart:", xid].concat(), &number.to_be_bytes())
 }
 
 pub fn global_variables() -> KeyRange {

@@ -160,6 +160,7 @@ impl<'p> RangeSelect<'p> {
         }
         env.memory.trim();
         let sorted = packets.sorted(&sort.order);
+        env.eval().reads.sorted(sorted.len());
         let wanted = part.of(sorted.get(..limit).unwrap_or(&sorted));
         for indexes in wanted.chunks(ROWS_AT_ONCE) {
             rows.append(&mut |_, frames| {

@@ -130,7 +130,9 @@ impl<'p> Sort<'p> {
                 self.held.cut(&order, &self.by, env)?;
             }
         }
-        Ok(self.wanted())
+        let order = self.wanted();
+        env.eval().reads.sorted(order.len());
+        Ok(order)
     }
 
     /// The held rows that are wanted, in order, as (batch, row).

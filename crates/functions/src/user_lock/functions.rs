@@ -108,16 +108,16 @@ fn answer(truth: Option<bool>) -> Value {
 }
 
 fn release_lock(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(answer(call.ctx.user_locks.release(&name_of(args)?)))
+    Ok(answer(call.ctx.user_locks.release(&name_of(args)?)?))
 }
 
 fn is_free_lock(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let owner = call.ctx.user_locks.owner(&name_of(args)?);
+    let owner = call.ctx.user_locks.owner(&name_of(args)?)?;
     Ok(Value::Int(i64::from(owner.is_none())))
 }
 
 fn is_used_lock(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let owner = call.ctx.user_locks.owner(&name_of(args)?);
+    let owner = call.ctx.user_locks.owner(&name_of(args)?)?;
     Ok(owner.map_or(Value::Null, Value::UInt))
 }
 

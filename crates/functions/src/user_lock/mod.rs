@@ -18,13 +18,19 @@ pub trait UserLocks: Send + Sync {
     fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool>;
 
     /// Releases a lock once. `None` if no session has it; `Some(false)` if another session has it.
-    fn release(&self, name: &str) -> Option<bool>;
+    ///
+    /// # Errors
+    /// Those of the store, where servers share it.
+    fn release(&self, name: &str) -> Result<Option<bool>>;
 
     /// Releases all of the session's locks. Returns how many there were, counting each acquisition.
     fn release_all(&self) -> u64;
 
     /// The connection that has a lock.
-    fn owner(&self, name: &str) -> Option<u64>;
+    ///
+    /// # Errors
+    /// Those of the store, where servers share it.
+    fn owner(&self, name: &str) -> Result<Option<u64>>;
 }
 
 /// For expressions without a session: no lock exists, and none can be acquired.
@@ -35,15 +41,15 @@ impl UserLocks for NoLocks {
         Ok(false)
     }
 
-    fn release(&self, _: &str) -> Option<bool> {
-        None
+    fn release(&self, _: &str) -> Result<Option<bool>> {
+        Ok(None)
     }
 
     fn release_all(&self) -> u64 {
         0
     }
 
-    fn owner(&self, _: &str) -> Option<u64> {
-        None
+    fn owner(&self, _: &str) -> Result<Option<u64>> {
+        Ok(None)
     }
 }

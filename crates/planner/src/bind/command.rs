@@ -20,6 +20,11 @@ use crate::plan::ResultColumn;
 pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result<Command> {
     match statement {
         Statement::Transaction(statement) => Ok(Command::Transaction(statement.clone())),
+        Statement::Xa(statement) => Ok(Command::Xa(statement.clone())),
+        Statement::ExplainConnection { format, connection } => Ok(Command::ExplainConnection {
+            format: *format,
+            connection: *connection,
+        }),
         Statement::User(statement) => Ok(Command::User(statement.clone())),
         Statement::Use(database) => Ok(Command::Use {
             database: database.clone(),
@@ -305,12 +310,16 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
         } => {
             let database = binder.database(database.as_deref())?;
             let filter = filter.clone();
-            let empty = |what, filter| Show::Empty { what, filter };
+            let empty = |what, database, filter| Show::Empty {
+                database,
+                what,
+                filter,
+            };
             match target {
                 Target::TableStatus => Show::TableStatus { database, filter },
-                Target::OpenTables => empty("OPEN TABLES", filter),
-                Target::Triggers => empty("TRIGGERS", filter),
-                Target::Events => empty("EVENTS", filter),
+                Target::OpenTables => empty("OPEN TABLES", database, filter),
+                Target::Triggers => empty("TRIGGERS", database, filter),
+                Target::Events => empty("EVENTS", database, filter),
                 _ => Show::Tables {
                     database,
                     full: *full,

@@ -186,6 +186,8 @@ impl Binder<'_> {
             } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
+                // It needs the privilege to read the column, as the column itself does.
+                drop(context.names.column(name));
                 Ok(table.shown(default_value::default_value(self, table, offset)?))
             }
             ast::Expr::Values(name) => context.names.values(name),

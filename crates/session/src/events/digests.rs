@@ -219,7 +219,7 @@ impl Digest {
         if event.is_point {
             return;
         }
-        add(Counter::RowsAffected, event.affected);
+        add(Counter::RowsAffected, event.changes.affected);
         add(Counter::Errors, u64::from(event.failed));
         add(Counter::Warnings, event.warnings);
         add(Counter::Scans, u64::from(event.traits.scans));
@@ -277,6 +277,7 @@ impl Digest {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::RowChanges;
     use super::*;
 
     fn number(digests: &Digests, schema: &str, text: &str) -> u32 {
@@ -293,7 +294,10 @@ mod tests {
         assert_ne!(first, number(&digests, "d", "SELECT a"));
         let event = StatementEvent {
             rows_sent: 1,
-            affected: 2,
+            changes: RowChanges {
+                affected: 2,
+                ..RowChanges::default()
+            },
             ..StatementEvent::default()
         };
         for connection in 0..10 {

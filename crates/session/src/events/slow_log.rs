@@ -8,6 +8,7 @@ use types::Value;
 use types::temporal::Time;
 
 use super::log_time;
+use crate::counters::StatusCounter;
 use crate::session::Session;
 
 impl Session {
@@ -17,6 +18,7 @@ impl Session {
         let events = &self.shared.events;
         let is_slow = took >= self.settings.long_query_time;
         if is_slow {
+            self.process.counters.add(StatusCounter::SlowQueries, 1);
             self.shared
                 .statistics
                 .slow_queries

@@ -3,9 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use runner::TransactionEnds;
+use syntax::ast::SqlCommand;
+
 use super::event::StatementEvent;
 use super::nanoseconds;
 use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
+use crate::process::Process;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::statistics::Kind;
@@ -23,24 +28,26 @@ impl Shared {
         kind: Kind,
         mut event: StatementEvent,
         (started, now): (Instant, Instant),
-        connection: u64,
+        process: &Process,
     ) -> Duration {
         let took = now.saturating_duration_since(started);
         self.statistics.record(kind, took, event.failed);
+        process.counters.record(&event);
         if let Some(digest) = self.events.digests.get(event.digest) {
             event.now_us = self.unix_us(now);
-            digest.record(&event, nanoseconds(took), connection);
+            digest.record(&event, nanoseconds(took), process.id);
         }
         took
     }
 }
 
 impl Session {
-    /// Names the digest of the plan that runs next. `text`: the statement's.
+    /// Counts a statement that begins, and names its digest. `text`: the statement's. `command`: its kind, where it
+    /// is not known from its plan.
     #[inline]
-    pub(crate) fn observe(&mut self, compiled: &Compiled, text: &str) {
+    pub(crate) fn observe(&mut self, compiled: &Compiled, text: &str, command: Option<SqlCommand>) {
         let Compiled::Plan(plan) = compiled else {
-            return self.observe_text(text);
+            return self.observe_text(text, command);
         };
         let digest = match plan.digest.load(Ordering::Relaxed) {
             0 => {
@@ -51,10 +58,12 @@ impl Session {
             digest => digest,
         };
         self.event.digest = digest;
+        self.process.counters.begin(plan.command.or(command));
     }
 
     /// The same of a statement that has no plan.
-    pub(crate) fn observe_text(&mut self, text: &str) {
+    pub(crate) fn observe_text(&mut self, text: &str, command: Option<SqlCommand>) {
+        self.process.counters.begin(command);
         self.event = StatementEvent {
             digest: self.digest_of(text),
             ..StatementEvent::default()
@@ -62,7 +71,8 @@ impl Session {
     }
 
     /// The same of BEGIN, COMMIT and ROLLBACK, the most frequent of those.
-    pub(crate) fn observe_word(&mut self, text: &str) {
+    pub(crate) fn observe_word(&mut self, text: &str, command: SqlCommand) {
+        self.process.counters.begin(Some(command));
         let at = match text.as_bytes().first() {
             Some(b'b' | b'B') => 0,
             Some(b'c' | b'C') => 1,
@@ -72,6 +82,21 @@ impl Session {
             self.word_digests[at] = self.digest_of(text);
         }
         self.event.digest = self.word_digests[at];
+    }
+
+    fn count_ends(&self, ends: TransactionEnds) {
+        let counters = &self.process.counters;
+        for (counter, count) in [
+            (StatusCounter::HandlerCommit, ends.commits),
+            (StatusCounter::HandlerRollback, ends.rollbacks),
+            (StatusCounter::HandlerSavepoint, ends.savepoints),
+            (StatusCounter::HandlerSavepointRollback, ends.savepoint_rollbacks),
+            (StatusCounter::HandlerPrepare, ends.prepares),
+        ] {
+            if count > 0 {
+                counters.add(counter, u64::from(count));
+            }
+        }
     }
 
     #[cold]
@@ -92,11 +117,15 @@ impl Session {
         if self.reply_waits {
             return;
         }
+        let ends = std::mem::take(&mut self.transaction.ends);
+        if ends != TransactionEnds::default() {
+            self.count_ends(ends);
+        }
         self.event.failed = failed;
         self.event.warnings = self.diagnostics.count;
         let took = self
             .shared
-            .record_statement(kind, self.event, (started, now), self.process.id);
+            .record_statement(kind, self.event, (started, now), &self.process);
         let log = &self.shared.events.slow_log;
         if took >= self.settings.long_query_time || log.is_on() {
             self.log_if_slow(took, now);

@@ -10,7 +10,7 @@ use planner::command::Command;
 use planner::plan::Plan;
 use runner::{Collected, Evaluation};
 use syntax::Parsed;
-use syntax::ast::TransactionStatement;
+use syntax::ast::{SqlCommand, TransactionStatement};
 use types::{Error, Result, SqlType, Value};
 use wire::capability;
 use wire::command::{ParameterContext, StmtExecute};
@@ -23,6 +23,7 @@ use super::parameter_types::{self, Protocol};
 use super::{LastPlan, ParameterTypes};
 use crate::attachment::columns_of;
 use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
 use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -57,6 +58,7 @@ impl Session {
         let started = Instant::now();
         self.statement_started = started;
         self.begin_statement();
+        self.process.counters.add(StatusCounter::StmtExecute, 1);
         let context = ParameterContext {
             capabilities: self.client.info.capabilities,
             client: self.settings.charset_client,
@@ -111,7 +113,11 @@ impl Session {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
-        self.observe(&compiled, &text);
+        let command = match &compiled {
+            Compiled::Plan(_) => None,
+            _ => self.prepared_command(id),
+        };
+        self.observe(&compiled, &text, command);
         let replan = |session: &mut Self| session.compile_execution(id, &types);
         let result = if execution.cursor
             && let Compiled::Plan(plan) = &compiled
@@ -132,6 +138,12 @@ impl Session {
             });
         }
         Ok(result)
+    }
+
+    /// The kind of a prepared statement.
+    fn prepared_command(&self, id: u32) -> Option<SqlCommand> {
+        let prepared = self.prepared.find(id, EXECUTE).ok()?;
+        prepared.statement.parsed.statement.command()
     }
 
     /// What comes before an execution is compiled. An execution with a plan at hand is no definition.

@@ -16,6 +16,7 @@ use wire::connection::PacketSink;
 use super::Statement;
 use crate::compile::Parameters;
 use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
 use crate::execute::plan_columns;
 use crate::session::Session;
 use crate::statement;
@@ -54,6 +55,7 @@ impl Session {
     ) -> io::Result<Result<()>> {
         let started = Instant::now();
         self.begin_statement();
+        self.process.counters.add(StatusCounter::StmtPrepare, 1);
         let checked = self.decode_statement(text).and_then(|text| {
             self.log_command("Prepare", &text);
             self.prepare(&text)

@@ -101,7 +101,10 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             check_creates_users(client)?;
             let users = named(client, users);
             check_system_users(session, &users)?;
-            accounts.drop_users("DROP USER", &users, *if_exists)
+            accounts.check_not_mandatory(&users)?;
+            let mut warnings = accounts.drop_users("DROP USER", &users, *if_exists)?;
+            warnings.extend(of_definers(session, &users));
+            Ok(warnings)
         }
         UserStatement::Rename(renames) => {
             check_creates_users(client)?;
@@ -119,6 +122,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             let privileges = [Privilege::CreateUser, Privilege::DropRole];
             client.check_any("CREATE USER, DROP ROLE", &privileges, &[])?;
             check_system_users(session, roles)?;
+            accounts.check_not_mandatory(roles)?;
             accounts.drop_users("DROP ROLE", roles, *if_exists)
         }
         UserStatement::SetRole(_) => Err(Error::internal("SET ROLE is about the session")),
@@ -155,6 +159,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
                 if_exists: *if_exists,
                 ignore_unknown: *ignore_unknown,
             };
+            accounts.check_not_mandatory(roles)?;
             accounts.revoke_roles(roles, &named(client, from), leniency)
         }
     }
@@ -201,6 +206,29 @@ fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
         &[Privilege::Super],
         &["ROLE_ADMIN"],
     )
+}
+
+/// Warnings about accounts that are gone and that views run as.
+fn of_definers(session: &Session, users: &[AccountName]) -> Vec<Warning> {
+    const WARN_DEFINER: u16 = 4005;
+    let schema = session.shared.engine.cluster.schema();
+    let tables = schema
+        .databases
+        .values()
+        .flat_map(|database| database.tables.values());
+    let definers: Vec<_> = tables
+        .filter_map(|table| Some(&table.view.as_ref()?.definer))
+        .collect();
+    let is_definer = |user: &&AccountName| {
+        definers
+            .iter()
+            .any(|one| (&one.user, &one.host) == (&user.0, &user.1))
+    };
+    let warning = |(user, host): &AccountName| {
+        let message = format!("User '{user}'@'{host}' is referenced as a definer account in a view.");
+        Warning::warning(WARN_DEFINER, message)
+    };
+    users.iter().filter(is_definer).map(warning).collect()
 }
 
 /// Fails with 1227 where a statement changes an account that has SYSTEM_USER, and the client has not.

@@ -2,15 +2,14 @@
 //! begin say DROP ... IF EXISTS, whether they ever made one or not.
 
 use schema::definition::TableName;
+use schema::privilege::Privilege;
 use syntax::ast::ObjectKind;
 use types::{Error, Result, Warning, errno};
 
 use crate::session::Session;
 
 pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exists: bool) -> Result<()> {
-    for name in names {
-        session.client.check_database(&name.database)?;
-    }
+    names.iter().try_for_each(|name| check(session, kind, name))?;
     let (mut missing, mut notes) = (Vec::new(), Vec::new());
     for name in names {
         let schema = session.shared.engine.cluster.schema();
@@ -29,6 +28,27 @@ pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exis
     match names.first() {
         Some(first) if !if_exists => Err(error(kind, first, &missing)),
         _ => Ok(()),
+    }
+}
+
+/// Fails with 1044, or 1370 for a routine. MySQL looks for a trigger before it looks for privileges.
+fn check(session: &Session, kind: ObjectKind, name: &TableName) -> Result<()> {
+    const ER_PROCACCESS_DENIED_ERROR: u16 = 1370;
+    let client = &session.client;
+    match kind {
+        ObjectKind::View => client.check_database(&name.database),
+        ObjectKind::Trigger => Ok(()),
+        ObjectKind::Event => client.check_on_database(&name.database, Privilege::Event),
+        ObjectKind::Procedure | ObjectKind::Function => client
+            .check_on_database(&name.database, Privilege::AlterRoutine)
+            .map_err(|_| {
+                let message = format!(
+                    "alter routine command denied to user {} for routine '{}'",
+                    client.account.name(),
+                    full(name)
+                );
+                Error::new(ER_PROCACCESS_DENIED_ERROR, message)
+            }),
     }
 }
 

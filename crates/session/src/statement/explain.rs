@@ -7,13 +7,15 @@ use executor::RowSink;
 use functions::Strictness;
 use optimizer::{Planned, PlannedStatement};
 use planner::CachedPlan;
-use planner::command::Explained;
+use planner::command::{Command, Explained};
 use planner::plan::{Plan, measured};
 use runner::{Evaluation, joins_transaction};
+use schema::privilege::Privilege;
 use syntax::ast::ExplainFormat;
 use types::{Error, Result, Value, errno};
 
 use crate::compiled::Compiled;
+use crate::errors;
 use crate::execute::schema_has_changed;
 use crate::listing::Listing;
 use crate::session::Session;
@@ -33,6 +35,55 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
         session.join_transaction(false)?;
     }
     Ok(listing)
+}
+
+/// EXPLAIN FOR CONNECTION: the plan that the statement of a connection has, if it is made now. Nothing of a
+/// connection that is idle.
+///
+/// # Errors
+/// 1094 for a connection that does not exist, 1227 for another account's, 3012 for a statement that has no plan.
+pub fn of_connection(
+    session: &mut Session,
+    format: Option<ExplainFormat>,
+    connection: u64,
+) -> Result<Listing> {
+    const ER_EXPLAIN_NOT_SUPPORTED: u16 = 3012;
+    let unsupported = || {
+        Error::new(
+            ER_EXPLAIN_NOT_SUPPORTED,
+            "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE",
+        )
+    };
+    let process = session.shared.processes.find(connection);
+    let process = process.ok_or_else(|| errors::unknown_thread(connection))?;
+    let activity = process.activity();
+    if !session.client.may_see_connections_of(&activity.user) {
+        session.client.check_any("PROCESS", &[Privilege::Process], &[])?;
+    }
+    let Some(statement) = activity.statement.filter(|_| connection != session.process.id) else {
+        return match connection == session.process.id {
+            true => Err(unsupported()),
+            false => Ok(Listing::default()),
+        };
+    };
+    let format = match format.unwrap_or(session.settings.explain_format) {
+        ExplainFormat::Traditional => "TRADITIONAL",
+        ExplainFormat::Tree => "TREE",
+        ExplainFormat::Json => "JSON",
+    };
+    let own = std::mem::replace(&mut session.database, activity.database);
+    let explained = session.compile_one(&format!("EXPLAIN FORMAT={format} {statement}"));
+    let listing = match explained {
+        Ok(Compiled::Command(command)) => match &*command {
+            Command::Explain(explained) => explain(session, explained),
+            _ => Err(unsupported()),
+        },
+        Ok(_) => Err(unsupported()),
+        Err(error) if error.code == errno::ER_PARSE_ERROR => Err(unsupported()),
+        Err(error) => Err(error),
+    };
+    session.database = own;
+    listing
 }
 
 /// The plan, without a transaction. Of EXPLAIN ANALYZE, the columns alone are of interest.

@@ -19,6 +19,9 @@ pub fn run(session: &mut Session, what: &str) -> Result<()> {
         session
             .client
             .check_any(label, &[Privilege::Reload], &[dynamic])?;
+        if words.contains(&"STATUS") {
+            session.shared.processes.reset_counters(&session.process);
+        }
         if words.contains(&"USER_RESOURCES") {
             session.shared.account_usage.reset();
         }

@@ -25,13 +25,14 @@ pub mod show;
 mod split_table;
 mod temporary;
 mod transaction;
+mod xa;
 
 use std::io;
 
 use functions::Strictness;
 use planner::command::{Command, Show};
 use schema::definition::Ddl;
-use syntax::ast::{ServerShow, TransactionStatement};
+use syntax::ast::{ServerShow, TransactionStatement, XaStatement};
 use types::Result;
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -101,9 +102,13 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
             show::show(session, show, &eval)
         }
         Command::Explain(explained) => explain::explain(session, explained),
+        Command::ExplainConnection { format, connection } => {
+            explain::of_connection(session, *format, *connection)
+        }
         Command::User(statement) if account::makes_passwords(statement) => {
             account::run_with_passwords(session, statement)
         }
+        Command::Xa(XaStatement::Recover { convert }) => xa::recover(session, *convert),
         Command::AdminShowDdlJobs { past } => ddl_jobs::show(session, *past),
         Command::AdminCancelDdlJobs { jobs } => ddl_jobs::cancel(session, jobs),
         Command::CheckTable { tables } => maintenance::check(session, tables),
@@ -150,6 +155,7 @@ fn send(
 /// Statements that answer with OK, and more than that.
 fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn PacketSink) -> Answer {
     match command {
+        Command::Xa(statement) => Answer::ok(xa::run(session, statement)),
         Command::Transaction(statement) => transaction::run(session, statement, kind, out),
         Command::Prepare { name, source } => {
             let done = Done {

@@ -7,6 +7,7 @@ use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::PacketSink;
 use wire::row::Format;
 
+use crate::counters::StatusCounter;
 use crate::prepared::parameter_types::{Protocol, convert_row_counts};
 use crate::reply::Outcome;
 use crate::session::Session;
@@ -24,6 +25,7 @@ pub fn prepare(session: &mut Session, name: &str, source: &PrepareSource) -> Res
         },
     };
     session.named.remove(name);
+    session.process.counters.add(StatusCounter::StmtPrepare, 1);
     let checked = session.prepare(&text)?;
     session.prepared.check_room(session.prepared_max())?;
     let statement = checked.into_statement(session.database.clone());
@@ -45,6 +47,12 @@ pub fn execute(
     if statement.parsed.parameters != using.len() {
         let error = Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE");
         return Ok((Kind::Other, Err(error)));
+    }
+    // EXECUTE counts, and so does what it executes.
+    let counters = &session.process.counters;
+    counters.add(StatusCounter::StmtExecute, 1);
+    if let Some(command) = statement.parsed.statement.command() {
+        counters.count_command(command);
     }
     let value = |name: &String| session.user_variables.get(name).cloned().unwrap_or(Value::Null);
     let mut values: Vec<Value> = using.iter().map(value).collect();

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use functions::{EvalContext, Expr};
 use planner::command::SetItem;
+use schema::privilege::Privilege;
 use syntax::ast::VariableScope;
 use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use crate::errors;
 use crate::session::Session;
+use crate::shared::role_names;
 use crate::variables::charset::{collation_of, numbered, paired};
 use crate::variables::definitions::Kind;
 use crate::variables::settings::isolation_named;
@@ -60,9 +62,28 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         .try_for_each(|(item, value)| set_item(session, item, value))?;
     // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
     if session.settings.run.autocommit && !was_autocommit {
+        if let Err(error) = session.transaction.check_outside_xa() {
+            session.variables.put("autocommit", "OFF");
+            session.settings_changed();
+            return Err(error);
+        }
         session.runner().commit()?;
     }
     Ok(())
+}
+
+/// Fails for a client that may not give roles, and for a value that names none.
+fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
+    session
+        .client
+        .check_any("ROLE_ADMIN", &[Privilege::Super], &["ROLE_ADMIN"])?;
+    match value {
+        Some(Value::String(text)) if role_names(text).is_none() => Err(Error::new(
+            errno::ER_WRONG_VALUE_FOR_VAR,
+            format!("Variable 'mandatory_roles' can't be set to the value of '{text}'"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the server would take the value of a global item.
@@ -72,6 +93,9 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
         return Ok(());
     };
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    if definition.name == "mandatory_roles" {
+        check_roles(session, value.as_ref())?;
+    }
     session.shared.variables.check(definition, value)
 }
 

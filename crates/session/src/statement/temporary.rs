@@ -24,6 +24,7 @@ const COPIED: &str = "#sql-altered";
 
 /// CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE.
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
+    session.check_no_xa()?;
     match ddl {
         Ddl::CreateTable { name, .. } => may_create(session, name)?,
         Ddl::CreateTableLike { name, source, .. } => {

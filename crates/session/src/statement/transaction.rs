@@ -17,6 +17,15 @@ pub fn run(
     kind: Kind,
     out: &mut dyn PacketSink,
 ) -> Answer {
+    if matches!(
+        statement,
+        TransactionStatement::Begin { .. }
+            | TransactionStatement::Commit { .. }
+            | TransactionStatement::Rollback { .. }
+    ) && let Err(error) = session.transaction.check_outside_xa()
+    {
+        return Answer::ok(Err(error));
+    }
     match statement {
         TransactionStatement::Begin {
             read_only,

@@ -4,6 +4,7 @@
 //! planner's to say.
 
 mod account;
+mod command;
 mod definition;
 mod effects;
 mod expr;
@@ -22,6 +23,7 @@ pub use account::{
     AccountName, AccountOptions, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles,
     SecondPassword, UserSpec, UserStatement,
 };
+pub use command::SqlCommand;
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
@@ -46,8 +48,9 @@ pub use query::{
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
+    XaJoin, XaStatement, Xid,
 };
-pub use show::{ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
 pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
@@ -72,6 +75,11 @@ pub enum Statement {
         format: Option<ExplainFormat>,
         analyze: bool,
         statement: Box<Statement>,
+    },
+    ExplainConnection {
+        /// `None`: that of `explain_format`.
+        format: Option<ExplainFormat>,
+        connection: u64,
     },
 
     CreateDatabase {
@@ -123,6 +131,7 @@ pub enum Statement {
     User(UserStatement),
 
     Transaction(TransactionStatement),
+    Xa(XaStatement),
     Use(String),
     Show(ShowStatement),
     Set(Vec<SetClause>),

@@ -97,3 +97,44 @@ pub enum SetClause {
         read_only: Option<bool>,
     },
 }
+
+/// What identifies an XA transaction among all that a transaction manager has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Xid {
+    pub format: u64,
+    pub global: Vec<u8>,
+    pub branch: Vec<u8>,
+}
+
+/// A part of a transaction that a transaction manager commits on several servers (manual 13.3.8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum XaStatement {
+    Start {
+        xid: Xid,
+        joins: XaJoin,
+    },
+    End {
+        xid: Xid,
+        /// SUSPEND.
+        suspends: bool,
+    },
+    Prepare(Xid),
+    Commit {
+        xid: Xid,
+        /// ONE PHASE.
+        one_phase: bool,
+    },
+    Rollback(Xid),
+    /// `convert`: the parts of each xid as hexadecimal numbers.
+    Recover {
+        convert: bool,
+    },
+}
+
+/// What XA START continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XaJoin {
+    Nothing,
+    Join,
+    Resume,
+}

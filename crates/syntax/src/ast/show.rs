@@ -69,6 +69,11 @@ pub enum ServerShow {
         errors_only: bool,
     },
     Engines,
+    /// SHOW ENGINE. `None`: ALL.
+    Engine {
+        name: Option<String>,
+        of: EngineShow,
+    },
     Collation(ShowFilter),
     Charset(ShowFilter),
     Plugins(ShowFilter),
@@ -83,6 +88,14 @@ pub enum ServerShow {
         words: String,
         filter: ShowFilter,
     },
+}
+
+/// What SHOW ENGINE shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineShow {
+    Status,
+    Mutex,
+    Logs,
 }
 
 /// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns.

@@ -32,6 +32,7 @@ mod unsupported;
 mod view;
 mod window;
 mod write;
+mod xa;
 
 use types::{Error, Result, SqlMode, errno};
 

@@ -3,7 +3,7 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{ServerShow, ShowFilter, ShowStatement, Statement, Target};
+use crate::ast::{EngineShow, ServerShow, ShowFilter, ShowStatement, Statement, Target};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -73,6 +73,9 @@ impl Parser<'_> {
         if self.is(Kw::COUNT) {
             return self.show_count();
         }
+        if self.eat(Kw::ENGINE) {
+            return self.show_engine();
+        }
         self.eat(Kw::STORAGE);
         if self.eat(Kw::ENGINES) {
             return of_server(ServerShow::Engines);
@@ -110,20 +113,28 @@ impl Parser<'_> {
                 });
             }
         }
-        if self.is_any(&[
-            Kw::ENGINE,
-            Kw::PROFILE,
-            Kw::BINLOG,
-            Kw::RELAYLOG,
-            Kw::OPEN,
-            Kw::PRIVILEGES,
-        ]) {
+        if self.is_any(&[Kw::PROFILE, Kw::BINLOG, Kw::RELAYLOG, Kw::OPEN, Kw::PRIVILEGES]) {
             return Err(Error::not_supported(
                 format!("SHOW {}", self.word().to_uppercase()),
                 "",
             ));
         }
         self.fail()
+    }
+
+    /// `SHOW ENGINE name | ALL STATUS | MUTEX | LOGS`, ENGINE taken.
+    fn show_engine(&mut self) -> Result<ShowStatement> {
+        let name = match self.eat(Kw::ALL) {
+            true => None,
+            false => Some(self.name_or_text()?),
+        };
+        let of = match self.eat_any(&[Kw::STATUS, Kw::MUTEX, Kw::LOGS]) {
+            Some(Kw::STATUS) => EngineShow::Status,
+            Some(Kw::MUTEX) => EngineShow::Mutex,
+            Some(_) => EngineShow::Logs,
+            None => return self.fail(),
+        };
+        Ok(ShowStatement::OfServer(ServerShow::Engine { name, of }))
     }
 
     /// Lists of a database's or a table's things.

@@ -97,6 +97,7 @@ impl Parser<'_> {
             Some(Kw::START) => self.start_transaction().map(Statement::Transaction),
             Some(Kw::COMMIT | Kw::ROLLBACK) => self.end_transaction().map(Statement::Transaction),
             Some(Kw::SAVEPOINT | Kw::RELEASE) => self.savepoint().map(Statement::Transaction),
+            Some(Kw::XA) => self.xa().map(Statement::Xa),
             Some(Kw::USE) => {
                 self.advance();
                 let database = self.name()?;
@@ -257,10 +258,13 @@ impl Parser<'_> {
             return self.fail();
         }
         if self.are(&[Kw::FOR, Kw::CONNECTION]) {
-            return Err(Error::not_supported(
-                "EXPLAIN FOR CONNECTION",
-                "explain the statement itself",
-            ));
+            if analyze {
+                return Err(Error::not_supported("EXPLAIN ANALYZE FOR CONNECTION", ""));
+            }
+            self.advance();
+            self.advance();
+            let connection = self.unsigned()?;
+            return Ok(Statement::ExplainConnection { format, connection });
         }
         let explains = self.is_any(&[
             Kw::SELECT,

@@ -14,7 +14,6 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::IMPORT, "use INSERT with several rows"),
     (Kw::INSTALL, ""),
     (Kw::UNINSTALL, ""),
-    (Kw::XA, "use one database for one transaction"),
     (Kw::PURGE, "there is no binary log"),
     (Kw::RESET, "there is no binary log"),
     (Kw::CHANGE, "there is no replication"),

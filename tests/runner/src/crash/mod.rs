@@ -3,8 +3,8 @@
 //!
 //! Beside the writers, every other round changes the tables ([`alter`]). [`index`] kills in the build of indexes.
 //!
-//! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and records what was
-//! acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
+//! The same for XA transactions in two phases ([`xa`]), for a disk that fails ([`disk`]) or is full ([`room`]).
+//! [`writer`] writes and records what was acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
 
 mod alter;
 mod disk;
@@ -13,6 +13,7 @@ mod model;
 mod room;
 mod verify;
 mod writer;
+mod xa;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -87,6 +88,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
         index::check(&program, report);
+        xa::check(&program, seed, report);
         disk::check(&program, report);
         room::check(&program, report);
     }

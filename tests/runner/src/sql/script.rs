@@ -9,6 +9,8 @@ pub struct Script {
     pub only_stemdb: bool,
     /// `.transactional`: tests nothing that depends on the executor, so it runs once.
     pub one_route: bool,
+    /// Only where one server has the store to itself.
+    pub only_embedded: bool,
     pub items: Vec<Item>,
 }
 
@@ -153,6 +155,7 @@ impl Script {
         match name {
             ".stemdb" => self.only_stemdb = true,
             ".transactional" => self.one_route = true,
+            ".embedded" => self.only_embedded = true,
             ".meta" => options.meta = true,
             ".types" => options.types = true,
             ".noid" => options.no_id = true,
@@ -174,6 +177,9 @@ impl Script {
         }
         if self.one_route {
             header.push(".transactional");
+        }
+        if self.only_embedded {
+            header.push(".embedded");
         }
         for (index, item) in self.items.iter().enumerate() {
             match item {

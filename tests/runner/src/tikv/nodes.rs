@@ -63,11 +63,11 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Statements that wait for a lock of the other node, and what they read then.
+/// Statements that wait for a lock of the other node, and what they read then; GET_LOCK over nodes.
 fn races(one: &Server, two: &Server, report: &mut Report) {
     let selection = Selection {
         directory: PathBuf::from("tests/sql"),
-        filters: vec!["transactions/races_".to_owned()],
+        filters: vec!["transactions/races_".to_owned(), "session/user_locks".to_owned()],
     };
     let servers = Servers {
         main: one.address.opts(),

@@ -14,12 +14,14 @@ use arrow::array::{Array, BooleanArray};
 use functions::EvalContext;
 use planner::command::Show;
 use schema::model::INFORMATION_SCHEMA;
-use syntax::ast::{ServerShow, ShowFilter};
-use types::{Result, Value};
+use schema::privilege::Privilege;
+use syntax::ast::{EngineShow, ServerShow, ShowFilter};
+use types::{Error, Result, Value};
 
 use super::split_table::show_regions;
 use crate::listing::Listing;
 use crate::session::Session;
+use crate::virtual_tables::ServerTables;
 
 /// Answers a SHOW statement.
 pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
@@ -61,7 +63,16 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
             filtered(show_regions(session, table, index.as_deref())?, filter)
         }
         Show::CreateTable { name, is_view } => definitions::create_table(session, name, *is_view),
-        Show::Empty { what, filter } => {
+        Show::Empty {
+            database,
+            what,
+            filter,
+        } => {
+            match *what {
+                "TRIGGERS" => session.client.check_database(database)?,
+                "EVENTS" => session.client.check_on_database(database, Privilege::Event)?,
+                _ => {}
+            }
             server::check_list(session, what)?;
             filtered(server::empty(what), filter)
         }
@@ -76,7 +87,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
             definitions::create_database(session, name, *if_not_exists)
         }
         ServerShow::Variables { global, filter } => filtered(server::variables(session, *global), filter),
-        ServerShow::Status { global: _, filter } => filtered(server::status(session), filter),
+        ServerShow::Status { global, filter } => filtered(server::status(session, *global), filter),
         ServerShow::ProcessList { full } => Ok(server::process_list(session, *full)),
         ServerShow::Warnings {
             errors_only,
@@ -84,6 +95,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
             count,
         } => Ok(server::warnings(session, *errors_only, *offset, *count)),
         ServerShow::CountWarnings { errors_only } => Ok(server::count_warnings(session, *errors_only)),
+        ServerShow::Engine { name, of } => engine(session, name.as_deref(), *of, eval),
         ServerShow::Engines => Ok(server::engines(session.shared.engine.store.engine_name())),
         ServerShow::Collation(filter) => filtered(server::collations(), filter),
         ServerShow::Charset(filter) => filtered(server::charsets(), filter),
@@ -95,6 +107,24 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
             filtered(server::empty(words), filter)
         }
     }
+}
+
+/// SHOW ENGINE: of the only engine there is. It measures neither its mutexes nor its logs.
+fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<EvalContext>) -> Result<Listing> {
+    const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
+    if let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("innodb")) {
+        let message = format!("Unknown storage engine '{name}'");
+        return Err(Error::new(ER_UNKNOWN_STORAGE_ENGINE, message));
+    }
+    session.client.check_any("PROCESS", &[Privilege::Process], &[])?;
+    let mut listing = Listing::texts(&["Type", "Name", "Status"]);
+    if of == EngineShow::Status {
+        let view = session.view();
+        let status = ServerTables { view }.engine_status(eval);
+        let row = ["InnoDB", "", &status];
+        listing.push(row.map(|text| Value::String(text.to_owned())).into());
+    }
+    Ok(listing)
 }
 
 /// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.

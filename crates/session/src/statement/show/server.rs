@@ -3,7 +3,7 @@
 
 use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
-use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
+use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
@@ -17,9 +17,9 @@ pub fn variables(session: &Session, global: bool) -> Listing {
     listing
 }
 
-pub fn status(session: &Session) -> Listing {
+pub fn status(session: &Session, global: bool) -> Listing {
     let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
-    for (name, value) in session.shared.status(&session.client.info) {
+    for (name, value) in session.view().status(global) {
         listing.push(vec![text(name), text(value)]);
     }
     listing
@@ -123,7 +123,7 @@ pub fn grants(
     }
     let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
-        types::Error::new(
+        Error::new(
             1141,
             format!("There is no such grant defined for user '{name}' on host '{host}'"),
         )
@@ -148,7 +148,7 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     }
     let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
-        types::Error::new(
+        Error::new(
             errno::ER_CANNOT_USER,
             format!("Operation SHOW CREATE USER failed for '{name}'@'{host}'"),
         )
@@ -169,7 +169,7 @@ pub fn engines(store: &str) -> Listing {
         text("DEFAULT"),
         text(comment),
         text("YES"),
-        text("NO"),
+        text("YES"),
         text("YES"),
     ]);
     listing
@@ -244,15 +244,25 @@ pub fn plugins() -> Listing {
     listing
 }
 
-/// Fails with 1227 for an account that may not see the state of replication.
+/// Fails with 1227 for an account that may not see the state of replication, and with 1381 where there would have to be
+/// a binary log.
 pub fn check_list(session: &Session, words: &str) -> Result<()> {
-    match words.to_ascii_uppercase().as_str() {
+    const ER_NO_BINARY_LOGGING: u16 = 1381;
+    let words = words.to_ascii_uppercase();
+    match words.as_str() {
         "MASTER STATUS" | "BINARY LOG STATUS" | "SLAVE STATUS" | "REPLICA STATUS" | "MASTER LOGS"
         | "BINARY LOGS" => {
             let privileges = [Privilege::Super, Privilege::ReplicationClient];
             session
                 .client
-                .check_any("SUPER, REPLICATION CLIENT", &privileges, &[])
+                .check_any("SUPER, REPLICATION CLIENT", &privileges, &[])?;
+            match words.ends_with("LOGS") {
+                true => Err(Error::new(
+                    ER_NO_BINARY_LOGGING,
+                    "You are not using binary logging",
+                )),
+                false => Ok(()),
+            }
         }
         "SLAVE HOSTS" | "REPLICAS" => {
             session
@@ -318,7 +328,69 @@ pub fn empty(what: &str) -> Listing {
             "Binlog_Ignore_DB",
             "Executed_Gtid_Set",
         ],
-        "BINARY LOGS" | "MASTER LOGS" => &["Log_name", "File_size", "Encrypted"],
+        "REPLICA STATUS" => &[
+            "Replica_IO_State",
+            "Source_Host",
+            "Source_User",
+            "Source_Port",
+            "Connect_Retry",
+            "Source_Log_File",
+            "Read_Source_Log_Pos",
+            "Relay_Log_File",
+            "Relay_Log_Pos",
+            "Relay_Source_Log_File",
+            "Replica_IO_Running",
+            "Replica_SQL_Running",
+            "Replicate_Do_DB",
+            "Replicate_Ignore_DB",
+            "Replicate_Do_Table",
+            "Replicate_Ignore_Table",
+            "Replicate_Wild_Do_Table",
+            "Replicate_Wild_Ignore_Table",
+            "Last_Errno",
+            "Last_Error",
+            "Skip_Counter",
+            "Exec_Source_Log_Pos",
+            "Relay_Log_Space",
+            "Until_Condition",
+            "Until_Log_File",
+            "Until_Log_Pos",
+            "Source_SSL_Allowed",
+            "Source_SSL_CA_File",
+            "Source_SSL_CA_Path",
+            "Source_SSL_Cert",
+            "Source_SSL_Cipher",
+            "Source_SSL_Key",
+            "Seconds_Behind_Source",
+            "Source_SSL_Verify_Server_Cert",
+            "Last_IO_Errno",
+            "Last_IO_Error",
+            "Last_SQL_Errno",
+            "Last_SQL_Error",
+            "Replicate_Ignore_Server_Ids",
+            "Source_Server_Id",
+            "Source_UUID",
+            "Source_Info_File",
+            "SQL_Delay",
+            "SQL_Remaining_Delay",
+            "Replica_SQL_Running_State",
+            "Source_Retry_Count",
+            "Source_Bind",
+            "Last_IO_Error_Timestamp",
+            "Last_SQL_Error_Timestamp",
+            "Source_SSL_Crl",
+            "Source_SSL_Crlpath",
+            "Retrieved_Gtid_Set",
+            "Executed_Gtid_Set",
+            "Auto_Position",
+            "Replicate_Rewrite_DB",
+            "Channel_Name",
+            "Source_TLS_Version",
+            "Source_public_key_path",
+            "Get_Source_public_key",
+            "Network_Namespace",
+        ],
+        "REPLICAS" => &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
         "PROFILES" => &["Query_ID", "Duration", "Query"],
         _ => &["Name"],
     };

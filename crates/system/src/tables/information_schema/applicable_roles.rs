@@ -53,7 +53,7 @@ pub(super) fn rows(ctx: &Context<'_>, administrable: bool) -> Vec<Row> {
                     text(&role.name.1),
                     yes(role.with_admin),
                     yes(account.default_roles.contains(&role.name)),
-                    yes(false),
+                    yes(role.mandatory),
                 ]);
             }
             if seen.insert(role.name.clone()) {

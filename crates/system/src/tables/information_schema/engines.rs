@@ -36,7 +36,7 @@ SAVEPOINTS varchar(3) ci NULL ""
                 "DEFAULT",
                 "StemDB: transactions, row-level locking",
                 "YES",
-                "NO",
+                "YES",
                 "YES",
             ]
             .map(text)

@@ -1,7 +1,5 @@
 //! Tables of `information_schema`.
 
-mod sizes;
-
 pub(super) mod administrable_role_authorizations;
 pub(super) mod applicable_roles;
 pub(super) mod character_sets;
@@ -16,6 +14,7 @@ pub(super) mod enabled_roles;
 pub(super) mod engines;
 pub(super) mod innodb_foreign;
 pub(super) mod innodb_foreign_cols;
+pub(super) mod innodb_trx;
 pub(super) mod key_column_usage;
 pub(super) mod keywords;
 pub(super) mod partitions;
@@ -25,6 +24,7 @@ pub(super) mod referential_constraints;
 pub(super) mod role_table_grants;
 pub(super) mod schema_privileges;
 pub(super) mod schemata;
+mod sizes;
 pub(super) mod statistics;
 pub(super) mod table_constraints;
 pub(super) mod table_privileges;

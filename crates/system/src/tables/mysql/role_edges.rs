@@ -25,7 +25,7 @@ WITH_ADMIN_OPTION varchar(1) ci NOT N
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.all_accounts() {
-            for role in &account.roles {
+            for role in account.roles.iter().filter(|role| !role.mandatory) {
                 rows.push(vec![
                     text(&role.name.1),
                     text(&role.name.0),

@@ -1,3 +1,5 @@
+import com.mysql.cj.jdbc.MysqlXADataSource;
+import com.mysql.cj.jdbc.MysqlXid;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -14,6 +16,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
+import javax.sql.XAConnection;
+import javax.transaction.xa.XAException;
+import javax.transaction.xa.XAResource;
+import javax.transaction.xa.Xid;
 
 /** Checks of a MySQL server through Connector/J. What is checked is listed in tests/clients/README.md. */
 public class Checks {
@@ -47,6 +53,7 @@ public class Checks {
         check("cursors", Checks::cursors);
         check("metadata", Checks::metadata);
         check("transactions", Checks::transactions);
+        check("XA", Checks::xa);
         check("errors", Checks::errors);
         check("several statements", Checks::severalStatements);
         check("big packets", () -> bigPackets("maxAllowedPacket=67108864"));
@@ -308,6 +315,57 @@ public class Checks {
                 connection.rollback();
             }
         }
+    }
+
+    /** What a transaction manager does: one phase, two phases, recovery by another connection. */
+    static void xa() throws Exception {
+        MysqlXADataSource source = new MysqlXADataSource();
+        source.setUrl("jdbc:mysql://" + ADDRESS + "/" + DATABASE + "?sslMode=DISABLED&allowPublicKeyRetrieval=true");
+        source.setUser("root");
+        source.setPassword("");
+        XAConnection first = source.getXAConnection();
+        Connection connection = first.getConnection();
+        run(connection, "DROP TABLE IF EXISTS xa", "CREATE TABLE xa (id INT PRIMARY KEY)");
+        XAResource resource = first.getXAResource();
+        Xid one = new MysqlXid("java-one".getBytes(), "\u0001\u0002".getBytes(), 4660);
+        resource.start(one, XAResource.TMNOFLAGS);
+        run(connection, "INSERT INTO xa VALUES (1)");
+        resource.end(one, XAResource.TMSUCCESS);
+        resource.commit(one, true);
+
+        Xid two = new MysqlXid("java-two".getBytes(), "b".getBytes(), 4660);
+        Xid three = new MysqlXid("java-three".getBytes(), "b".getBytes(), 4660);
+        for (Xid xid : new Xid[] {two, three}) {
+            resource.start(xid, XAResource.TMNOFLAGS);
+            run(connection, "INSERT INTO xa VALUES (" + (xid == two ? 2 : 3) + ")");
+            resource.end(xid, XAResource.TMSUCCESS);
+            equal(resource.prepare(xid), XAResource.XA_OK);
+        }
+        first.close();
+
+        XAConnection second = source.getXAConnection();
+        XAResource recovering = second.getXAResource();
+        Xid[] recovered = recovering.recover(XAResource.TMSTARTRSCAN | XAResource.TMENDRSCAN);
+        List<String> names = new ArrayList<>();
+        for (Xid xid : recovered) {
+            names.add(new String(xid.getGlobalTransactionId()) + " " + xid.getFormatId());
+        }
+        names.sort(null);
+        equal(names, List.of("java-three 4660", "java-two 4660"));
+        recovering.commit(two, false);
+        recovering.rollback(three);
+        try {
+            recovering.commit(two, false);
+            throw new AssertionError("an xid that has ended was committed");
+        } catch (XAException error) {
+            equal(error.errorCode, XAException.XAER_NOTA);
+        }
+        try (Statement statement = second.getConnection().createStatement();
+                ResultSet rows = statement.executeQuery("SELECT GROUP_CONCAT(id ORDER BY id) FROM xa")) {
+            rows.next();
+            equal(rows.getString(1), "1,2");
+        }
+        second.close();
     }
 
     static void errors() throws Exception {

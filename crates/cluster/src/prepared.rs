@@ -1,0 +1,358 @@
+//! XA transactions (manual 13.3.8): which branches are at work in this process, and the prepared ones, which
+//! wait for their end with their row locks and their metadata locks. A restart reinstates them before
+//! anything else uses the store.
+//!
+//! A prepared branch is stored under `Prepared` ([`crate::meta::keys`]), its writes and locks in parts beside
+//! it. Its transaction deletes these keys with its end, whichever that is.
+//!
+//! Only where one process has the store to itself: a lease ends, and a prepared branch must not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kv::{Durability, Interrupt, Reader, Store, Transaction, TxnOptions};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use types::{Error, Result, errno};
+
+use crate::TransactionLocks;
+use crate::meta::{Meta, keys, read_all};
+use crate::metadata_lock::{MetadataLocks, Use};
+use crate::wait::WaitLimit;
+
+/// What the writes of a branch are cut into.
+const PART_BYTES: usize = 1 << 20;
+
+/// What identifies a branch of a global transaction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Xid {
+    pub format: u64,
+    pub global: Vec<u8>,
+    pub branch: Vec<u8>,
+}
+
+impl Xid {
+    /// Different for each.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.format.to_be_bytes().to_vec();
+        bytes.push(u8::try_from(self.global.len()).unwrap_or(u8::MAX));
+        bytes.extend(&self.global);
+        bytes.extend(&self.branch);
+        bytes
+    }
+}
+
+/// A prepared branch, as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+struct PreparedRecord {
+    xid: Xid,
+    /// How many parts its writes and locks are stored in.
+    parts: u32,
+    /// The ids of the tables that it uses, and whether it writes them.
+    tables: Vec<(i64, bool)>,
+}
+
+/// A branch that waits for its end.
+struct Waiting {
+    transaction: Transaction,
+    parts: u32,
+    tables: TransactionLocks,
+}
+
+/// The branches of a process.
+pub struct XaBranches {
+    store: Store,
+    locks: Arc<MetadataLocks>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that sessions have begun and not yet prepared.
+    active: BTreeSet<Xid>,
+    prepared: BTreeMap<Xid, Waiting>,
+}
+
+/// A branch that a session has begun. Dropped, it gives its xid free.
+pub struct ActiveBranch {
+    branches: Arc<XaBranches>,
+    xid: Xid,
+}
+
+impl ActiveBranch {
+    pub fn xid(&self) -> &Xid {
+        &self.xid
+    }
+}
+
+impl Drop for ActiveBranch {
+    fn drop(&mut self) {
+        self.branches.state.lock().active.remove(&self.xid);
+    }
+}
+
+impl XaBranches {
+    pub(crate) fn new(store: Store, locks: Arc<MetadataLocks>) -> Self {
+        Self {
+            store,
+            locks,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes the prepared branches from the store, with their locks. Nobody uses the store yet.
+    ///
+    /// # Errors
+    /// 1105 for a record that is damaged; those of the store.
+    pub(crate) fn reinstate(&self) -> Result<()> {
+        let records: Vec<PreparedRecord> = read_all(
+            &self.store.latest(),
+            &keys::prepared_branches(),
+            "prepared transaction",
+        )?;
+        for record in records {
+            let waiting = self.read(&record)?;
+            self.state.lock().prepared.insert(record.xid, waiting);
+        }
+        Ok(())
+    }
+
+    fn read(&self, record: &PreparedRecord) -> Result<Waiting> {
+        let xid = record.xid.to_bytes();
+        let reader = self.store.latest();
+        let mut bytes = Vec::new();
+        for part in 0..record.parts {
+            let stored = reader.get(&keys::prepared_part(&xid, part))?;
+            let stored =
+                stored.ok_or_else(|| Error::internal("a part of a prepared transaction is missing"))?;
+            bytes.extend(stored);
+        }
+        let transaction = self.store.reinstate(&bytes, TxnOptions::default())?;
+        let mut tables = TransactionLocks::new(Arc::clone(&self.locks));
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: Duration::ZERO,
+            interrupt: &interrupt,
+        };
+        for (table, writes) in &record.tables {
+            let what = if *writes { Use::Write } else { Use::Read };
+            tables.acquire(*table, what, &limit)?;
+        }
+        Ok(Waiting {
+            transaction,
+            parts: record.parts,
+            tables,
+        })
+    }
+
+    /// XA START.
+    ///
+    /// # Errors
+    /// 1440 for an xid that is in use.
+    pub fn begin(self: &Arc<Self>, xid: Xid) -> Result<ActiveBranch> {
+        let mut state = self.state.lock();
+        if state.prepared.contains_key(&xid) || !state.active.insert(xid.clone()) {
+            return Err(Error::new(
+                errno::ER_XAER_DUPID,
+                "XAER_DUPID: The XID already exists",
+            ));
+        }
+        drop(state);
+        Ok(ActiveBranch {
+            branches: Arc::clone(self),
+            xid,
+        })
+    }
+
+    /// XA PREPARE: from here on any session may end the branch, after a restart too. `tables`: the metadata
+    /// locks of the transaction.
+    ///
+    /// # Errors
+    /// 1235 where servers share the store; those of the store. The branch is rolled back.
+    pub fn prepare(
+        &self,
+        branch: ActiveBranch,
+        mut transaction: Transaction,
+        tables: TransactionLocks,
+        durability: Durability,
+    ) -> Result<()> {
+        let bytes = transaction.prepare().map_err(|error| match error {
+            kv::Error::NotPrepared => Error::not_supported(
+                "XA PREPARE where servers share a store, or of an optimistic transaction",
+                "use XA COMMIT ... ONE PHASE",
+            ),
+            error => error.into(),
+        })?;
+        let xid = branch.xid.clone();
+        let name = xid.to_bytes();
+        let parts = bytes.chunks(PART_BYTES);
+        let record = PreparedRecord {
+            xid: xid.clone(),
+            parts: u32::try_from(parts.len()).map_err(Error::internal)?,
+            tables: tables.uses().collect(),
+        };
+        let mut storing = Meta::begin(&self.store)?;
+        for (number, part) in (0..).zip(parts) {
+            storing.put(keys::prepared_part(&name, number), part.to_vec())?;
+        }
+        Meta::new(&mut storing).put(keys::prepared_branch(&name), &record)?;
+        storing.commit(durability)?;
+        let waiting = Waiting {
+            transaction,
+            parts: record.parts,
+            tables,
+        };
+        self.state.lock().prepared.insert(xid, waiting);
+        Ok(())
+    }
+
+    /// XA COMMIT and XA ROLLBACK of a prepared branch.
+    ///
+    /// # Errors
+    /// 1397 for an xid that is not prepared; 1401 if the store fails: then the branch is as it was, or its
+    /// outcome is known after a restart.
+    pub fn end(self: &Arc<Self>, xid: &Xid, commit: bool, durability: Durability) -> Result<()> {
+        let (waiting, _in_use) = self.take(xid)?;
+        let Waiting {
+            mut transaction,
+            parts,
+            tables,
+        } = waiting;
+        if !commit {
+            transaction.discard_writes();
+        }
+        let name = xid.to_bytes();
+        let deleted = (0..parts)
+            .map(|part| keys::prepared_part(&name, part))
+            .chain([keys::prepared_branch(&name)])
+            .try_for_each(|key| transaction.delete(key));
+        let ended = deleted.and_then(|()| transaction.commit(durability));
+        if let Err(error) = ended {
+            tracing::error!(%error, "a prepared XA transaction was not ended");
+            self.keep_failed(xid, &error);
+            drop(tables);
+            return Err(Error::new(
+                errno::ER_XAER_RMERR,
+                format!(
+                    "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency ({error})"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes a prepared branch, whose xid stays in use.
+    fn take(self: &Arc<Self>, xid: &Xid) -> Result<(Waiting, ActiveBranch)> {
+        let mut state = self.state.lock();
+        let Some(waiting) = state.prepared.remove(xid) else {
+            return Err(Error::new(errno::ER_XAER_NOTA, "XAER_NOTA: Unknown XID"));
+        };
+        state.active.insert(xid.clone());
+        let in_use = ActiveBranch {
+            branches: Arc::clone(self),
+            xid: xid.clone(),
+        };
+        Ok((waiting, in_use))
+    }
+
+    /// A commit has failed, and nothing of it was written: the branch waits again. With an unknown outcome the
+    /// next start decides.
+    fn keep_failed(&self, xid: &Xid, error: &kv::Error) {
+        if matches!(error, kv::Error::Undetermined(_)) {
+            return;
+        }
+        let record: Result<Vec<PreparedRecord>> = read_all(
+            &self.store.latest(),
+            &keys::prepared_branches(),
+            "prepared transaction",
+        );
+        let record = record
+            .ok()
+            .and_then(|all| all.into_iter().find(|record| record.xid == *xid));
+        match record.map(|record| self.read(&record)) {
+            Some(Ok(waiting)) => drop(self.state.lock().prepared.insert(xid.clone(), waiting)),
+            Some(Err(error)) => tracing::error!(%error, "a prepared XA transaction waits for the next start"),
+            None => {}
+        }
+    }
+
+    /// The prepared branches, for XA RECOVER.
+    pub fn prepared(&self) -> Vec<Xid> {
+        self.state.lock().prepared.keys().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kv::LockOptions;
+
+    fn branches(store: &Store) -> Arc<XaBranches> {
+        Arc::new(XaBranches::new(store.clone(), Arc::default()))
+    }
+
+    fn xid(global: &str, branch: &str) -> Xid {
+        Xid {
+            format: 1,
+            global: global.into(),
+            branch: branch.into(),
+        }
+    }
+
+    /// Prepares a branch that writes a key and uses table 7.
+    fn prepare(branches: &Arc<XaBranches>, xid: Xid, key: &[u8], value: Vec<u8>) {
+        let branch = branches.begin(xid).unwrap();
+        let mut txn = branches.store.begin(TxnOptions::default()).unwrap();
+        txn.put(key.to_vec(), value).unwrap();
+        let mut tables = TransactionLocks::new(Arc::clone(&branches.locks));
+        let interrupt = Interrupt::new();
+        let limit = WaitLimit {
+            timeout: Duration::ZERO,
+            interrupt: &interrupt,
+        };
+        tables.acquire(7, Use::Write, &limit).unwrap();
+        branches.prepare(branch, txn, tables, Durability::Sync).unwrap();
+    }
+
+    fn is_locked(store: &Store, key: &[u8]) -> bool {
+        let mut txn = store.begin(TxnOptions::default()).unwrap();
+        txn.lock(&[key.to_vec()], &LockOptions::exclusive(Duration::ZERO))
+            .is_err()
+    }
+
+    #[test]
+    fn branches_are_reinstated_with_their_locks() {
+        let store = Store::memory();
+        let first = branches(&store);
+        // More than one part, and xids whose parts join to the same text.
+        prepare(&first, xid("ab", "c"), b"long", vec![7; 3 * PART_BYTES]);
+        prepare(&first, xid("a", "bc"), b"short", b"1".to_vec());
+        assert_eq!(
+            first.begin(xid("a", "bc")).map(drop).unwrap_err().code,
+            errno::ER_XAER_DUPID
+        );
+        // As if the process had ended.
+        drop(first);
+        assert!(!is_locked(&store, b"long"));
+        let second = branches(&store);
+        second.reinstate().unwrap();
+        assert_eq!(second.prepared(), [xid("a", "bc"), xid("ab", "c")]);
+        assert!(is_locked(&store, b"long") && is_locked(&store, b"short"));
+        assert!(
+            !second.locks.table(7).is_empty(),
+            "no definition changes meanwhile"
+        );
+        second.end(&xid("ab", "c"), true, Durability::Sync).unwrap();
+        second.end(&xid("a", "bc"), false, Durability::Sync).unwrap();
+        let now = store.latest();
+        assert_eq!(now.get(b"long").unwrap(), Some(vec![7; 3 * PART_BYTES]));
+        assert_eq!(now.get(b"short").unwrap(), None);
+        assert!(second.locks.table(7).is_empty());
+        let error = second.end(&xid("a", "bc"), true, Durability::Sync).unwrap_err();
+        assert_eq!(error.code, errno::ER_XAER_NOTA);
+        let third = branches(&store);
+        third.reinstate().unwrap();
+        assert_eq!(third.prepared(), []);
+    }
+}

@@ -1,0 +1,265 @@
+//! What each session has done, as SHOW STATUS counts it. A session adds to its own counters; those of the
+//! server are the sums over all sessions, those that have ended included, made when somebody asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syntax::ast::SqlCommand;
+
+use crate::events::event::StatementEvent;
+
+/// Counters beside those of the kinds of statements.
+macro_rules! counters {
+    ($($counter:ident $name:literal,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum StatusCounter {
+            $(#[doc = concat!("`", $name, "`")] $counter,)*
+        }
+
+        impl StatusCounter {
+            const NAMES: &[&str] = &[$($name,)*];
+        }
+    };
+}
+
+counters! {
+    StmtClose "Com_stmt_close",
+    StmtExecute "Com_stmt_execute",
+    StmtFetch "Com_stmt_fetch",
+    StmtPrepare "Com_stmt_prepare",
+    StmtReprepare "Com_stmt_reprepare",
+    StmtReset "Com_stmt_reset",
+    StmtSendLongData "Com_stmt_send_long_data",
+    CreatedTmpTables "Created_tmp_tables",
+    HandlerCommit "Handler_commit",
+    HandlerDelete "Handler_delete",
+    HandlerExternalLock "Handler_external_lock",
+    HandlerPrepare "Handler_prepare",
+    HandlerReadFirst "Handler_read_first",
+    HandlerReadKey "Handler_read_key",
+    HandlerReadNext "Handler_read_next",
+    HandlerReadRndNext "Handler_read_rnd_next",
+    HandlerRollback "Handler_rollback",
+    HandlerSavepoint "Handler_savepoint",
+    HandlerSavepointRollback "Handler_savepoint_rollback",
+    HandlerUpdate "Handler_update",
+    HandlerWrite "Handler_write",
+    MaxExecutionTimeExceeded "Max_execution_time_exceeded",
+    MaxExecutionTimeSet "Max_execution_time_set",
+    Questions "Questions",
+    SelectFullJoin "Select_full_join",
+    SelectRange "Select_range",
+    SelectScan "Select_scan",
+    SlowQueries "Slow_queries",
+    SortRange "Sort_range",
+    SortRows "Sort_rows",
+    SortScan "Sort_scan",
+}
+
+const COUNTERS: usize = StatusCounter::NAMES.len();
+const COMMANDS: usize = SqlCommand::ALL.len();
+
+/// The counters of one session, or of all that have ended.
+pub struct SessionCounters {
+    commands: [AtomicU64; COMMANDS],
+    counters: [AtomicU64; COUNTERS],
+}
+
+impl Default for SessionCounters {
+    fn default() -> Self {
+        Self {
+            commands: [const { AtomicU64::new(0) }; COMMANDS],
+            counters: [const { AtomicU64::new(0) }; COUNTERS],
+        }
+    }
+}
+
+impl SessionCounters {
+    #[inline]
+    pub fn add(&self, counter: StatusCounter, by: u64) {
+        self.counters[counter as usize].fetch_add(by, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn count_command(&self, command: SqlCommand) {
+        self.commands[command as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a statement of the client that begins. `command`: `None` where it cannot be parsed.
+    #[inline]
+    pub fn begin(&self, command: Option<SqlCommand>) {
+        self.add(StatusCounter::Questions, 1);
+        if let Some(command) = command {
+            self.count_command(command);
+        }
+    }
+
+    pub fn of(&self, counter: StatusCounter) -> u64 {
+        self.counters[counter as usize].load(Ordering::Relaxed)
+    }
+
+    /// Adds a statement that has ended.
+    pub fn record(&self, event: &StatementEvent) {
+        use StatusCounter as S;
+        if event.tables > 0 {
+            self.add(S::HandlerExternalLock, u64::from(event.tables) * 2);
+        }
+        self.add_some(S::HandlerReadKey, event.reads.keys);
+        if event.is_point {
+            return;
+        }
+        self.add_some(S::HandlerReadNext, event.reads.next);
+        self.add_some(S::HandlerReadRndNext, event.reads.all);
+        self.add_some(S::HandlerWrite, event.changes.inserted);
+        self.add_some(S::HandlerUpdate, event.changes.updated);
+        self.add_some(S::HandlerDelete, event.changes.deleted);
+        let traits = event.traits;
+        // A scan of a whole table begins with its first row.
+        let whole = u64::from(traits.scans) + u64::from(traits.full_joins);
+        self.add_some(S::HandlerReadFirst, whole);
+        self.add_some(S::SelectScan, u64::from(traits.scans));
+        self.add_some(S::SelectRange, u64::from(traits.ranges));
+        self.add_some(S::SelectFullJoin, u64::from(traits.full_joins));
+        self.add_some(S::CreatedTmpTables, u64::from(traits.temporary_tables));
+        self.add_some(S::SortRows, event.reads.sorted);
+        if traits.sorts {
+            self.add(if traits.ranges { S::SortRange } else { S::SortScan }, 1);
+        }
+    }
+
+    fn add_some(&self, counter: StatusCounter, by: u64) {
+        if by > 0 {
+            self.add(counter, by);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.commands.iter().chain(&self.counters)
+    }
+
+    /// Adds another session's.
+    pub fn add_all(&self, other: &Self) {
+        for (sum, counter) in self.all().zip(other.all()) {
+            match counter.load(Ordering::Relaxed) {
+                0 => {}
+                by => drop(sum.fetch_add(by, Ordering::Relaxed)),
+            }
+        }
+    }
+
+    /// Moves all that was counted to `sum`.
+    pub fn move_to(&self, sum: &Self) {
+        for (sum, counter) in sum.all().zip(self.all()) {
+            sum.fetch_add(counter.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Names, as in SHOW STATUS, and values.
+    pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        let commands = SqlCommand::ALL.iter().zip(&self.commands);
+        let commands = commands.map(|(command, count)| (format!("Com_{}", command.name()), count));
+        let counters = StatusCounter::NAMES.iter().zip(&self.counters);
+        let counters = counters.map(|(name, count)| ((*name).to_owned(), count));
+        commands
+            .chain(counters)
+            .map(|(name, count)| (name, count.load(Ordering::Relaxed)))
+    }
+}
+
+/// Rows that statements have read and changed, of all sessions: what MySQL counts in InnoDB.
+pub const ROWS: [(&str, StatusCounter); 3] = [
+    ("Innodb_rows_deleted", StatusCounter::HandlerDelete),
+    ("Innodb_rows_inserted", StatusCounter::HandlerWrite),
+    ("Innodb_rows_updated", StatusCounter::HandlerUpdate),
+];
+
+/// `Innodb_rows_read`: rows that were found.
+pub fn rows_read(counters: &SessionCounters) -> u64 {
+    use StatusCounter as S;
+    let reads = [S::HandlerReadKey, S::HandlerReadNext, S::HandlerReadRndNext];
+    reads.iter().map(|counter| counters.of(*counter)).sum()
+}
+
+/// Counters of MySQL for what cannot happen here.
+pub const NEVER: &[&str] = &[
+    "Com_alter_event",
+    "Com_alter_function",
+    "Com_alter_instance",
+    "Com_alter_procedure",
+    "Com_alter_resource_group",
+    "Com_alter_server",
+    "Com_alter_tablespace",
+    "Com_assign_to_keycache",
+    "Com_binlog",
+    "Com_call_procedure",
+    "Com_change_master",
+    "Com_change_repl_filter",
+    "Com_change_replication_source",
+    "Com_checksum",
+    "Com_clone",
+    "Com_create_event",
+    "Com_create_function",
+    "Com_create_procedure",
+    "Com_create_resource_group",
+    "Com_create_server",
+    "Com_create_spatial_reference_system",
+    "Com_create_trigger",
+    "Com_create_udf",
+    "Com_drop_resource_group",
+    "Com_drop_server",
+    "Com_drop_spatial_reference_system",
+    "Com_get_diagnostics",
+    "Com_group_replication_start",
+    "Com_group_replication_stop",
+    "Com_ha_close",
+    "Com_ha_open",
+    "Com_ha_read",
+    "Com_help",
+    "Com_import",
+    "Com_install_component",
+    "Com_install_plugin",
+    "Com_lock_instance",
+    "Com_preload_keys",
+    "Com_purge",
+    "Com_purge_before_date",
+    "Com_replica_start",
+    "Com_replica_stop",
+    "Com_reset",
+    "Com_resignal",
+    "Com_restart",
+    "Com_set_resource_group",
+    "Com_show_binlog_events",
+    "Com_show_create_event",
+    "Com_show_create_func",
+    "Com_show_create_proc",
+    "Com_show_create_trigger",
+    "Com_show_function_code",
+    "Com_show_privileges",
+    "Com_show_procedure_code",
+    "Com_show_profile",
+    "Com_show_relaylog_events",
+    "Com_show_slave_hosts",
+    "Com_show_slave_status",
+    "Com_shutdown",
+    "Com_signal",
+    "Com_slave_start",
+    "Com_slave_stop",
+    "Com_uninstall_component",
+    "Com_uninstall_plugin",
+    "Com_unlock_instance",
+    "Created_tmp_disk_tables",
+    "Delayed_errors",
+    "Delayed_insert_threads",
+    "Delayed_writes",
+    "Handler_discover",
+    "Handler_mrr_init",
+    "Handler_read_last",
+    "Handler_read_prev",
+    "Handler_read_rnd",
+    "Not_flushed_delayed_rows",
+    "Replica_open_temp_tables",
+    "Select_full_range_join",
+    "Select_range_check",
+    "Slave_open_temp_tables",
+    "Sort_merge_passes",
+];

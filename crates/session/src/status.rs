@@ -1,0 +1,117 @@
+//! SHOW STATUS: the names and values of MySQL's status variables, and of our own.
+
+use std::sync::atomic::Ordering;
+
+use crate::counters::{NEVER, ROWS, SessionCounters, StatusCounter, rows_read};
+use crate::process::Process;
+use crate::shared::Shared;
+use crate::view::SessionView;
+
+/// Names and values.
+type Rows = Vec<(String, String)>;
+
+impl SessionView<'_> {
+    /// SHOW STATUS, sorted by name. Where `global` is not set, what sessions count is of this session.
+    pub(crate) fn status(&self, global: bool) -> Rows {
+        let shared = self.shared;
+        let sums = shared.processes.counters();
+        let mut rows = of_server(shared, &sums);
+        let shown = match global {
+            true => &sums,
+            false => &self.process.counters,
+        };
+        rows.extend(shown.named().map(|(name, value)| (name, value.to_string())));
+        rows.extend(NEVER.iter().map(|name| ((*name).to_owned(), "0".to_owned())));
+        let client = &self.client.info;
+        let tls = client.tls.as_ref();
+        let texts = [
+            ("Ssl_cipher", tls.map(|t| t.cipher.clone()).unwrap_or_default()),
+            ("Ssl_version", tls.map(|t| t.version.clone()).unwrap_or_default()),
+            (
+                "Compression",
+                if client.compression.is_some() { "ON" } else { "OFF" }.into(),
+            ),
+            ("Compression_algorithm", client.compression.unwrap_or("").into()),
+        ];
+        rows.extend(texts.map(|(name, value)| (name.to_owned(), value)));
+        rows.sort();
+        rows
+    }
+}
+
+/// What is of the server, whoever asks.
+fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
+    let connections = shared.connections.get().map(|counters| counters());
+    let rows = ROWS.map(|(name, counter)| (name, sums.of(counter)));
+    let locks = shared.engine.store.lock_stats();
+    let now = [
+        ("Innodb_rows_read", rows_read(sums)),
+        ("Innodb_row_lock_current_waits", locks.waiting),
+        ("Innodb_row_lock_time", locks.waited_ms),
+        (
+            "Innodb_row_lock_time_avg",
+            locks.waited_ms.checked_div(locks.waits).unwrap_or(0),
+        ),
+        ("Innodb_row_lock_time_max", locks.longest_ms),
+        ("Innodb_row_lock_waits", locks.waits),
+        ("Max_used_connections", shared.processes.most() as u64),
+        (
+            "Prepared_stmt_count",
+            shared.prepared_count.load(Ordering::Relaxed),
+        ),
+        ("Queries", sums.of(StatusCounter::Questions) + prepares(sums)),
+        (
+            "Stemdb_analytical_queries",
+            shared.engine.counters.analytical.load(Ordering::Relaxed),
+        ),
+        (
+            "Table_locks_immediate",
+            sums.of(StatusCounter::HandlerExternalLock) / 2,
+        ),
+        ("Threads_connected", shared.processes.count() as u64),
+        ("Threads_running", running(shared)),
+        ("Uptime", shared.started.elapsed().as_secs()),
+        ("Uptime_since_flush_status", shared.started.elapsed().as_secs()),
+    ];
+    let counters = now
+        .into_iter()
+        .chain(rows)
+        .chain(shared.statistics.counters())
+        .chain(connections.into_iter().flatten());
+    let mut rows: Rows = counters
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect();
+    let store = shared.engine.store.stats().into_iter();
+    rows.extend(store.map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())));
+    rows.extend(of_memory(shared));
+    rows
+}
+
+/// Commands about prepared statements that are no `Questions`.
+fn prepares(sums: &SessionCounters) -> u64 {
+    use StatusCounter as S;
+    [S::StmtPrepare, S::StmtClose, S::StmtReset]
+        .iter()
+        .map(|counter| sums.of(*counter))
+        .sum()
+}
+
+fn of_memory(shared: &Shared) -> impl Iterator<Item = (String, String)> + use<> {
+    let figures = shared.engine.memory.figures();
+    let values = [
+        ("limit_bytes", figures.limit as u64),
+        ("statements_bytes", figures.statements as u64),
+        ("used_bytes", figures.used as u64),
+        ("waiting", figures.waiting as u64),
+        ("waits", figures.waits),
+        ("refused", figures.refused),
+    ];
+    let named = |(name, value): (&str, u64)| (format!("Stemdb_memory_{name}"), value.to_string());
+    values.into_iter().map(named)
+}
+
+fn running(shared: &Shared) -> u64 {
+    let processes = shared.processes.all();
+    let is_running = |process: &&std::sync::Arc<Process>| process.running_for().is_some();
+    processes.iter().filter(is_running).count() as u64
+}

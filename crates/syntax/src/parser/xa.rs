@@ -1,0 +1,166 @@
+//! XA: transactions of several servers.
+
+use types::Result;
+
+use super::Parser;
+use super::literal::{bit_bytes, hex_bytes};
+use crate::ast::{XaJoin, XaStatement, Xid};
+use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
+
+/// The longest part of an xid.
+const PART_BYTES_MAX: usize = 64;
+/// The format of an xid that names none.
+const FORMAT: u64 = 1;
+
+impl Parser<'_> {
+    pub fn xa(&mut self) -> Result<XaStatement> {
+        self.advance();
+        let Some(word) = self.eat_any(&[
+            Kw::START,
+            Kw::BEGIN,
+            Kw::END,
+            Kw::PREPARE,
+            Kw::COMMIT,
+            Kw::ROLLBACK,
+            Kw::RECOVER,
+        ]) else {
+            return self.fail();
+        };
+        if word == Kw::RECOVER {
+            let convert = self.eat(Kw::CONVERT);
+            if convert {
+                self.expect(Kw::XID)?;
+            }
+            return Ok(XaStatement::Recover { convert });
+        }
+        let xid = self.xid()?;
+        Ok(match word {
+            Kw::START | Kw::BEGIN => XaStatement::Start {
+                xid,
+                joins: match self.eat_any(&[Kw::JOIN, Kw::RESUME]) {
+                    Some(Kw::JOIN) => XaJoin::Join,
+                    Some(_) => XaJoin::Resume,
+                    None => XaJoin::Nothing,
+                },
+            },
+            Kw::END => {
+                let suspends = self.eat(Kw::SUSPEND);
+                if suspends && self.eat(Kw::FOR) {
+                    self.expect(Kw::MIGRATE)?;
+                }
+                XaStatement::End { xid, suspends }
+            }
+            Kw::PREPARE => XaStatement::Prepare(xid),
+            Kw::COMMIT => {
+                let one_phase = self.eat(Kw::ONE);
+                if one_phase {
+                    self.expect(Kw::PHASE)?;
+                }
+                XaStatement::Commit { xid, one_phase }
+            }
+            _ => XaStatement::Rollback(xid),
+        })
+    }
+
+    /// `gtrid [, bqual [, formatID]]`
+    fn xid(&mut self) -> Result<Xid> {
+        let global = self.xid_part()?;
+        let mut xid = Xid {
+            format: FORMAT,
+            global,
+            branch: Vec::new(),
+        };
+        if self.eat_kind(Kind::Comma) {
+            xid.branch = self.xid_part()?;
+            if self.eat_kind(Kind::Comma) {
+                xid.format = self.xid_format()?;
+            }
+        }
+        Ok(xid)
+    }
+
+    fn xid_format(&mut self) -> Result<u64> {
+        if self.kind() != Kind::Hex {
+            return self.unsigned();
+        }
+        let bytes = hex_bytes(self.word());
+        let mut number = [0; 8];
+        let Some(room) = number.len().checked_sub(bytes.len()) else {
+            return self.fail();
+        };
+        number[room..].copy_from_slice(&bytes);
+        self.advance();
+        Ok(u64::from_be_bytes(number))
+    }
+
+    fn xid_part(&mut self) -> Result<Vec<u8>> {
+        let start = self.start();
+        let bytes = match self.kind() {
+            Kind::Hex => {
+                let bytes = hex_bytes(self.word());
+                self.advance();
+                bytes
+            }
+            Kind::Bits => {
+                let bytes = bit_bytes(self.word());
+                self.advance();
+                bytes
+            }
+            _ => self.text_literal()?.into_bytes(),
+        };
+        match bytes.len() <= PART_BYTES_MAX {
+            true => Ok(bytes),
+            false => Err(self.error_at(start)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::{Statement, XaJoin, XaStatement, Xid};
+    use crate::parse_one;
+
+    fn parse(text: &str) -> Option<XaStatement> {
+        match parse_one(text, crate::testing::sql_mode()).ok()?.statement {
+            Statement::Xa(statement) => Some(statement),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_xid_is_up_to_three_parts() {
+        let xid = |format, global: &[u8], branch: &[u8]| Xid {
+            format,
+            global: global.into(),
+            branch: branch.into(),
+        };
+        assert_eq!(
+            parse("XA PREPARE 'a'"),
+            Some(XaStatement::Prepare(xid(1, b"a", b"")))
+        );
+        assert_eq!(
+            parse("XA ROLLBACK 0x6162,b'01100011', 0x100"),
+            Some(XaStatement::Rollback(xid(256, b"ab", b"c")))
+        );
+        assert_eq!(parse("XA ROLLBACK 'a', 'b', 0x010203040506070809"), None);
+        assert_eq!(
+            parse("XA ROLLBACK 0x6162,b'01100011', 7"),
+            Some(XaStatement::Rollback(xid(7, b"ab", b"c")))
+        );
+        assert_eq!(
+            parse("XA BEGIN 'a' RESUME"),
+            Some(XaStatement::Start {
+                xid: xid(1, b"a", b""),
+                joins: XaJoin::Resume
+            })
+        );
+        let long = "x".repeat(65);
+        assert_eq!(parse(&format!("XA PREPARE '{long}'")), None);
+        assert_eq!(parse("XA COMMIT"), None);
+        assert_eq!(
+            parse("XA RECOVER CONVERT XID"),
+            Some(XaStatement::Recover { convert: true })
+        );
+    }
+}
