@@ -57,8 +57,12 @@ impl TableUses {
 
     #[inline]
     fn clear(&self, tables: std::ops::Range<usize>) {
-        for slot in self.slots.iter().take(tables.end).skip(tables.start) {
+        let mut at = tables.start;
+        while at < tables.end
+            && let Some(slot) = self.slots.get(at)
+        {
             slot.store(0, Ordering::Relaxed);
+            at += 1;
         }
     }
 

@@ -92,6 +92,9 @@ impl Runner<'_> {
                 false => execution.analyse(query, transaction.snapshot().clone(), sink),
             };
         }
+        if joins_transaction(query) {
+            self.transaction.ends.commits += 1;
+        }
         let store = &env.engine.store;
         if Execution::is_analytical(query) {
             let snapshot = self.with_private(store.snapshot_for(env.interrupt)?);

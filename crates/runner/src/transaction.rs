@@ -379,7 +379,6 @@ impl TransactionContext {
         if self.open.is_none() && env.settings.autocommit {
             self.check_xa_active()?;
             self.next = Characteristics::default();
-            self.ends.commits += 1;
             return Ok(false);
         }
         self.ensure(env)?;

@@ -101,7 +101,7 @@ impl Session {
         let done = Ok(Ok(Some(Done::default())));
         match command {
             Command::Ping => {
-                self.process.counters.count_command(SqlCommand::AdminCommands);
+                self.process.counters.count_beside(SqlCommand::AdminCommands);
                 done
             }
             Command::InitDb(name) => {

@@ -18,6 +18,7 @@ macro_rules! counters {
 
         impl StatusCounter {
             const NAMES: &[&str] = &[$($name,)*];
+            const ALL: &[Self] = &[$(Self::$counter,)*];
         }
     };
 }
@@ -63,6 +64,10 @@ const COMMANDS: usize = SqlCommand::ALL.len();
 pub struct SessionCounters {
     commands: [AtomicU64; COMMANDS],
     counters: [AtomicU64; COUNTERS],
+    /// Commands that are no questions.
+    beside: AtomicU64,
+    /// Reads of one row by its key, outside of transactions.
+    points: AtomicU64,
 }
 
 impl Default for SessionCounters {
@@ -70,6 +75,8 @@ impl Default for SessionCounters {
         Self {
             commands: [const { AtomicU64::new(0) }; COMMANDS],
             counters: [const { AtomicU64::new(0) }; COUNTERS],
+            beside: AtomicU64::new(0),
+            points: AtomicU64::new(0),
         }
     }
 }
@@ -88,26 +95,44 @@ impl SessionCounters {
     /// Counts a statement of the client that begins. `command`: `None` where it cannot be parsed.
     #[inline]
     pub fn begin(&self, command: Option<SqlCommand>) {
-        self.add(StatusCounter::Questions, 1);
-        if let Some(command) = command {
-            self.count_command(command);
+        match command {
+            Some(command) => self.count_command(command),
+            None => self.add(StatusCounter::Questions, 1),
         }
     }
 
+    /// Counts a command that is no question of its own.
+    pub fn count_beside(&self, command: SqlCommand) {
+        self.count_command(command);
+        self.beside.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The value of a counter. What every statement would add to is not counted again: each one that could be
+    /// parsed has its kind, and a read of one row by its key is in `points` alone.
     pub fn of(&self, counter: StatusCounter) -> u64 {
-        self.counters[counter as usize].load(Ordering::Relaxed)
+        use StatusCounter as S;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let own = load(&self.counters[counter as usize]);
+        match counter {
+            S::Questions => {
+                let commands: u64 = self.commands.iter().map(load).sum();
+                own + commands.saturating_sub(load(&self.beside))
+            }
+            S::HandlerReadKey | S::HandlerCommit => own + load(&self.points),
+            S::HandlerExternalLock => own + 2 * load(&self.points),
+            _ => own,
+        }
     }
 
     /// Adds a statement that has ended.
     pub fn record(&self, event: &StatementEvent) {
         use StatusCounter as S;
-        if event.tables > 0 {
-            self.add(S::HandlerExternalLock, u64::from(event.tables) * 2);
-        }
-        self.add_some(S::HandlerReadKey, event.reads.keys);
-        if event.is_point {
+        if event.is_lone_point {
+            self.points.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        self.add_some(S::HandlerExternalLock, u64::from(event.tables) * 2);
+        self.add_some(S::HandlerReadKey, event.reads.keys);
         self.add_some(S::HandlerReadNext, event.reads.next);
         self.add_some(S::HandlerReadRndNext, event.reads.all);
         self.add_some(S::HandlerWrite, event.changes.inserted);
@@ -127,14 +152,17 @@ impl SessionCounters {
         }
     }
 
-    fn add_some(&self, counter: StatusCounter, by: u64) {
+    /// [`SessionCounters::add`], where there mostly is nothing.
+    #[inline]
+    pub fn add_some(&self, counter: StatusCounter, by: u64) {
         if by > 0 {
             self.add(counter, by);
         }
     }
 
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
-        self.commands.iter().chain(&self.counters)
+        let rest = [&self.beside, &self.points];
+        self.commands.iter().chain(&self.counters).chain(rest)
     }
 
     /// Adds another session's.
@@ -158,11 +186,10 @@ impl SessionCounters {
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
         let commands = SqlCommand::ALL.iter().zip(&self.commands);
         let commands = commands.map(|(command, count)| (format!("Com_{}", command.name()), count));
-        let counters = StatusCounter::NAMES.iter().zip(&self.counters);
-        let counters = counters.map(|(name, count)| ((*name).to_owned(), count));
-        commands
-            .chain(counters)
-            .map(|(name, count)| (name, count.load(Ordering::Relaxed)))
+        let commands = commands.map(|(name, count)| (name, count.load(Ordering::Relaxed)));
+        let counters = StatusCounter::ALL.iter().zip(StatusCounter::NAMES);
+        let counters = counters.map(|(counter, name)| ((*name).to_owned(), self.of(*counter)));
+        commands.chain(counters)
     }
 }
 
@@ -173,7 +200,7 @@ pub const ROWS: [(&str, StatusCounter); 3] = [
     ("Innodb_rows_updated", StatusCounter::HandlerUpdate),
 ];
 
-/// `Innodb_rows_read`: rows that were found.
+/// `Innodb_rows_read`: rows that were read, or looked for by their key.
 pub fn rows_read(counters: &SessionCounters) -> u64 {
     use StatusCounter as S;
     let reads = [S::HandlerReadKey, S::HandlerReadNext, S::HandlerReadRndNext];

@@ -218,6 +218,7 @@ impl Session {
         };
         self.last.found_rows = u64::from(found);
         self.event.is_point = true;
+        self.event.is_lone_point = !self.transaction.is_open();
         self.event.rows_sent = u64::from(found);
         self.event.reads.keys = 1;
         self.track_transaction(true);

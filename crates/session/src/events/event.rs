@@ -56,6 +56,8 @@ pub struct StatementEvent {
     pub tables: u32,
     /// It reads one row by its key. Little else has to be counted.
     pub is_point: bool,
+    /// And it is in no transaction.
+    pub is_lone_point: bool,
     pub failed: bool,
     pub traits: PlanTraits,
     pub reads: ReadCounts,

@@ -86,17 +86,14 @@ impl Session {
 
     fn count_ends(&self, ends: TransactionEnds) {
         let counters = &self.process.counters;
-        for (counter, count) in [
-            (StatusCounter::HandlerCommit, ends.commits),
-            (StatusCounter::HandlerRollback, ends.rollbacks),
-            (StatusCounter::HandlerSavepoint, ends.savepoints),
-            (StatusCounter::HandlerSavepointRollback, ends.savepoint_rollbacks),
-            (StatusCounter::HandlerPrepare, ends.prepares),
-        ] {
-            if count > 0 {
-                counters.add(counter, u64::from(count));
-            }
-        }
+        counters.add_some(StatusCounter::HandlerCommit, u64::from(ends.commits));
+        counters.add_some(StatusCounter::HandlerRollback, u64::from(ends.rollbacks));
+        counters.add_some(StatusCounter::HandlerPrepare, u64::from(ends.prepares));
+        counters.add_some(StatusCounter::HandlerSavepoint, u64::from(ends.savepoints));
+        counters.add_some(
+            StatusCounter::HandlerSavepointRollback,
+            u64::from(ends.savepoint_rollbacks),
+        );
     }
 
     #[cold]

@@ -52,7 +52,7 @@ pub fn execute(
     let counters = &session.process.counters;
     counters.add(StatusCounter::StmtExecute, 1);
     if let Some(command) = statement.parsed.statement.command() {
-        counters.count_command(command);
+        counters.count_beside(command);
     }
     let value = |name: &String| session.user_variables.get(name).cloned().unwrap_or(Value::Null);
     let mut values: Vec<Value> = using.iter().map(value).collect();
