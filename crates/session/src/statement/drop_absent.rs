@@ -33,7 +33,6 @@ pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exis
 
 /// Fails with 1044, or 1370 for a routine. MySQL looks for a trigger before it looks for privileges.
 fn check(session: &Session, kind: ObjectKind, name: &TableName) -> Result<()> {
-    const ER_PROCACCESS_DENIED_ERROR: u16 = 1370;
     let client = &session.client;
     match kind {
         ObjectKind::View => client.check_database(&name.database),
@@ -47,7 +46,7 @@ fn check(session: &Session, kind: ObjectKind, name: &TableName) -> Result<()> {
                     client.account.name(),
                     full(name)
                 );
-                Error::new(ER_PROCACCESS_DENIED_ERROR, message)
+                Error::new(errno::ER_PROCACCESS_DENIED_ERROR, message)
             }),
     }
 }
