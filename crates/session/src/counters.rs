@@ -222,7 +222,6 @@ pub const NEVER: &[&str] = &[
     "Com_change_master",
     "Com_change_repl_filter",
     "Com_change_replication_source",
-    "Com_checksum",
     "Com_clone",
     "Com_create_event",
     "Com_create_function",
