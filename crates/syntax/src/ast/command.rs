@@ -207,8 +207,8 @@ impl Statement {
 
 fn of_insert(insert: &Insert) -> SqlCommand {
     match (&insert.rows, insert.replace) {
-        (InsertRows::Values(_), false) => SqlCommand::Insert,
-        (InsertRows::Values(_), true) => SqlCommand::Replace,
+        (InsertRows::Values(_) | InsertRows::Literals(_), false) => SqlCommand::Insert,
+        (InsertRows::Values(_) | InsertRows::Literals(_), true) => SqlCommand::Replace,
         (InsertRows::Query(_), false) => SqlCommand::InsertSelect,
         (InsertRows::Query(_), true) => SqlCommand::ReplaceSelect,
     }
