@@ -41,9 +41,13 @@ use crate::txn_options::TxnOptions;
 use memory::{Account, Broker, Holder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 /// Bytes of pairs that a writer gathers for a file, if there is as much memory.
 pub const FILE_BYTES: usize = 16 << 20;
+
+/// Threads that write files leave the processors to others.
+const NICE: i32 = 19;
 
 /// Bytes of pairs in one transaction, where the engine has no files.
 const BATCH_BYTES: usize = 1 << 20;
@@ -75,6 +79,10 @@ impl SortedPairs {
 
     pub fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.places.capacity() * size_of::<(usize, usize)>()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -170,6 +178,7 @@ impl Load {
                 false => BATCH_BYTES,
             },
             memory: Account::new(self.broker, Holder::Transaction, usize::MAX),
+            writing: None,
         }
     }
 
@@ -201,25 +210,8 @@ impl Load {
         Ok(pairs)
     }
 
-    fn write(&self, pairs: &SortedPairs) -> Result<()> {
-        let Some((first, last)) = pairs.ends() else {
-            return Ok(());
-        };
-        if let Some(interrupt) = &self.interrupt {
-            interrupt.check()?;
-        }
-        if self.engine.loads_by_file() {
-            let file = self.engine.write_sorted_file(pairs)?;
-            self.files.lock().push(LoadedFile {
-                first: first.to_vec(),
-                last: last.to_vec(),
-                file,
-            });
-        } else {
-            self.write_batch(pairs)?;
-        }
+    fn note(&self, pairs: &SortedPairs) {
         self.pairs.fetch_add(pairs.places.len() as u64, Ordering::Relaxed);
-        Ok(())
     }
 
     fn write_batch(&self, pairs: &SortedPairs) -> Result<()> {
@@ -246,6 +238,12 @@ pub struct LoadWriter<'a> {
     /// Bytes that are gathered.
     limit: usize,
     memory: Account,
+    /// A thread writes a file while the next pairs are gathered.
+    writing: Option<thread::JoinHandle<(SortedPairs, Result<SortedFile>)>>,
+}
+
+fn out_of_order() -> Error {
+    Error::Internal("a key of a bulk load is out of order".into())
 }
 
 impl LoadWriter<'_> {
@@ -255,9 +253,9 @@ impl LoadWriter<'_> {
     /// [`Error::Internal`] for a key out of order or outside the writer's part; [`Error::KeyTooLarge`],
     /// [`Error::ValueTooLarge`]; those of writing what has been gathered, [`Error::Interrupted`].
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let is_above = key > self.last.as_slice() || self.last.is_empty();
-        if !is_above || !self.part.contains(key) || !self.load.range.contains(key) {
-            return Err(Error::Internal("a key of a bulk load is out of order".into()));
+        // Whether the first and the last key are within the part is checked when they are written.
+        if key <= self.last.as_slice() && !self.last.is_empty() {
+            return Err(out_of_order());
         }
         let limits = self.load.engine.limits();
         limits.check_key(key)?;
@@ -268,11 +266,13 @@ impl LoadWriter<'_> {
         self.pairs.push(key, value);
         self.last.clear();
         self.last.extend_from_slice(key);
-        let capacity = self.pairs.bytes.capacity();
+        // And as much in the file that is being written.
+        let capacity = 2 * self.pairs.capacity();
         if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
             // Others have the memory: what there is has to do from now on.
             self.limit = (self.pairs.bytes() / 2).max(BATCH_BYTES).min(self.limit);
             self.flush()?;
+            self.wait_for_file()?;
             self.pairs = SortedPairs::default();
             self.memory.resize(0, None).map_err(|_| Error::OutOfMemory)?;
             self.memory.trim();
@@ -281,9 +281,50 @@ impl LoadWriter<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.load.write(&self.pairs)?;
-        self.pairs.clear();
+        let Some((first, last)) = self.pairs.ends() else {
+            return Ok(());
+        };
+        let is_within = |key| self.part.contains(key) && self.load.range.contains(key);
+        if !is_within(first) || !is_within(last) {
+            return Err(out_of_order());
+        }
+        if let Some(interrupt) = &self.load.interrupt {
+            interrupt.check()?;
+        }
+        if !self.load.engine.loads_by_file() {
+            self.load.write_batch(&self.pairs)?;
+            self.load.note(&self.pairs);
+            self.pairs.clear();
+            return Ok(());
+        }
+        let before = self.wait_for_file()?;
+        let pairs = std::mem::replace(&mut self.pairs, before);
+        let engine = Arc::clone(&self.load.engine);
+        let write = move || {
+            scheduling::Turns::Nicer(NICE).ask();
+            let file = engine.write_sorted_file(&pairs);
+            (pairs, file)
+        };
+        let thread = thread::Builder::new().name("bulk-load".to_owned()).spawn(write);
+        self.writing = Some(thread.map_err(|error| Error::Io(format!("a thread: {error}")))?);
         Ok(())
+    }
+
+    /// Waits for the file that is being written, and returns the memory of its pairs.
+    fn wait_for_file(&mut self) -> Result<SortedPairs> {
+        let Some(writing) = self.writing.take() else {
+            return Ok(SortedPairs::default());
+        };
+        let failed = |_| Error::Internal("a thread that writes a file of a bulk load has failed".into());
+        let (mut pairs, file) = writing.join().map_err(failed)?;
+        let file = file?;
+        if let Some((first, last)) = pairs.ends() {
+            let (first, last) = (first.to_vec(), last.to_vec());
+            self.load.files.lock().push(LoadedFile { first, last, file });
+        }
+        self.load.note(&pairs);
+        pairs.clear();
+        Ok(pairs)
     }
 
     /// Writes the last pairs.
@@ -292,6 +333,7 @@ impl LoadWriter<'_> {
     /// As [`LoadWriter::put`].
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
+        self.wait_for_file()?;
         self.load.open.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }

@@ -7,7 +7,6 @@
 use crate::error::{Error, Result};
 use crate::store::Store;
 use memory::{Account, Holder, Share};
-use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -28,10 +27,35 @@ pub fn sort_memory(store: &Store) -> usize {
     (store.budget().capacity(Share::Large) / MEMORY_PART).min(MEMORY_MAX)
 }
 
-/// A pair in a buffer: eight bytes of its key, which decide most comparisons, and where it is.
+/// Bytes of a key behind what all keys have in common: they decide most comparisons.
+type Prefix = u128;
+
+fn prefix_of(key: &[u8], common: usize) -> Prefix {
+    let rest = key.get(common..).unwrap_or_default();
+    if let Some(bytes) = rest.first_chunk() {
+        return Prefix::from_be_bytes(*bytes);
+    }
+    let mut bytes = [0; size_of::<Prefix>()];
+    for (to, from) in bytes.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    Prefix::from_be_bytes(bytes)
+}
+
+/// How many bytes two keys begin with in common, at most `limit`.
+fn common_bytes(a: &[u8], b: &[u8], limit: usize) -> usize {
+    let limit = limit.min(a.len()).min(b.len());
+    // Nearly always.
+    if a.get(..limit) == b.get(..limit) {
+        return limit;
+    }
+    a.iter().zip(b).take(limit).take_while(|(a, b)| a == b).count()
+}
+
+/// A pair in a buffer, and where it is.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    prefix: u64,
+    prefix: Prefix,
     at: usize,
     key: u32,
     value: u32,
@@ -86,11 +110,7 @@ impl Gathered {
     fn sort(&mut self) {
         let mut items = std::mem::take(&mut self.items);
         for item in &mut items {
-            let mut prefix = [0; 8];
-            for (to, from) in prefix.iter_mut().zip(self.key(item).iter().skip(self.common)) {
-                *to = *from;
-            }
-            item.prefix = u64::from_be_bytes(prefix);
+            item.prefix = prefix_of(self.key(item), self.common);
         }
         items.sort_unstable_by(|a, b| {
             a.prefix
@@ -113,7 +133,26 @@ enum Run {
         /// Counts their bytes.
         _memory: Account,
     },
-    File(File),
+    File {
+        file: File,
+        /// What all keys begin with.
+        common: Vec<u8>,
+    },
+}
+
+impl Run {
+    /// What all keys begin with.
+    fn common(&self) -> &[u8] {
+        match self {
+            Self::Memory { gathered, .. } => {
+                let first = gathered.items.first().map(|item| gathered.key(item));
+                first
+                    .and_then(|key| key.get(..gathered.common))
+                    .unwrap_or_default()
+            }
+            Self::File { common, .. } => common,
+        }
+    }
 }
 
 /// Gathers pairs in any order.
@@ -170,7 +209,7 @@ impl Sorter {
             let (key, value) = self.gathered.pair(item);
             writer.push(key, value)?;
         }
-        self.runs.push(Run::File(writer.finish()?));
+        self.runs.push(writer.finish()?);
         self.gathered.bytes.clear();
         self.gathered.items.clear();
         Ok(())
@@ -215,7 +254,7 @@ impl Runs {
             while let Some((key, value)) = merge.next()? {
                 writer.push(key, value)?;
             }
-            self.runs.push(Run::File(writer.finish()?));
+            self.runs.push(writer.finish()?);
         }
         Merge::of(self.runs)
     }
@@ -229,14 +268,24 @@ fn failed(error: &io::Error) -> Error {
 }
 
 /// Writes pairs to a file: the lengths of key and value, 4 bytes each, then both.
-struct RunWriter(BufWriter<File>);
+struct RunWriter {
+    file: BufWriter<File>,
+    common: Option<Vec<u8>>,
+}
 
 impl RunWriter {
     fn new(store: &Store) -> Result<Self> {
-        Ok(Self(BufWriter::with_capacity(WRITE_BYTES, store.scratch_file()?)))
+        Ok(Self {
+            file: BufWriter::with_capacity(WRITE_BYTES, store.scratch_file()?),
+            common: None,
+        })
     }
 
     fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        match &mut self.common {
+            Some(common) => common.truncate(common_bytes(common, key, common.len())),
+            None => self.common = Some(key.to_vec()),
+        }
         let mut lengths = [0; 8];
         let (of_key, of_value) = lengths.split_at_mut(4);
         of_key.copy_from_slice(&(key.len() as u32).to_le_bytes());
@@ -244,14 +293,15 @@ impl RunWriter {
         let parts = [lengths.as_slice(), key, value];
         parts
             .iter()
-            .try_for_each(|part| self.0.write_all(part))
+            .try_for_each(|part| self.file.write_all(part))
             .map_err(|error| failed(&error))
     }
 
-    fn finish(self) -> Result<File> {
-        let mut file = self.0.into_inner().map_err(|error| failed(error.error()))?;
+    fn finish(self) -> Result<Run> {
+        let mut file = self.file.into_inner().map_err(|error| failed(error.error()))?;
         file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
-        Ok(file)
+        let common = self.common.unwrap_or_default();
+        Ok(Run::File { file, common })
     }
 }
 
@@ -277,7 +327,7 @@ impl Cursor {
                 next: 0,
                 _memory,
             },
-            Run::File(file) => Self::File {
+            Run::File { file, .. } => Self::File {
                 reader: BufReader::with_capacity(READ_BYTES, file),
                 pair: Vec::new(),
                 key: 0,
@@ -321,27 +371,49 @@ impl Cursor {
     }
 }
 
+/// A cursor, by its position, with the prefix of its key.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    prefix: Prefix,
+    cursor: usize,
+}
+
 /// All pairs of some runs, in the order of their keys.
 pub struct Merge {
     cursors: Vec<Cursor>,
-    /// A heap of positions in `cursors`: each one's pair is not above those of its two children.
-    heap: Vec<usize>,
+    /// A heap of cursors' places: each one's pair is not above those of its two children.
+    heap: Vec<Place>,
+    /// How many bytes all keys begin with in common.
+    common: usize,
     /// The first cursor's pair has been returned.
     is_used: bool,
 }
 
 impl Merge {
     fn of(runs: Vec<Run>) -> Result<Self> {
+        let mut all_begin_with: Option<Vec<u8>> = None;
+        for run in &runs {
+            let common = run.common();
+            match &mut all_begin_with {
+                Some(all) => all.truncate(common_bytes(all, common, all.len())),
+                None => all_begin_with = Some(common.to_vec()),
+            }
+        }
+        let common = all_begin_with.map_or(0, |all| all.len());
         let mut cursors: Vec<_> = runs.into_iter().map(Cursor::new).collect();
         let mut heap = Vec::with_capacity(cursors.len());
         for (at, cursor) in cursors.iter_mut().enumerate() {
             if cursor.advance()? {
-                heap.push(at);
+                heap.push(Place {
+                    prefix: prefix_of(cursor.pair().0, common),
+                    cursor: at,
+                });
             }
         }
         let mut merge = Self {
             cursors,
             heap,
+            common,
             is_used: false,
         };
         for at in (0..merge.heap.len() / 2).rev() {
@@ -350,11 +422,13 @@ impl Merge {
         Ok(merge)
     }
 
-    fn compare(&self, a: usize, b: usize) -> Ordering {
-        match (self.cursors.get(a), self.cursors.get(b)) {
-            (Some(first), Some(second)) => first.pair().0.cmp(second.pair().0).then(a.cmp(&b)),
-            _ => a.cmp(&b),
-        }
+    fn is_before(&self, a: Place, b: Place) -> bool {
+        let key = |place: Place| self.cursors.get(place.cursor).map(|cursor| cursor.pair().0);
+        a.prefix
+            .cmp(&b.prefix)
+            .then_with(|| key(a).cmp(&key(b)))
+            .then(a.cursor.cmp(&b.cursor))
+            .is_lt()
     }
 
     fn sift_down(&mut self, mut at: usize) {
@@ -362,7 +436,7 @@ impl Merge {
             let mut least = at;
             for child in [2 * at + 1, 2 * at + 2] {
                 if let (Some(&other), Some(&so_far)) = (self.heap.get(child), self.heap.get(least))
-                    && self.compare(other, so_far).is_lt()
+                    && self.is_before(other, so_far)
                 {
                     least = child;
                 }
@@ -382,18 +456,19 @@ impl Merge {
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if std::mem::replace(&mut self.is_used, true)
-            && let Some(&first) = self.heap.first()
+            && let Some(first) = self.heap.first_mut()
         {
-            let more = match self.cursors.get_mut(first) {
-                Some(cursor) => cursor.advance()?,
-                None => false,
-            };
+            let mut more = false;
+            if let Some(cursor) = self.cursors.get_mut(first.cursor) {
+                more = cursor.advance()?;
+                first.prefix = prefix_of(cursor.pair().0, self.common);
+            }
             if !more {
                 self.heap.swap_remove(0);
             }
             self.sift_down(0);
         }
-        let first = self.heap.first().and_then(|&first| self.cursors.get(first));
+        let first = self.heap.first().and_then(|first| self.cursors.get(first.cursor));
         Ok(first.map(Cursor::pair))
     }
 }

@@ -75,7 +75,7 @@ struct Changes<'a> {
     table: &'a Table,
     index: usize,
     layout: IndexLayout,
-    maker: EntryMaker<'a>,
+    maker: EntryMaker,
 }
 
 impl<'a> Changes<'a> {

@@ -1,8 +1,8 @@
 //! New indexes that are built by sorting: where the store takes sorted files ([`kv::load`]).
 //!
 //! 1. Several threads read the rows at one snapshot, and sort the entries that they make of them ([`entries`]).
-//! 2. All entries are merged and written to files, in the order of their keys. Of a unique index, two entries with
-//!    one key are a duplicate.
+//! 2. All entries are merged and written to files, in the order of their keys ([`fill`]). Of a unique index, two
+//!    entries with one key are a duplicate.
 //! 3. For a moment no other statement uses the table. The files become part of the store, and what writers have
 //!    changed since the snapshot is put on top of them ([`complete`]).
 //!
@@ -16,27 +16,33 @@
 
 mod complete;
 mod entries;
+mod fill;
 mod pace;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cluster::Cluster;
 use cluster::meta::keys;
-use kv::{Reader, Snapshot, Store};
+use kv::{Reader, Runs, Snapshot, Store};
+use parking_lot::Mutex;
 use schema::model::Table;
 use types::{Error, Result};
 
 use crate::change::ranges;
 use crate::context::Watch;
 use crate::job::Job;
-use complete::{Built, LoadedIndex};
-use entries::{EntryMaker, sort_entries};
+use complete::Built;
+use entries::sort_entries;
+use fill::fill;
 use pace::{Pace, put_progress};
 
 const PAUSE: Duration = Duration::from_millis(20);
 
 const THREADS_MAX: usize = 16;
+const PARTS_PER_THREAD: usize = 4;
+/// The value of `nice(2)` of these threads.
+const NICE: i32 = 19;
 
 /// Whether a job's indexes are built so. `conversion`: rows are rewritten, which takes another way.
 pub(crate) fn applies(store: &Store, job: &Job) -> bool {
@@ -98,27 +104,17 @@ impl<'a> Build<'a> {
         let store = self.cluster.store();
         let pace = Pace::new(store, self.job, self.watch);
         let sorted = self.sort(&pace)?;
-        let mut loads = Vec::new();
-        for (&index, runs) in self.indexes.iter().zip(sorted) {
-            let maker = EntryMaker::new(self.table, &[index])?;
-            let mut places = ranges(self.table.index_ranges(index));
-            places.sort_by(|a, b| a.start.cmp(&b.start));
-            let unique = self.table.indexes[index].unique || self.table.indexes[index].primary;
-            let mut entries = entries::Merged::new(runs.merge()?, unique);
-            for range in places {
-                let load = store.begin_load(&range, Some(self.watch.interrupt));
-                let mut writer = load.writer(range.clone());
-                while entries.advance_within(&range, &pace)? {
-                    if entries.is_duplicate() {
-                        return Err(maker.duplicate(&self.snapshot, &entries));
-                    }
-                    let (key, value) = entries.current();
-                    writer.put(key, value)?;
-                }
-                writer.close()?;
-                loads.push(LoadedIndex { index, range, load });
+        let sorted = Mutex::new(self.indexes.iter().zip(sorted).collect::<Vec<_>>());
+        let fill = || {
+            let mut loads = Vec::new();
+            loop {
+                let Some((&index, runs)) = sorted.lock().pop() else {
+                    return Ok(loads);
+                };
+                loads.extend(fill((store, &self.snapshot), (self.table, index), runs, &pace)?);
             }
-        }
+        };
+        let loads = in_parallel(threads().min(self.indexes.len()), &pace, fill)?;
         pace.look(true)?;
         // Otherwise it would be written while other statements wait.
         store.flush()?;
@@ -126,66 +122,78 @@ impl<'a> Build<'a> {
             table: self.table,
             store,
             snapshot: self.snapshot,
-            loads,
+            loads: loads.into_iter().flatten().collect(),
             rows: pace.rows.load(Ordering::Relaxed),
         })
     }
 
     /// The sorted entries of each index.
-    fn sort(&self, pace: &Pace<'_>) -> Result<Vec<kv::Runs>> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(THREADS_MAX);
+    fn sort(&self, pace: &Pace<'_>) -> Result<Vec<Runs>> {
+        let store = self.cluster.store();
+        let threads = threads();
         let mut parts = Vec::new();
         for range in ranges(self.table.row_ranges()) {
-            parts.extend(self.snapshot.split_range(&range, threads * 4)?);
+            parts.extend(self.snapshot.split_range(&range, threads * PARTS_PER_THREAD)?);
         }
-        let parts = parking_lot::Mutex::new(parts);
-        let each = kv::sort_memory(self.cluster.store()) / threads / self.indexes.len().max(1);
-        let running = AtomicU64::new(threads as u64);
-        std::thread::scope(|scope| {
-            let work = || {
-                let _done = Done(&running);
-                scheduling::Turns::Nicer(19).ask();
-                sort_entries(
-                    (self.cluster.store(), &self.snapshot),
-                    self.table,
-                    &self.indexes,
-                    each,
-                    &parts,
-                    pace,
-                )
-            };
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let mut looked = Ok(());
-            while running.load(Ordering::Acquire) > 0 {
-                std::thread::sleep(PAUSE);
-                if looked.is_ok() {
-                    looked = pace.look(false);
-                    if looked.is_err() {
-                        pace.stop.store(true, Ordering::Relaxed);
-                    }
-                }
-            }
-            let mut all: Option<Vec<kv::Runs>> = None;
-            for worker in workers {
-                let sorted = worker
-                    .join()
-                    .unwrap_or_else(|_| Err(Error::internal("a thread that builds an index has failed")));
-                match (&mut all, looked.clone().and(sorted)?) {
-                    (Some(all), sorted) => all
-                        .iter_mut()
-                        .zip(sorted)
-                        .for_each(|(all, runs)| all.append(runs)),
-                    (None, sorted) => all = Some(sorted),
-                }
-            }
-            Ok(all.unwrap_or_default())
-        })
+        let parts = Mutex::new(parts);
+        let memory_each = kv::sort_memory(store) / threads / self.indexes.len().max(1);
+        let source = (store, &self.snapshot);
+        let sort = || sort_entries(source, self.table, &self.indexes, memory_each, &parts, pace);
+        let mut all = in_parallel(threads, pace, sort)?.into_iter();
+        let mut sorted = all.next().unwrap_or_default();
+        for others in all {
+            sorted
+                .iter_mut()
+                .zip(others)
+                .for_each(|(runs, other)| runs.append(other));
+        }
+        Ok(sorted)
     }
 }
 
+fn threads() -> usize {
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(THREADS_MAX)
+}
+
+/// Runs `work` on several threads, which leave the processors to others, and looks at the job meanwhile. If that
+/// or a thread fails, the other threads are told to stop.
+fn in_parallel<T: Send>(
+    threads: usize,
+    pace: &Pace<'_>,
+    work: impl Fn() -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let running = AtomicUsize::new(threads);
+    std::thread::scope(|scope| {
+        let run = || {
+            let _done = Done(&running);
+            scheduling::Turns::Nicer(NICE).ask();
+            work().inspect_err(|_| pace.stop.store(true, Ordering::Relaxed))
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        let mut looked = Ok(());
+        while running.load(Ordering::Acquire) > 0 {
+            std::thread::sleep(PAUSE);
+            if looked.is_ok() {
+                looked = pace.look(false);
+                if looked.is_err() {
+                    pace.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Result<T>>| {
+            let failed = |_| Err(Error::internal("a thread that builds an index has failed"));
+            worker.join().unwrap_or_else(failed)
+        };
+        let done: Vec<_> = workers.into_iter().map(join).collect();
+        looked?;
+        done.into_iter().collect()
+    })
+}
+
 /// Counts a thread as done, also if it fails.
-struct Done<'a>(&'a AtomicU64);
+struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {

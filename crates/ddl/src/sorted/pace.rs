@@ -1,5 +1,6 @@
 //! How far a sorted build is, for those who look at it, and whether it is to stop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ use crate::job::{Job, Progress, check_not_cancelled};
 
 /// How often a build looks whether its job has been cancelled, and stores how far it is.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Rows or entries between two looks of a thread at whether to stop.
+pub(super) const ENTRIES_PER_LOOK: u64 = 1_024;
 
 /// How far a build is, and whether it is to stop.
 pub(super) struct Pace<'a> {
@@ -34,6 +38,10 @@ impl<'a> Pace<'a> {
             stop: AtomicBool::new(false),
             looked: Mutex::new(Instant::now()),
         }
+    }
+
+    pub(super) fn interrupt(&self) -> &'a Arc<kv::Interrupt> {
+        self.watch.interrupt
     }
 
     /// Shows how far the build is, and now and then (or `now`) stores it and looks at the job.
