@@ -168,6 +168,41 @@ pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(&start[..start.len() - input.len()])
 }
 
+/// The same for a part that sorts in descending order: all bytes of its encoding are inverted. NULL is last then.
+pub mod descending {
+    use super::{Result, SqlType, Value};
+
+    /// Inverts the encoding of a value: what `key` has from `start` on.
+    pub fn invert(key: &mut [u8], start: usize) {
+        if let Some(part) = key.get_mut(start..) {
+            part.iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+
+    /// [`super::decode`]
+    pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
+        let (value, bytes) = with_plain(input, |plain| super::decode(plain, ty))?;
+        *input = input.get(bytes..).unwrap_or_default();
+        Ok(value)
+    }
+
+    /// [`super::split`]
+    pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
+        let ((), bytes) = with_plain(input, |plain| super::split(plain).map(drop))?;
+        let (part, rest) = input.split_at_checked(bytes).unwrap_or_default();
+        *input = rest;
+        Ok(part)
+    }
+
+    /// Runs `read` on the inverted rest of a key, and returns how many bytes it has read, too.
+    fn with_plain<T>(input: &[u8], read: impl FnOnce(&mut &[u8]) -> Result<T>) -> Result<(T, usize)> {
+        let plain: Vec<u8> = input.iter().map(|byte| !byte).collect();
+        let mut rest = plain.as_slice();
+        let found = read(&mut rest)?;
+        Ok((found, plain.len() - rest.len()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -244,7 +279,28 @@ mod tests {
         }
 
         #[test]
+        fn descending_parts_sort_the_other_way(a: (Option<i64>, Vec<u8>), b: (Option<i64>, Vec<u8>)) {
+            let key = |v: &(Option<i64>, Vec<u8>)| {
+                let mut out = encoded(&Value::Bytes(v.1.clone()), &BINARY);
+                descending::invert(&mut out, 0);
+                let start = out.len();
+                encode(&v.0.map_or(Value::Null, |n| Value::Int(n % 4)), &SqlType::BIGINT, &mut out).unwrap();
+                descending::invert(&mut out, start);
+                out
+            };
+            let values = |v: &(Option<i64>, Vec<u8>)| (v.1.clone(), v.0.map(|n| n % 4));
+            prop_assert_eq!(values(&b).cmp(&values(&a)), key(&a).cmp(&key(&b)));
+            let bytes = key(&a);
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!(descending::decode(&mut rest, &BINARY).unwrap(), Value::Bytes(a.1.clone()));
+            let number = descending::split(&mut rest).unwrap();
+            prop_assert!(rest.is_empty() && bytes.ends_with(number));
+        }
+
+        #[test]
         fn any_bytes_decode_or_fail(input: Vec<u8>) {
+            let _ = descending::decode(&mut &input[..], &BINARY);
+            let _ = descending::split(&mut &input[..]);
             for ty in [SqlType::BIGINT, SqlType::YEAR, SqlType::DOUBLE, SqlType::decimal(10, 2), SqlType::time(0), BINARY] {
                 let _ = decode(&mut &input[..], &ty);
             }

@@ -596,7 +596,7 @@ impl<'a> Draft<'a> {
             }
             let parts = columns
                 .iter()
-                .map(|c| self.new_part(c))
+                .map(|c| self.new_part(c, *primary))
                 .collect::<Result<Vec<_>>>()?;
             self.max_index_id += 1;
             self.indexes.push(DraftIndex {
@@ -617,7 +617,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn new_part(&self, part: &IndexColumn) -> Result<(i64, IndexPart)> {
+    fn new_part(&self, part: &IndexColumn, primary: bool) -> Result<(i64, IndexPart)> {
         let at = self.find_after(&part.name).ok_or_else(|| {
             Error::new(
                 errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
@@ -628,6 +628,7 @@ impl<'a> Draft<'a> {
             column: at,
             prefix: part.prefix,
             descending: part.descending,
+            stored_descending: part.descending && !primary,
         };
         Ok((self.columns[at].column.id, made))
     }

@@ -202,9 +202,14 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
         .position(|i| i.state == SchemaState::Public && !i.primary && leads(&i.parts));
     if let Some(index) = index {
         let entries = IndexLayout::new(table, index, &[])?;
+        let descends = table.indexes[index]
+            .parts
+            .iter()
+            .take(1)
+            .any(|part| part.stored_descending);
         let mut largest = 0;
         for range in ranges(table.index_ranges(index)) {
-            let Some((key, value)) = snapshot.scan_page(&range, 1, true)?.pop() else {
+            let Some((key, value)) = snapshot.scan_page(&range, 1, !descends)?.pop() else {
                 continue;
             };
             let row = entries.row_key(&key, &value)?;

@@ -298,9 +298,13 @@ pub struct IndexPart {
     pub column: usize,
     /// `col(n)`: only the first `n` characters (bytes for binary columns) are in the index.
     pub prefix: Option<u32>,
-    /// `DESC`. Only shown: entries are stored in ascending order, and read in both directions.
+    /// `DESC`.
     #[serde(default)]
     pub descending: bool,
+    /// Entries sort by this part in descending order: those of indexes that were made with `DESC`, except for
+    /// primary keys and for older indexes, whose entries ascend.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stored_descending: bool,
 }
 
 impl Index {
@@ -329,6 +333,7 @@ impl IndexPart {
             column,
             prefix: None,
             descending: false,
+            stored_descending: false,
         }
     }
 }

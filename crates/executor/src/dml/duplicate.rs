@@ -92,6 +92,7 @@ mod tests {
                 column: 0,
                 prefix,
                 descending: false,
+                stored_descending: false,
             },
             &ty,
             &value,

@@ -19,7 +19,7 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
     let mut given = columns
         .iter()
         .copied()
-        .filter(|column| !is_constant(*column))
+        .filter(|(column, _)| !is_constant(*column))
         .peekable();
     let mut reverse = None;
     for &(column, descending) in wanted {
@@ -34,33 +34,39 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
                 None
             };
         }
-        if given.next() != Some(column) || reverse.is_some_and(|r| r != descending) {
+        let Some((_, stored_descending)) = given.next().filter(|(given, _)| *given == column) else {
+            return None;
+        };
+        let backwards = descending != stored_descending;
+        if reverse.is_some_and(|r| r != backwards) {
             return None;
         }
-        reverse = Some(descending);
+        reverse = Some(backwards);
     }
     Some(reverse.unwrap_or(false))
 }
 
 /// Columns in the order of the index; an index of prefixes orders no further than before its prefix.
-fn ordered_columns(candidate: &Candidate<'_>) -> Vec<usize> {
+/// With each, whether it descends.
+fn ordered_columns(candidate: &Candidate<'_>) -> Vec<(usize, bool)> {
     let mut columns = Vec::with_capacity(candidate.parts.len());
     for part in &candidate.parts {
         if part.prefix.is_some() {
             return columns;
         }
-        columns.push(part.column);
+        columns.push((part.column, part.stored_descending));
     }
     if candidate.index.is_some() {
-        columns.extend(candidate.table.primary_parts().iter().map(|part| part.column));
+        let primary = candidate.table.primary_parts();
+        columns.extend(primary.iter().map(|part| (part.column, part.stored_descending)));
     }
     columns
 }
 
-fn has_key(table: &Table, columns: &[usize]) -> bool {
+fn has_key(table: &Table, columns: &[(usize, bool)]) -> bool {
     !matches!(table.handle, Handle::Hidden)
         && table
             .primary_parts()
             .iter()
-            .all(|part| columns.contains(&part.column))
+            .all(|part| columns.iter().any(|(column, _)| *column == part.column))
 }

@@ -39,3 +39,9 @@ CREATE TABLE big (
   c CHAR(120) NOT NULL,
   KEY k_1 (k)
 );
+CREATE TABLE ranked (
+  id INT NOT NULL PRIMARY KEY,
+  a INT NOT NULL,
+  b INT,
+  KEY a_b (a, b DESC)
+);

@@ -336,6 +336,7 @@ impl TableBuilder {
                     .prefix
                     .filter(|&prefix| !is_whole(&self.columns[column].ty, prefix)),
                 descending: part.descending,
+                stored_descending: part.descending && !primary,
             });
         }
         self.indexes.push(Index {

@@ -7,7 +7,7 @@ use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
 
 use super::give::give_to;
-use super::key_columns::KeyColumns;
+use super::key_columns::{KeyColumns, split};
 use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
 use super::stored_columns::integer_value;
 use super::zone::to_local;
@@ -54,7 +54,8 @@ fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> 
 pub struct IndexLayout {
     types: Vec<SqlType>,
     integer_handle: bool,
-    part_count: usize,
+    /// Of each of the index's own parts, whether it is stored descending.
+    descending: Vec<bool>,
     parts: KeyColumns,
     /// Of a clustered handle.
     handle_parts: KeyColumns,
@@ -93,7 +94,7 @@ impl IndexLayout {
         Ok(Self {
             types,
             integer_handle: !matches!(table.handle, Handle::Clustered { .. }),
-            part_count: index_parts.len(),
+            descending: index_parts.iter().map(|part| part.stored_descending).collect(),
             parts: KeyColumns::new(table, index_parts, &parts)?,
             handle_parts: KeyColumns::new(table, clustered_parts(table), &handle_parts)?,
             integer_wanted,
@@ -167,8 +168,8 @@ impl IndexLayout {
 
     /// What follows the index's own parts.
     fn behind_parts<'k>(&self, mut parts: &'k [u8]) -> Result<&'k [u8]> {
-        for _ in 0..self.part_count {
-            codec::datum::split(&mut parts)?;
+        for &descending in &self.descending {
+            split(&mut parts, descending)?;
         }
         Ok(parts)
     }

@@ -14,8 +14,27 @@ use crate::model::{IndexPart, Table};
 /// The selected parts of a key, and their positions in the result.
 #[derive(Debug, Clone)]
 pub struct KeyColumns {
-    /// The type of each part, up to the last selected one, and its positions in the result.
-    parts: Vec<(SqlType, Vec<usize>)>,
+    /// Up to the last selected one.
+    parts: Vec<KeyColumn>,
+}
+
+#[derive(Debug, Clone)]
+struct KeyColumn {
+    ty: SqlType,
+    descending: bool,
+    /// In the result.
+    positions: Vec<usize>,
+}
+
+impl KeyColumn {
+    /// Removes its value from the front of a key.
+    fn decode(&self, key: &mut &[u8], zone: TimeZone) -> Result<Value> {
+        let stored = match self.descending {
+            false => codec::datum::decode(key, &self.ty)?,
+            true => codec::datum::descending::decode(key, &self.ty)?,
+        };
+        Ok(from_stored(stored, &self.ty, zone))
+    }
 }
 
 impl KeyColumns {
@@ -27,7 +46,11 @@ impl KeyColumns {
         let needed = wanted.iter().map(|w| w.0 + 1).max().unwrap_or(0);
         let part = |(number, part): (usize, &IndexPart)| {
             let positions = wanted.iter().filter(|w| w.0 == number).map(|w| w.1);
-            Ok((column(table, part.column)?.key_type(), positions.collect()))
+            Ok(KeyColumn {
+                ty: column(table, part.column)?.key_type(),
+                descending: part.stored_descending,
+                positions: positions.collect(),
+            })
         };
         let parts = parts.iter().take(needed).enumerate().map(part);
         Ok(Self {
@@ -47,16 +70,17 @@ impl KeyColumns {
         zone: TimeZone,
         buffers: &mut [ColumnBuffer],
     ) -> Result<()> {
-        for (ty, positions) in &self.parts {
-            if positions.is_empty() {
-                codec::datum::split(&mut key)?;
-            } else if let Some(cell) = take_integer(&mut key, ty) {
-                for &position in positions {
+        for part in &self.parts {
+            // An integer that is stored descending has another flag, and is decoded.
+            if part.positions.is_empty() {
+                split(&mut key, part.descending)?;
+            } else if let Some(cell) = take_integer(&mut key, &part.ty) {
+                for &position in &part.positions {
                     give_cell(buffers, position, cell)?;
                 }
             } else {
-                let value = from_stored(codec::datum::decode(&mut key, ty)?, ty, zone);
-                for &position in positions {
+                let value = part.decode(&mut key, zone)?;
+                for &position in &part.positions {
                     give_to(buffers, position, &value)?;
                 }
             }
@@ -71,12 +95,12 @@ impl KeyColumns {
         zone: TimeZone,
         mut give: impl FnMut(usize, Value) -> Result<()>,
     ) -> Result<()> {
-        for (ty, positions) in &self.parts {
-            let Some((last, others)) = positions.split_last() else {
-                codec::datum::split(&mut key)?;
+        for part in &self.parts {
+            let Some((last, others)) = part.positions.split_last() else {
+                split(&mut key, part.descending)?;
                 continue;
             };
-            let value = from_stored(codec::datum::decode(&mut key, ty)?, ty, zone);
+            let value = part.decode(&mut key, zone)?;
             for &position in others {
                 give(position, value.clone())?;
             }
@@ -97,4 +121,12 @@ fn take_integer(input: &mut &[u8], ty: &SqlType) -> Option<CellValue<'static>> {
     };
     *input = rest;
     Some(cell)
+}
+
+/// Removes a part from the front of a key.
+pub(super) fn split<'a>(key: &mut &'a [u8], descending: bool) -> Result<&'a [u8]> {
+    Ok(match descending {
+        false => codec::datum::split(key)?,
+        true => codec::datum::descending::split(key)?,
+    })
 }

@@ -34,6 +34,8 @@ struct Part {
     column: usize,
     ty: SqlType,
     nullable: bool,
+    /// Entries sort by it in descending order.
+    descending: bool,
     /// Characters, or bytes for binary columns.
     cut: Option<u32>,
 }
@@ -92,6 +94,7 @@ impl KeyParts {
                 column: part.column,
                 ty: column.key_type(),
                 nullable: column.nullable,
+                descending: part.stored_descending,
                 cut: part.prefix.filter(|_| is_cut(table, part)),
             })
         };
@@ -160,7 +163,12 @@ impl KeyParts {
             return Ok(());
         }
         let cut = part.cut.filter(|_| width == Width::Stored);
-        append_part(value, &part.ty, cut, zone, key)
+        let start = key.len();
+        append_part(value, &part.ty, cut, zone, key)?;
+        if part.descending {
+            codec::datum::descending::invert(key, start);
+        }
+        Ok(())
     }
 
     /// The prefix of every key, with capacity for `values` numbers.
@@ -210,29 +218,32 @@ impl KeyParts {
         };
         // A lower bound after the NULLs is needed only if the part can be NULL.
         let lower = lower.filter(|b| !b.value.is_null() || (self.is_nullable(bounded) && !self.integer));
-        let start = match lower {
-            None => whole.start,
-            Some(bound) => {
-                let mut start = Vec::with_capacity(prefix.capacity());
-                start.extend_from_slice(&prefix);
-                self.append(bounded, &bound.value, Width::Stored, zone, &mut start)?;
-                let inclusive = bound.inclusive || (cuts && !bound.value.is_null());
-                if inclusive {
-                    start
-                } else {
-                    codec::prefix_next(&start)
-                }
-            }
+        if range.upper.as_ref().is_some_and(|bound| bound.value.is_null()) && self.integer {
+            return Ok(nothing());
+        }
+        let upper = range.upper.as_ref();
+        let descending = self.parts.get(bounded).is_some_and(|part| part.descending);
+        let (first, last) = match descending {
+            false => (lower, upper),
+            true => (upper, lower),
         };
-        let end = match &range.upper {
+        let edge = |bound: &ValueBound| {
+            let mut key = Vec::with_capacity(prefix.capacity());
+            key.extend_from_slice(&prefix);
+            self.append(bounded, &bound.value, Width::Stored, zone, &mut key)?;
+            // NULL is never cut.
+            let inclusive = bound.inclusive || (cuts && !bound.value.is_null());
+            Ok::<_, Error>((key, inclusive))
+        };
+        let start = match first.map(edge).transpose()? {
+            None => whole.start,
+            Some((key, true)) => key,
+            Some((key, false)) => codec::prefix_next(&key),
+        };
+        let end = match last.map(edge).transpose()? {
             None => whole.end,
-            Some(bound) if bound.value.is_null() && self.integer => return Ok(nothing()),
-            Some(bound) => {
-                let mut end = prefix;
-                self.append(bounded, &bound.value, Width::Stored, zone, &mut end)?;
-                let inclusive = bound.inclusive || cuts;
-                if inclusive { codec::prefix_next(&end) } else { end }
-            }
+            Some((key, true)) => codec::prefix_next(&key),
+            Some((key, false)) => key,
         };
         Ok(start..end)
     }

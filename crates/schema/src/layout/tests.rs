@@ -32,6 +32,7 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
                 column,
                 prefix,
                 descending: false,
+                stored_descending: false,
             })
             .collect(),
         unique,
@@ -564,4 +565,54 @@ fn points_need_every_value() {
     let primary = KeyParts::primary(&table).unwrap();
     let row_key = primary.point(&[Value::Int(7)], ZONE).unwrap();
     assert_eq!(row_key, Some(super::row_key(&table, &RowHandle::Int(7))));
+}
+
+/// The order of entries, and the rows that they lead to, by an index with a descending part as it is stored now and
+/// as older definitions have it.
+#[test]
+fn only_parts_that_are_stored_so_descend() {
+    let older = IndexPart {
+        descending: true,
+        ..IndexPart::whole(0)
+    };
+    for stored_descending in [false, true] {
+        let mut of_two = index(3, false, &[(0, None), (1, None)]);
+        of_two.parts[0] = IndexPart {
+            stored_descending,
+            ..older
+        };
+        let table = table(Handle::Hidden, vec![of_two]);
+        let encoder = RowEncoder::new(&table).unwrap();
+        let layout = IndexLayout::new(&table, 0, &[0, 1]).unwrap();
+        let mut last = None;
+        for n in [-5, 0, 3, 1 << 40] {
+            let handle = RowHandle::Int(n + 100);
+            let entry = encoder.index_entry(0, &row(n), &handle, ZONE).unwrap();
+            assert_eq!(layout.handle(&entry.key, &entry.value).unwrap(), handle);
+            let parts = KeyParts::index(&table, 0).unwrap();
+            let bound = |n| {
+                Some(ValueBound {
+                    value: Value::Int(n),
+                    inclusive: true,
+                })
+            };
+            let range = |lower, upper| ValueRange {
+                prefix: Vec::new(),
+                lower,
+                upper,
+            };
+            for (range, inside) in [
+                (range(bound(n), None), true),
+                (range(None, bound(n)), true),
+                (range(bound(n + 1), None), false),
+                (range(None, bound(n - 1)), false),
+            ] {
+                let keys = parts.range(&range, ZONE).unwrap();
+                assert_eq!(keys.contains(&entry.key), inside, "{n} in {range:?}");
+            }
+            if let Some(last) = last.replace(entry.key.clone()) {
+                assert_eq!(last > entry.key, stored_descending);
+            }
+        }
+    }
 }

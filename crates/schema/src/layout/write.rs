@@ -53,6 +53,7 @@ struct KeyPart {
     column: usize,
     ty: SqlType,
     cut: Option<u32>,
+    descending: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -281,6 +282,7 @@ fn key_parts(table: &Table, parts: &[IndexPart]) -> Result<Vec<KeyPart>> {
             column: part.column,
             ty: column(table, part.column)?.key_type(),
             cut: part.prefix.filter(|_| is_cut(table, part)),
+            descending: part.stored_descending,
         })
     };
     parts.iter().map(part).collect()
@@ -349,11 +351,11 @@ impl IndexEncoder {
                 Some((replaced, element)) if replaced == number => element,
                 _ => &row[part.column],
             };
-            if value.is_null() {
-                has_null = true;
-                key.push(datum::NIL_FLAG);
-            } else {
-                append_part(value, &part.ty, part.cut, zone, &mut key)?;
+            has_null |= value.is_null();
+            let start = key.len();
+            append_part(value, &part.ty, part.cut, zone, &mut key)?;
+            if part.descending {
+                datum::descending::invert(&mut key, start);
             }
         }
         let distinct = self.unique && !has_null;
