@@ -138,11 +138,12 @@ impl Findings {
         }
     }
 }
+
 /// The statements of a dump.
 pub(crate) fn count_statements(input: &[u8]) -> std::io::Result<usize> {
-    let mut splitter = Splitter::new(input);
+    let mut script = Script::new(input);
     let mut count = 0;
-    while splitter.next_statement()?.is_some() {
+    while script.next_statement()?.is_some() {
         count += 1;
     }
     Ok(count)
