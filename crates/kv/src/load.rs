@@ -253,8 +253,8 @@ impl LoadWriter<'_> {
     /// [`Error::Internal`] for a key out of order or outside the writer's part; [`Error::KeyTooLarge`],
     /// [`Error::ValueTooLarge`]; those of writing what has been gathered, [`Error::Interrupted`].
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        // Whether the first and the last key are within the part is checked when they are written.
-        if key <= self.last.as_slice() && !self.last.is_empty() {
+        let is_above = key > self.last.as_slice() || self.last.is_empty();
+        if !is_above || !self.part.contains(key) {
             return Err(out_of_order());
         }
         let limits = self.load.engine.limits();
@@ -284,8 +284,7 @@ impl LoadWriter<'_> {
         let Some((first, last)) = self.pairs.ends() else {
             return Ok(());
         };
-        let is_within = |key| self.part.contains(key) && self.load.range.contains(key);
-        if !is_within(first) || !is_within(last) {
+        if !self.load.range.contains(first) || !self.load.range.contains(last) {
             return Err(out_of_order());
         }
         if let Some(interrupt) = &self.load.interrupt {
