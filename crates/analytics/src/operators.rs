@@ -299,15 +299,19 @@ fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
             _ => Ok(plan),
         };
     };
+    // Where the rows of groups come in an order, a limit is taken for that of the best groups.
+    let is_plain = half.is_unordered_unfiltered_group_by_distinct();
+    let limited: Plan = match limit.descending.is_some() || is_plain {
+        true => Arc::new(half.with_new_limit_options(Some(limit))),
+        false => Arc::clone(&plan),
+    };
     if !matches!(
         half.mode(),
         AggregateMode::Final | AggregateMode::FinalPartitioned
     ) {
-        return Ok(Arc::new(half.with_new_limit_options(Some(limit))));
+        return Ok(limited);
     }
-    let input = limit_groups(Arc::clone(half.input()), limit)?;
-    let whole: Plan = Arc::new(half.with_new_limit_options(Some(limit)));
-    above(whole, input)
+    above(limited, limit_groups(Arc::clone(half.input()), limit)?)
 }
 
 /// The rows behind the first `skip`; at most `fetch` of them.

@@ -15,6 +15,7 @@ pub mod assign;
 pub mod bind;
 mod cast;
 mod charset;
+pub mod coercibility;
 pub mod comparable;
 mod compare;
 pub mod context;
@@ -115,6 +116,7 @@ fn families() -> &'static [&'static registry::Family] {
         &user_lock::functions::FAMILY,
         &xml::FAMILY,
         &aggregate::FAMILY,
+        &assign::stored::FAMILY,
     ];
     FAMILIES
 }

@@ -13,6 +13,7 @@
 mod member;
 mod number;
 mod plain;
+pub(crate) mod stored;
 mod temporal;
 mod text;
 
@@ -26,6 +27,7 @@ use crate::datum::Datum;
 use crate::eval::output::append;
 
 pub use number::integer_range;
+pub use stored::stored_in;
 
 /// Converts `value`, of type `from`, to what is stored in a column of type `to`.
 ///
@@ -58,6 +60,7 @@ pub fn value(
         column,
         row_number,
         ctx,
+        on_loss: OnLoss::of(ctx),
     };
     target.convert(Datum::of(&value))
 }
@@ -115,6 +118,7 @@ pub fn array(
             column,
             row_number: first_row_number + row as u64,
             ctx,
+            on_loss: OnLoss::of(ctx),
         };
         let converted = target.convert(datum)?;
         append(&mut out, Datum::of(&converted), to)?;
@@ -147,6 +151,25 @@ pub(crate) struct Target<'a> {
     pub column: &'a str,
     pub row_number: u64,
     pub ctx: &'a EvalContext,
+    pub on_loss: OnLoss,
+}
+
+/// What a value that does not fit comes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnLoss {
+    Fail,
+    Warn,
+    /// The nearest value, without a word.
+    Pass,
+}
+
+impl OnLoss {
+    fn of(ctx: &EvalContext) -> Self {
+        match ctx.strictness {
+            Strictness::Error => Self::Fail,
+            Strictness::Warn | Strictness::Ignore => Self::Warn,
+        }
+    }
 }
 
 impl Target<'_> {
@@ -182,7 +205,7 @@ impl Target<'_> {
     }
 
     fn is_strict(&self) -> bool {
-        self.ctx.strictness == Strictness::Error
+        self.on_loss == OnLoss::Fail
     }
 
     /// The value as messages show it.
@@ -192,10 +215,11 @@ impl Target<'_> {
 
     /// An error in strict mode, otherwise a warning.
     fn lost(&self, code: u16, message: String) -> Result<()> {
-        if self.is_strict() {
-            return Err(Error::new(code, message));
+        match self.on_loss {
+            OnLoss::Fail => Err(Error::new(code, message)),
+            OnLoss::Warn => self.ctx.warn(code, message),
+            OnLoss::Pass => Ok(()),
         }
-        self.ctx.warn(code, message)
     }
 
     fn at_row(&self, what: &str) -> String {
@@ -234,6 +258,9 @@ impl Target<'_> {
 
     /// A note: 1265, in every mode.
     fn note_truncated(&self) -> Result<()> {
+        if self.on_loss == OnLoss::Pass {
+            return Ok(());
+        }
         self.ctx.report(Warning::note(
             errno::WARN_DATA_TRUNCATED,
             self.at_row("Data truncated"),

@@ -5,33 +5,7 @@
 use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
-
-/// The coercibility of an expression's collation. The number is what `COERCIBILITY()` returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Coercibility {
-    Explicit = 0,
-    /// A mix of two columns' collations: good for display, not for comparison.
-    None = 1,
-    Implicit = 2,
-    SystemConstant = 3,
-    Coercible = 4,
-    Numeric = 5,
-    Ignorable = 6,
-}
-
-impl Coercibility {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Explicit => "EXPLICIT",
-            Self::None => "NONE",
-            Self::Implicit => "IMPLICIT",
-            Self::SystemConstant => "SYSCONST",
-            Self::Coercible => "COERCIBLE",
-            Self::Numeric => "NUMERIC",
-            Self::Ignorable => "IGNORABLE",
-        }
-    }
-}
+use crate::coercibility::{Coercibility, Strength};
 
 /// A collation and its coercibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +41,10 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
         _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),
         _ if ty.kind == types::TypeKind::Bit => Derived::new(Collation::Binary, Implicit, false),
         _ if !ty.is_string() && !ty.has_members() => Derived::new(Collation::Binary, Numeric, true),
-        Expr::Column { .. } | Expr::Outer { .. } => {
-            let ascii = ty.collation.charset() == Charset::Ascii;
-            Derived::new(ty.collation, Implicit, ascii)
-        }
+        Expr::Column { label, .. } => label.strength().map_or_else(|| of_column(&ty), |made| {
+            Derived::new(ty.collation, made.coercibility, made.ascii)
+        }),
+        Expr::Outer { .. } => of_column(&ty),
         Expr::Literal { value, .. } => {
             let ascii = matches!(value, Value::String(s) if s.is_ascii());
             Derived::new(ty.collation, Coercible, ascii)
@@ -88,6 +62,46 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
     }
 }
 
+fn of_column(ty: &SqlType) -> Derived {
+    let ascii = ty.collation.charset() == Charset::Ascii;
+    Derived::new(ty.collation, Coercibility::Implicit, ascii)
+}
+
+/// How strong the collation of a column is that a query makes of one of these expressions: of one, or of those
+/// that a set operation or VALUES puts one below the other.
+pub fn strength_of(exprs: &[Expr]) -> Strength {
+    let ignorable = Strength {
+        coercibility: Coercibility::Ignorable,
+        ascii: true,
+        of_aggregate: false,
+    };
+    let is_ignorable = |expr: &Expr| derive(expr).coercibility == Coercibility::Ignorable;
+    let (made, ascii) = match exprs {
+        [Expr::Column { label, .. }] if label.strength().is_some() => {
+            return label.strength().unwrap_or(ignorable);
+        }
+        [one] => {
+            let derived = derive(one);
+            (derived.coercibility, derived.ascii)
+        }
+        all if all.iter().all(is_ignorable) => return ignorable,
+        all => {
+            let derived = mixed(all.iter(), &SqlType::NULL);
+            (derived.coercibility, derived.ascii)
+        }
+    };
+    // The rows of a query can be compared, whatever they are made of.
+    let coercibility = match made {
+        Coercibility::None => Coercibility::Implicit,
+        made => made,
+    };
+    Strength {
+        coercibility,
+        ascii,
+        of_aggregate: false,
+    }
+}
+
 fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
     use Coercibility::*;
     match name {
@@ -96,13 +110,20 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
             Explicit,
             args.first().is_some_and(|a| derive(a).ascii),
         ),
-        "user" | "current_user" | "database" | "version" => Derived::new(ty.collation, SystemConstant, true),
+        "user" | "current_user" | "current_role" | "database" | "version" | "icu_version" => Derived::new(ty.collation, SystemConstant, true),
         // Text is compared with it as bytes.
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
-        "uuid" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
+        // Their collation is no argument's.
+        "json_unquote" | "->>" | "json_type" | "json_value" | "json_pretty" | "json_quote" | "unhex"
+        | "from_base64" | "aes_encrypt" | "aes_decrypt" | "compress" | "uncompress" => {
+            Derived::new(ty.collation, Coercible, false)
+        }
+        "uuid" | "inet6_ntoa" | "bin_to_uuid" | "charset" | "collation" | "date_add" | "date_sub"
+        | "timestampadd" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
+        "nullif" => mixed(args.iter().take(1), ty),
         "if" | "nth of" => mixed(args.iter().skip(1), ty),
         // The collation is that of the text that they change.
         "replace" | "insert" | "lpad" | "rpad" | "substring_index" | "trim" | "trim leading"

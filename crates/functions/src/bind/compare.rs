@@ -33,6 +33,9 @@ pub(crate) enum ComparisonKind {
     Range,
     /// IN: the same, and a number of two digits is not a year.
     List,
+    /// The operand of a CASE and what a WHEN has: text beside a date is the zero date, with a warning for each
+    /// row, if it is not a date.
+    Case,
 }
 
 /// Converts both sides to the type that they are compared as.
@@ -189,20 +192,20 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         };
         return Ok(implicit_cast(expr, moment));
     }
+    let is_parameter = matches!(expr, Expr::Param { .. }) && !env.literal_params;
     let function = match kind {
+        ComparisonKind::Case if is_parameter => DATETIME_OPERAND,
+        ComparisonKind::Case => DATETIME_LIST_ITEM,
         _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
-        _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {
-            let function = match kind {
-                ComparisonKind::Operator => DATETIME_PARAMETER,
-                ComparisonKind::Range | ComparisonKind::List => DATETIME_LIST_PARAMETER,
-            };
-            return internal(function, expr, moment, &other_ty);
-        }
+        ComparisonKind::Operator if is_parameter => DATETIME_PARAMETER,
+        _ if is_parameter => DATETIME_LIST_PARAMETER,
         ComparisonKind::Operator => DATETIME_CONSTANT,
         ComparisonKind::Range | ComparisonKind::List => DATETIME_LIST_ITEM,
     };
     let mut constant = internal(function, expr, moment, &other_ty)?;
-    if let (Expr::Call { args, .. }, Expr::Column { label, .. }) = (&mut constant, other) {
+    if let (Expr::Call { args, .. }, Expr::Column { label, .. }) = (&mut constant, other)
+        && !is_parameter
+    {
         args.push(text_literal(label.name().unwrap_or_default()));
     }
     Ok(constant)

@@ -22,8 +22,11 @@ use types::{Collation, Result, SqlType, TypeKind, Value};
 
 use crate::{Expr, cast as conversion};
 
+use compare::ComparisonKind;
+
 pub use arguments::{literal_type, output_text};
 pub use call::call;
+pub use collation::strength_of;
 pub use common::common_type;
 pub use env::{BindNotes, TypeEnv};
 pub use key::{KeyRounding, key_cast};
@@ -133,7 +136,7 @@ pub fn case(
         conditions.push(match &operand {
             Some(operand) => {
                 let when = arguments::read_members(when);
-                call("=", case_operands(operand.clone(), when), env)?
+                call("=", case_operands(operand.clone(), when, env)?, env)?
             }
             None => arguments::condition(when),
         });
@@ -157,7 +160,17 @@ pub fn case(
 /// What a simple CASE compares: a JSON value beside a string or another JSON value by its text, beside a
 /// number as a DOUBLE, where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the
 /// JSON null.
-fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
+/// Beside a date, text is a date, but the text of an operand is compared with the text of the date.
+fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> {
+    let (of_operand, of_when) = (operand.ty(), when.ty());
+    if of_operand.is_datetime() && of_when.is_string() {
+        let (operand, when) = compare::pair(operand, when, "=", env, ComparisonKind::Case)?;
+        return Ok(vec![operand, when]);
+    }
+    if of_operand.is_string() && of_when.is_temporal() {
+        let text = arguments::text_type(&of_when, of_operand.collation);
+        return Ok(vec![operand, arguments::implicit_cast(when, text)]);
+    }
     let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
     // FLOAT(M,D) with all its digits, where `=` looks at D of them.
     let whole = |e: Expr| match e.ty() {
@@ -174,16 +187,17 @@ fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
     } else if others(SqlType::is_numeric) {
         SqlType::DOUBLE
     } else {
-        return both.into();
+        return Ok(both.into());
     };
     let of_json = |e| Expr::Cast {
         input: Box::new(e),
         ty,
         implicit: true,
     };
-    both.into_iter()
-        .map(|e| if is_json(&e) { of_json(e) } else { e })
-        .collect()
+    let converted = both
+        .into_iter()
+        .map(|e| if is_json(&e) { of_json(e) } else { e });
+    Ok(converted.collect())
 }
 
 /// The type a value has by itself: what a parameter or a user variable is typed as.

@@ -16,6 +16,7 @@ use types::{Error, Result, SqlType, Value};
 
 use crate::EvalContext;
 use crate::bind::env::TypeEnv;
+use crate::coercibility::Strength;
 use crate::datum::{Cell, Datum};
 use crate::input::{ColumnarValue, Row};
 
@@ -72,28 +73,50 @@ pub enum Expr {
     },
 }
 
-/// The name of a column in messages such as "BIGINT value is out of range in '(`shop`.`t`.`a` + 1)'": quoted,
-/// as in `` `shop`.`t`.`a` ``. Expressions that differ only in labels are equal.
+/// What is known of a column besides its type: its name in messages such as "BIGINT value is out of range in
+/// '(`shop`.`t`.`a` + 1)'", quoted as in `` `shop`.`t`.`a` ``; and how strong its collation is, where that is not
+/// a table's column's. Expressions that differ only in labels are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Label(Option<Arc<str>>);
+pub struct Label {
+    name: Option<Arc<str>>,
+    strength: Option<Strength>,
+}
 
 impl Label {
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self {
+        name: None,
+        strength: None,
+    };
 
     /// `` `database`.`table`.`column` ``.
     pub fn column(database: &str, table: &str, column: &str) -> Self {
-        Self(Some(
-            ["`", database, "`.`", table, "`.`", column, "`"].concat().into(),
-        ))
+        Self::of_text(["`", database, "`.`", table, "`.`", column, "`"].concat().into())
+    }
+
+    fn of_text(name: Arc<str>) -> Self {
+        Self {
+            name: Some(name),
+            strength: None,
+        }
     }
 
     pub fn as_str(&self) -> Option<&str> {
-        self.0.as_deref()
+        self.name.as_deref()
     }
 
     /// `` `column` ``.
     pub fn name_only(column: &str) -> Self {
-        Self(Some(format!("`{column}`").into()))
+        Self::of_text(format!("`{column}`").into())
+    }
+
+    /// The same of a column that a query makes.
+    #[must_use]
+    pub fn with_strength(self, strength: Option<Strength>) -> Self {
+        Self { strength, ..self }
+    }
+
+    pub fn strength(&self) -> Option<Strength> {
+        self.strength
     }
 
     /// The column's own name.
@@ -116,6 +139,16 @@ impl Expr {
             ty,
             nullable,
             label: Label::NONE,
+        }
+    }
+
+    /// A column that a query made.
+    pub fn made_column(index: usize, ty: SqlType, nullable: bool, strength: Strength) -> Self {
+        Self::Column {
+            index,
+            ty,
+            nullable,
+            label: Label::NONE.with_strength(Some(strength)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
-use types::{Error, Result, SqlType, TypeKind, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::from::{cannot_reopen, named_columns};
 use super::query::{BoundQuery, QueryPlace, different_widths};
@@ -196,7 +196,7 @@ impl Binder<'_> {
         }
         let seed = self.parts(Some(first), seed_parts, place)?;
         let types = seed.columns.iter().map(|column| match column.ty.kind {
-            TypeKind::Null => SqlType::varchar(u32::MAX / 4, self.types.collation),
+            TypeKind::Null => SqlType::varchar(0, Collation::Binary),
             // The rows of later parts are not members.
             _ if column.ty.has_members() => functions::common_type(&[column.ty]),
             _ => column.ty,
@@ -214,7 +214,8 @@ impl Binder<'_> {
         if step.columns.len() != types.len() {
             return Err(different_widths());
         }
-        let step = self.in_types(step, &types);
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let step = self.stored_in_types(step, &types, &names);
         let pairs = seed.output().into_iter().zip(step.output());
         let set_columns = pairs.map(|(left, right)| SetColumn {
             column: Column {

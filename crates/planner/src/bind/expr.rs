@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use functions::Expr;
-use functions::aggregate::{self, AggregateCall};
+use functions::aggregate::{self, AggregateCall, AggregateFunction};
 use functions::bind;
+use functions::coercibility::Strength;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::block::value_of_subquery;
@@ -41,6 +42,8 @@ pub struct Context<'a> {
     pub outer: Option<&'a Context<'a>>,
     /// Columns with smaller ids are not this query's.
     pub first_own: ColumnId,
+    /// It is the argument of an aggregate of this query.
+    pub is_argument: bool,
 }
 
 impl<'a> Context<'a> {
@@ -56,6 +59,7 @@ impl<'a> Context<'a> {
             argument_subqueries: None,
             outer: None,
             first_own: ColumnId(0),
+            is_argument: false,
         }
     }
 
@@ -65,6 +69,7 @@ impl<'a> Context<'a> {
             subqueries: self.argument_subqueries,
             outer: self.outer,
             first_own: self.first_own,
+            is_argument: true,
             ..Self::of(self.argument_names)
         }
     }
@@ -208,7 +213,7 @@ impl Binder<'_> {
                         names: &names,
                         ..*context
                     };
-                    self.hinted(value, hint, &context)
+                    self.one_deeper(|| self.hinted(value, hint, &context))
                 }
                 None => self.scalar_subquery(query, context),
             },
@@ -519,9 +524,6 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        if args.iter().any(ast::Expr::has_aggregate) {
-            return Err(invalid_group_function());
-        }
         let bound = self.arguments(name, args, &context.inside_aggregate())?;
         self.collect(name, bound, distinct, context)
     }
@@ -539,11 +541,6 @@ impl Binder<'_> {
         separator: &str,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let keys = order_by.iter().map(|item| &item.expr);
-        let nested = args.iter().chain(keys).any(ast::Expr::has_aggregate);
-        if nested {
-            return Err(invalid_group_function());
-        }
         let inside = context.inside_aggregate();
         let bound = self.list(args, &inside)?;
         let mut order = Vec::with_capacity(order_by.len());
@@ -587,7 +584,22 @@ impl Binder<'_> {
             aggregates.push((id, call.clone()));
             id
         });
-        Expr::column(id.0, call.ty, call.nullable())
+        match strength_of(call) {
+            Some(strength) => Expr::made_column(id.0, call.ty, call.nullable(), strength),
+            None => Expr::column(id.0, call.ty, call.nullable()),
+        }
+    }
+}
+
+/// How strong the collation of an aggregate is; `None`: as that of a table's column.
+fn strength_of(call: &AggregateCall) -> Option<Strength> {
+    let of_arguments = bind::strength_of(&call.args);
+    match call.function {
+        AggregateFunction::AnyValue => Some(of_arguments),
+        AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::GroupConcat => {
+            Some(of_arguments.of_aggregate())
+        }
+        _ => None,
     }
 }
 
@@ -597,6 +609,9 @@ fn home_of<'c>(call: &AggregateCall, context: &'c Context<'_>) -> Option<&'c Agg
     let mut home = context.aggregates;
     let mut place = context;
     while let Some(outer) = place.outer.filter(|_| is_about_outer(call, place.first_own)) {
+        if outer.is_argument && !is_about_outer(call, outer.first_own) {
+            return None;
+        }
         home = outer.aggregates.or(home);
         place = outer;
     }

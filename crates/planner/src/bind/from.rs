@@ -267,7 +267,8 @@ impl Binder<'_> {
         place: FromPlace<'_>,
         reaches_left: &mut bool,
     ) -> Result<BoundQuery> {
-        match place.left.filter(|_| table.lateral) {
+        let none = Scope::default();
+        match table.lateral.then(|| place.left.unwrap_or(&none)) {
             Some(left) => {
                 let names = ScopeNames {
                     scope: left,
@@ -303,7 +304,9 @@ impl Binder<'_> {
     fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {
         let left = self.table_ref(&join.left, place)?;
         let right = {
-            let scope = visible(place.left, Some(&left));
+            // The left side of a RIGHT JOIN is not there yet.
+            let before = (join.kind != WrittenKind::Right).then_some(&left);
+            let scope = visible(place.left, before);
             self.table_ref(
                 &join.right,
                 FromPlace {
@@ -434,7 +437,9 @@ fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
         left.output().iter().any(|column| outer.contains(&column.id))
     };
     let is_left = match on.kind {
-        WrittenKind::Right if depends => return Err(invalid_lateral()),
+        WrittenKind::Right if depends => {
+            return Err(Error::internal("a lateral table beside what it cannot name"));
+        }
         WrittenKind::Right => {
             let on = JoinOn {
                 kind: WrittenKind::Left,
@@ -675,14 +680,6 @@ pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Resu
         }
     }
     Ok(columns)
-}
-
-/// Error 3809.
-fn invalid_lateral() -> Error {
-    Error::new(
-        3809,
-        "Invalid use of LATERAL: a table on the left of RIGHT JOIN cannot be named on its right",
-    )
 }
 
 /// Whether the expression of an indexed generated column has literals.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use functions::Expr;
 use functions::aggregate;
 use functions::bind;
+use functions::expr::Label;
 use types::{Error, Result, SqlType, Value};
 
 use super::Binder;
@@ -159,9 +160,9 @@ pub fn not_a_key(position: usize) -> Error {
     )
 }
 
-fn label_of(expr: &Expr) -> functions::expr::Label {
+fn label_of(expr: &Expr) -> Label {
     match expr {
         Expr::Column { label, .. } => label.clone(),
-        _ => functions::expr::Label::NONE,
+        _ => Label::NONE.with_strength(Some(bind::strength_of(std::slice::from_ref(expr)))),
     }
 }

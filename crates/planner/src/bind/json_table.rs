@@ -100,6 +100,7 @@ fn json_column(binder: &Binder<'_>, name: &str, ty: SqlType) -> RelationColumn {
         id: binder.new_column(),
         ty,
         nullable: true,
+        strength: None,
         origin: None,
     }
 }

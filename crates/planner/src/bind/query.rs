@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use functions::Expr;
+use functions::coercibility::Strength;
 use syntax::ast::{
     self, ColumnName, LockingClause, NumberText, OrderItem, Query, QueryBody, Select, SetOperand,
 };
@@ -78,25 +79,33 @@ pub struct QueryPlace<'a> {
     pub is_statement: bool,
     /// The locking clauses of the query expression around a block that has none.
     pub locking: &'a [LockingClause],
+    /// Only which rows there are counts, and not how often or in what order: `x IN (...)`, `EXISTS (...)`.
+    pub as_set: bool,
+}
+
+impl<'a> QueryPlace<'a> {
+    /// A query whose rows another one, or an expression of it, takes.
+    pub fn within(outer: Option<&'a Context<'a>>) -> Self {
+        Self {
+            outer,
+            is_statement: false,
+            locking: &[],
+            as_set: false,
+        }
+    }
 }
 
 impl Binder<'_> {
     /// A query whose rows another one, or an expression of it, takes.
     pub fn query(&self, query: &Query, outer: Option<&Context<'_>>) -> Result<BoundQuery> {
-        let place = QueryPlace {
-            outer,
-            is_statement: false,
-            locking: &[],
-        };
-        self.query_at(query, place)
+        self.query_at(query, QueryPlace::within(outer))
     }
 
     /// A query that is a statement.
     pub fn statement_query(&self, query: &Query) -> Result<LogicalQuery> {
         let place = QueryPlace {
-            outer: None,
             is_statement: true,
-            locking: &[],
+            ..QueryPlace::within(None)
         };
         Ok(self.query_at(query, place)?.into_logical())
     }
@@ -106,14 +115,23 @@ impl Binder<'_> {
         if !place.is_statement && query.into_clause().is_some() {
             return Err(misplaced_into());
         }
+        let bound = self.one_deeper(|| self.with_tables(query, place));
+        self.common_tables.borrow_mut().truncate(tables_before);
+        bound
+    }
+
+    /// What stands in one query more.
+    ///
+    /// # Errors
+    /// 1473 where there are too many within each other.
+    pub fn one_deeper<T>(&self, bind: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.query_depth.get();
         if depth > NESTING_MAX {
-            return Err(Error::new(1473, "Too high level of nesting for select"));
+            return Err(too_many_parts());
         }
         self.query_depth.set(depth + 1);
-        let bound = self.with_tables(query, place);
+        let bound = bind();
         self.query_depth.set(depth);
-        self.common_tables.borrow_mut().truncate(tables_before);
         bound
     }
 
@@ -194,8 +212,11 @@ impl Binder<'_> {
         rest: &[SetOperand],
         place: QueryPlace<'_>,
     ) -> Result<BoundQuery> {
+        let is_union = |operand: &SetOperand| operand.operator == ast::SetOperator::Union;
         let place = QueryPlace {
             is_statement: false,
+            // The others may count equal rows.
+            as_set: place.as_set && rest.iter().all(is_union),
             ..place
         };
         if rest.len() > PARTS_MAX {
@@ -228,12 +249,14 @@ impl Binder<'_> {
             return Err(different_widths());
         }
         let mut types = Vec::with_capacity(width);
+        let mut strengths = Vec::with_capacity(width);
         for position in 0..width {
             let exprs = operands
                 .iter()
                 .map(|operand| operand.columns[position].expr.clone());
-            let ty = functions::bind::union_type(&mut exprs.collect::<Vec<_>>(), &self.types)?;
-            types.push(as_column(ty));
+            let mut exprs: Vec<Expr> = exprs.collect();
+            strengths.push(functions::bind::strength_of(&exprs));
+            types.push(as_column(functions::bind::union_type(&mut exprs, &self.types)?));
         }
         let max_execution = operands.first().and_then(|operand| operand.max_execution);
         let mut all = operands.into_iter();
@@ -254,10 +277,11 @@ impl Binder<'_> {
                 };
             }
         }
-        for ((column, made), ty) in columns.iter_mut().zip(rel.output()).zip(types) {
+        let made = rel.output().into_iter().zip(types).zip(strengths);
+        for (column, ((made, ty), strength)) in columns.iter_mut().zip(made) {
             column.id = made.id;
             column.ty = made.ty;
-            column.expr = Expr::column(made.id.0, made.ty, column.nullable);
+            column.expr = Expr::made_column(made.id.0, made.ty, column.nullable, strength);
             column.result = ResultColumn {
                 is_stored: true,
                 ..ResultColumn::unnamed(&column.result.name, ty, column.nullable)
@@ -303,6 +327,19 @@ impl Binder<'_> {
         let columns = query.columns.iter().zip(types).map(|(column, ty)| {
             let expr = Expr::column(column.id.0, column.ty, column.nullable);
             (self.new_column(), functions::bind::in_union(expr, *ty))
+        });
+        Logical::Project {
+            columns: columns.collect(),
+            input: Box::new(query.root),
+        }
+    }
+
+    /// The same of rows that join those that a table of these columns has.
+    pub fn stored_in_types(&self, query: BoundQuery, types: &[SqlType], names: &[&str]) -> Logical {
+        let columns = query.columns.iter().zip(types).zip(names);
+        let columns = columns.map(|((column, ty), name)| {
+            let expr = Expr::column(column.id.0, column.ty, column.nullable);
+            (self.new_column(), functions::assign::stored_in(expr, *ty, name))
         });
         Logical::Project {
             columns: columns.collect(),
@@ -370,6 +407,7 @@ impl Binder<'_> {
     ) -> Result<(CommonTableId, Logical)> {
         let place = QueryPlace {
             is_statement: false,
+            as_set: false,
             ..place
         };
         let twice = with.tables.iter().filter(|t| t.name == table.name).count() > 1;
@@ -412,6 +450,7 @@ impl BoundQuery {
             id: column.id,
             ty: column.ty,
             nullable: column.nullable,
+            strength: Some(column.strength().in_table()),
             origin: self.is_merged.then(|| Box::new(column.result.clone())),
         };
         self.columns.iter().map(column).collect()
@@ -420,7 +459,11 @@ impl BoundQuery {
 
 impl QueryColumn {
     pub fn column(&self) -> Expr {
-        Expr::column(self.id.0, self.ty, self.nullable)
+        Expr::made_column(self.id.0, self.ty, self.nullable, self.strength())
+    }
+
+    pub fn strength(&self) -> Strength {
+        functions::bind::strength_of(std::slice::from_ref(&self.expr))
     }
 }
 
@@ -512,7 +555,10 @@ fn aggregate_in_set_order(position: usize) -> Error {
 /// The type of a set operation's column: texts are announced as those of a table are.
 fn as_column(ty: SqlType) -> SqlType {
     match ty.kind {
-        TypeKind::Null => SqlType::varchar(0, Collation::Binary),
+        TypeKind::Null => SqlType {
+            kind: TypeKind::Char,
+            ..SqlType::varchar(0, Collation::Binary)
+        },
         _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType { decimals: 0, ..ty },
         _ => ty,
     }

@@ -18,6 +18,11 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let is_subquery = |e: &ast::Expr| matches!(e, ast::Expr::Subquery(_));
         if is_subquery(left) || is_subquery(right) {
+            if let (ast::Expr::Row(row), ast::Expr::Subquery(query)) = (left, right)
+                && super::subquery::width(query).is_some_and(|width| width != row.len())
+            {
+                return Err(operand_columns(row.len()));
+            }
             let left = self.row_operand(left, context)?;
             let right = self.row_operand(right, context)?;
             return self.compare_rows(op, &left, &right);

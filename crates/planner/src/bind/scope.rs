@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use functions::Expr;
+use functions::coercibility::Strength;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use syntax::ast::{ColumnName, ObjectName};
@@ -41,6 +42,8 @@ pub struct RelationColumn {
     pub id: ColumnId,
     pub ty: SqlType,
     pub nullable: bool,
+    /// How strong its collation is; `None`: as that of a table's column.
+    pub strength: Option<Strength>,
     /// How the column is announced, if its query is merged into the one around it.
     pub origin: Option<Box<ResultColumn>>,
 }
@@ -126,6 +129,8 @@ pub const WHERE_CLAUSE: &str = "where clause";
 pub const HAVING_CLAUSE: &str = "having clause";
 pub const ORDER_CLAUSE: &str = "order clause";
 pub const GROUP_STATEMENT: &str = "group statement";
+/// What stands left of IN, ANY and ALL.
+pub const SUBQUERY_OPERAND: &str = "IN/ALL/ANY subquery";
 
 /// The relations of a query block.
 #[derive(Debug, Clone, Default)]
@@ -326,7 +331,8 @@ impl Relation {
                         self.definition().map_or("", |view| &view.database),
                         &self.alias,
                         &column.name,
-                    ),
+                    )
+                    .with_strength(column.strength),
                 }
             }
         }
@@ -437,7 +443,11 @@ impl ScopeNames<'_> {
     pub fn around(&self, name: &ColumnName) -> Result<Expr> {
         let unknown = || unknown_column(name, self.clause);
         let Some(outer) = self.outer else {
-            return Err(unknown());
+            let is_before_tables = matches!(self.clause, HAVING_CLAUSE | FROM_CLAUSE);
+            return Err(match self.scope.relations.is_empty() && !is_before_tables {
+                true => unknown_without_tables(name, self.clause),
+                false => unknown(),
+            });
         };
         let names = match self.in_aggregate {
             true => outer.argument_names,
@@ -475,7 +485,11 @@ impl Names for ScopeNames<'_> {
 
 impl Names for FromWithin<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        self.0.named_within(name)
+        let meant = self.0.named_within(name);
+        meant.map_err(|error| match error.code {
+            errno::ER_BAD_FIELD_ERROR => unknown_column(name, FIELD_LIST),
+            _ => error,
+        })
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
@@ -529,7 +543,7 @@ impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.outer {
             Some(outer) => outer.names.named_within(name),
-            None => Err(unknown_column(name, FIELD_LIST)),
+            None => Err(unknown_without_tables(name, FIELD_LIST)),
         }
     }
 
@@ -543,6 +557,21 @@ pub fn unknown_column(name: &ColumnName, clause: &str) -> Error {
     Error::new(
         errno::ER_BAD_FIELD_ERROR,
         format!("Unknown column '{}' in '{clause}'", full_name(name)),
+    )
+}
+
+/// The same where no table is there at all: error 1109 for a name that has its table's.
+fn unknown_without_tables(name: &ColumnName, clause: &str) -> Error {
+    let Some(table) = &name.table else {
+        return unknown_column(name, clause);
+    };
+    let table = match &name.database {
+        Some(database) => format!("{database}.{table}"),
+        None => table.clone(),
+    };
+    Error::new(
+        errno::ER_UNKNOWN_TABLE,
+        format!("Unknown table '{table}' in {clause}"),
     )
 }
 

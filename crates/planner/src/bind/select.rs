@@ -141,7 +141,8 @@ impl Binder<'_> {
         let aggregates = Aggregates::default();
         let windows = RefCell::default();
         let (below, above) = (Subqueries::default(), Subqueries::default());
-        let mut grouped = is_grouped(block);
+        let drops_groups = place.as_set && has_idle_groups(block);
+        let mut grouped = is_grouped(block) && !drops_groups;
         let fields = names_of(&scope, FIELD_LIST, place);
         let in_arguments = ScopeNames {
             in_aggregate: true,
@@ -197,6 +198,10 @@ impl Binder<'_> {
             };
             self.group_by(block, &items, &context, &names, &is_of_groups)?
         };
+        let (keys, key_items) = match drops_groups {
+            true => GroupKeys::default(),
+            false => (keys, key_items),
+        };
         // A subquery of the select list that is a key by its alias.
         let of_keys = keys.iter().flat_map(columns_of).collect();
         above.move_to(&below, &of_keys);
@@ -240,7 +245,7 @@ impl Binder<'_> {
             self.order_by(block, &items, &context, &names)?
         };
         // An aggregate of this block may stand in a subquery.
-        grouped = !block.group_by.is_empty() || !aggregates.borrow().is_empty();
+        grouped = !block.group_by.is_empty() && !drops_groups || !aggregates.borrow().is_empty();
         let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
         Ok(BoundBlock {
             items,
@@ -323,7 +328,7 @@ impl Binder<'_> {
         let mut in_order = false;
         let ids = if bound.distinct {
             let (sorted, ids, by_hidden) = self.distinct(rel, &exprs, bound.order_by)?;
-            rel = sorted;
+            rel = limited(sorted, limit);
             in_order = by_hidden;
             ids
         } else {
@@ -333,11 +338,11 @@ impl Binder<'_> {
                     keys: bound.order_by,
                 };
             }
-            let (projected, ids) = self.projected(rel, &exprs);
+            // The rows that OFFSET leaves out are not computed: their items do not fail.
+            let (projected, ids) = self.projected(limited(rel, limit), &exprs);
             rel = projected;
             ids
         };
-        rel = limited(rel, limit);
         let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
         let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
             id,
@@ -596,12 +601,11 @@ impl Binder<'_> {
     ) -> Result<(Vec<SortKey>, Vec<OrderNames>)> {
         // An aggregate in ORDER BY alone does not make a query one with groups.
         let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
+        let own = || context.aggregates.map_or(0, |own| own.borrow().len());
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
         let mut named = Vec::with_capacity(select.order_by.len());
         for (position, item) in select.order_by.iter().enumerate() {
-            if plain && item.expr.has_aggregate() {
-                return Err(aggregate_in_plain_order(position + 1));
-            }
+            let before = own();
             let expr = match &item.expr {
                 ast::Expr::Parameter(_) if self.types.literal_params => return Err(as_it_stands()),
                 ast::Expr::Number(NumberText::Integer(digits)) => {
@@ -615,6 +619,9 @@ impl Binder<'_> {
                 }
                 expr => self.scalar(expr, context)?,
             };
+            if plain && own() > before {
+                return Err(aggregate_in_plain_order(position + 1));
+            }
             let items = names.named.take();
             // A second key of the same value orders nothing.
             if !keys.iter().any(|key| key.expr == expr) {
@@ -678,6 +685,21 @@ fn is_grouped(select: &Block<'_>) -> bool {
     !select.group_by.is_empty()
         || has_aggregates_to_show(select)
         || select.order_by.iter().any(|item| item.expr.has_aggregate())
+}
+
+/// Whether GROUP BY only leaves out rows, of which the equal ones count once in any case.
+fn has_idle_groups(block: &Block<'_>) -> bool {
+    let makes = |expr: &ast::Expr| expr.has_aggregate() || expr.has_window();
+    let in_item = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Expr { expr, .. } => makes(expr),
+        ast::SelectItem::All | ast::SelectItem::AllOf(_) => false,
+    };
+    !block.group_by.is_empty()
+        && !block.rollup
+        && block.having.is_none()
+        && block.limit.is_none()
+        && !block.items.iter().any(in_item)
+        && !block.order_by.iter().any(|item| makes(&item.expr))
 }
 
 fn has_aggregates_to_show(select: &Select) -> bool {

@@ -10,7 +10,8 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::{Context, operand_columns};
-use super::query::{BoundQuery, too_many_parts};
+use super::query::{BoundQuery, QueryColumn, QueryPlace, too_many_parts};
+use super::scope::{InClause, SUBQUERY_OPERAND};
 use crate::logical::{Apply, ApplyKind, ColumnId, Logical};
 
 /// How many subqueries a clause may have: each is a level of the plan.
@@ -86,7 +87,7 @@ impl ApplyKind {
 }
 
 impl Binder<'_> {
-    fn subquery(&self, query: &Query, context: &Context<'_>) -> Result<BoundQuery> {
+    fn subquery(&self, query: &Query, context: &Context<'_>, as_set: bool) -> Result<BoundQuery> {
         if context.subqueries.is_none() {
             return Err(Error::not_supported(
                 "subqueries here",
@@ -99,7 +100,11 @@ impl Binder<'_> {
         {
             return Err(too_many_parts());
         }
-        syntax::stack::with_room(|| self.query(query, Some(context)))
+        let place = QueryPlace {
+            as_set,
+            ..QueryPlace::within(Some(context))
+        };
+        syntax::stack::with_room(|| self.query_at(query, place))
     }
 
     fn apply(&self, kind: ApplyKind, rel: Logical, context: &Context<'_>) {
@@ -119,11 +124,11 @@ impl Binder<'_> {
 
     /// `(SELECT ...)` in the place of a row.
     fn row_subquery(&self, query: &Query, context: &Context<'_>) -> Result<Vec<Expr>> {
-        let bound = self.subquery(query, context)?;
+        let bound = self.subquery(query, context, false)?;
         let columns = bound
             .columns
             .iter()
-            .map(|column| Expr::column(column.id.0, column.ty, true));
+            .map(|column| Expr::made_column(column.id.0, column.ty, true, column.strength()));
         let exprs: Vec<Expr> = columns.collect();
         let columns = bound.columns.iter().map(|column| column.id).collect();
         self.apply(ApplyKind::Scalar { columns }, bound.root, context);
@@ -135,7 +140,10 @@ impl Binder<'_> {
         match operand {
             ast::Expr::Row(columns) => columns
                 .iter()
-                .map(|column| self.scalar(column, context))
+                .map(|column| match column {
+                    ast::Expr::Row(inner) => Err(operand_columns(inner.len())),
+                    column => self.scalar(column, context),
+                })
                 .collect(),
             ast::Expr::Subquery(query) => self.row_subquery(query, context),
             single => Ok(vec![self.scalar(single, context)?]),
@@ -145,7 +153,7 @@ impl Binder<'_> {
     pub fn exists(&self, query: &Query, context: &Context<'_>) -> Result<Expr> {
         // Nothing reads what the subquery selects, so its `*` needs no table.
         let without_star = without_star(query);
-        let bound = self.subquery(without_star.as_ref().unwrap_or(query), context)?;
+        let bound = self.subquery(without_star.as_ref().unwrap_or(query), context, true)?;
         let mark = self.new_column();
         self.apply(ApplyKind::Exists { mark }, bound.root, context);
         Ok(Expr::column(mark.0, SqlType::BOOL, false))
@@ -194,19 +202,31 @@ impl Binder<'_> {
                 "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
             ));
         }
-        let left = self.row_operand(operand, context)?;
+        if let ast::Expr::Row(columns) = operand
+            && has_other_width(&query.body, columns.len())
+        {
+            return Err(operand_columns(columns.len()));
+        }
+        let names = InClause {
+            names: context.names,
+            clause: SUBQUERY_OPERAND,
+        };
+        let in_operand = Context {
+            names: &names,
+            ..*context
+        };
+        let left = self.row_operand(operand, &in_operand)?;
+        if has_other_width(&query.body, left.len()) {
+            return Err(operand_columns(left.len()));
+        }
         if left.len() > 1 && op != BinaryOp::Equal {
             return Err(operand_columns(1));
         }
-        let bound = self.subquery(query, context)?;
+        let bound = self.subquery(query, context, true)?;
         if left.len() != bound.columns.len() {
             return Err(operand_columns(left.len()));
         }
-        let columns = bound
-            .columns
-            .iter()
-            .map(|c| Expr::column(c.id.0, c.ty, c.nullable));
-        let right: Vec<Expr> = columns.collect();
+        let right: Vec<Expr> = bound.columns.iter().map(QueryColumn::column).collect();
         let condition = self.compare_rows(op, &left, &right)?;
         let mark = self.new_column();
         let nullable = condition.nullable();
@@ -253,18 +273,31 @@ fn opposite(op: BinaryOp) -> BinaryOp {
     }
 }
 
+/// Whether the text of a query, or of one that it is put together of, says that it has another number of columns.
+fn has_other_width(body: &QueryBody, columns: usize) -> bool {
+    match body {
+        QueryBody::SetOperation { first, rest } => {
+            has_other_width(first, columns)
+                || rest.iter().any(|operand| has_other_width(&operand.operand, columns))
+        }
+        QueryBody::Nested(query) => has_other_width(&query.body, columns),
+        single => of_body(single).is_some_and(|width| width != columns),
+    }
+}
+
 /// How many columns a query has, where its text says it.
 pub fn width(query: &Query) -> Option<usize> {
-    fn of_body(body: &QueryBody) -> Option<usize> {
-        match body {
-            QueryBody::Select(select) => {
-                let plain = |item: &SelectItem| matches!(item, SelectItem::Expr { .. });
-                select.items.iter().all(plain).then_some(select.items.len())
-            }
-            QueryBody::Values(rows) => rows.first().map(Vec::len),
-            QueryBody::Nested(query) => of_body(&query.body),
-            QueryBody::SetOperation { first, .. } => of_body(first),
-        }
-    }
     of_body(&query.body)
+}
+
+fn of_body(body: &QueryBody) -> Option<usize> {
+    match body {
+        QueryBody::Select(select) => {
+            let plain = |item: &SelectItem| matches!(item, SelectItem::Expr { .. });
+            select.items.iter().all(plain).then_some(select.items.len())
+        }
+        QueryBody::Values(rows) => rows.first().map(Vec::len),
+        QueryBody::Nested(query) => of_body(&query.body),
+        QueryBody::SetOperation { first, .. } => of_body(first),
+    }
 }

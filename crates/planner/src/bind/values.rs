@@ -52,9 +52,11 @@ pub(super) fn bind_values(
     let mut made = Vec::with_capacity(width);
     let mut texts: Vec<Vec<Expr>> = Vec::new();
     let mut shown = Vec::with_capacity(width);
+    let mut strengths = Vec::with_capacity(width);
     for values in &mut columns {
         let nullable = values.iter().any(Expr::nullable);
         let as_written: Vec<Expr> = values.iter().map(as_text).collect();
+        strengths.push(functions::bind::strength_of(values));
         let ty = functions::bind::union_type(values, &binder.types)?;
         let column = Column {
             id: binder.new_column(),
@@ -105,11 +107,12 @@ pub(super) fn bind_values(
         .iter()
         .zip(&items)
         .zip(shown)
-        .map(|((column, item), text)| QueryColumn {
+        .zip(strengths)
+        .map(|(((column, item), text), strength)| QueryColumn {
             id: text.and_then(|at| text_ids.get(at).copied()).unwrap_or(column.id),
             ty: column.ty,
             nullable: column.nullable,
-            expr: column.expr(),
+            expr: Expr::made_column(column.id.0, column.ty, column.nullable, strength),
             result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
         });
     Ok(BoundQuery {

@@ -28,6 +28,7 @@ const STATEMENT: QueryPlace<'static> = QueryPlace {
     locking: &[],
     outer: None,
     is_statement: false,
+    as_set: false,
 };
 
 /// The clauses of an UPDATE or DELETE that say which rows it writes.

@@ -3,7 +3,7 @@
 //!
 //! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
 
-use functions::Expr;
+use functions::{Expr, bind};
 use schema::view::{CheckOption, View, ViewAlgorithm};
 use std::cell::RefCell;
 use syntax::ast::{self, Query, SelectItem};
@@ -127,6 +127,7 @@ fn with_computed(
             id,
             ty: item.expr.ty(),
             nullable: item.expr.nullable(),
+            strength: Some(bind::strength_of(std::slice::from_ref(&item.expr))),
             origin: None,
         });
     }

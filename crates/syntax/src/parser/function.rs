@@ -32,6 +32,7 @@ const ARITY: &[(Kw, usize, usize)] = &[
     (Kw::DATE, 1, 1),
     (Kw::DAY, 1, 1),
     (Kw::FORMAT, 2, 3),
+    (Kw::GROUPING, 1, usize::MAX),
     (Kw::HOUR, 1, 1),
     (Kw::IF, 3, 3),
     (Kw::INSERT, 4, 4),
@@ -182,6 +183,11 @@ impl Parser<'_> {
         }
         if is_call && !self.is_glued() {
             return self.not_glued();
+        }
+        // No function: a word of the grammar alone.
+        if is_call && self.is(Kw::ROLLUP) {
+            self.advance();
+            return self.fail();
         }
         if is_call {
             return self.call();
@@ -512,7 +518,28 @@ impl Parser<'_> {
 
     /// At `INTERVAL` that begins an interval, not the function of that name.
     pub fn at_interval(&self) -> bool {
-        self.is(Kw::INTERVAL)
+        self.is(Kw::INTERVAL) && !self.at_interval_function()
+    }
+
+    /// At `INTERVAL (a, b ...`: the function takes two arguments at least, and no amount is a row.
+    fn at_interval_function(&self) -> bool {
+        if self.peek().kind != Kind::LeftParen {
+            return false;
+        }
+        let mut ahead = self.fork();
+        ahead.advance();
+        let mut depth = 0_u32;
+        loop {
+            match ahead.kind() {
+                Kind::LeftParen => depth += 1,
+                Kind::RightParen if depth <= 1 => return false,
+                Kind::RightParen => depth -= 1,
+                Kind::Comma if depth == 1 => return true,
+                Kind::End | Kind::Semicolon => return false,
+                _ => {}
+            }
+            ahead.advance();
+        }
     }
 
     /// `INTERVAL amount unit`: the amount, and the unit as a string literal.
@@ -524,11 +551,12 @@ impl Parser<'_> {
 
     /// `INTERVAL n unit + date`, or the function `INTERVAL(n, a, b ...)`.
     fn interval_operand(&mut self) -> Result<Expr> {
+        if self.at_interval_function() {
+            self.advance();
+            return Ok(call("interval", self.arguments()?));
+        }
         self.advance();
         let amount = self.expression()?;
-        if let Expr::Row(args) = amount {
-            return Ok(call("interval", args));
-        }
         let unit = self.unit()?;
         self.expect_kind(Kind::Plus)?;
         let date = self.nested(|parser| parser.arithmetic(4))?;

@@ -1,0 +1,65 @@
+//! How strong the collation of a text is where it meets another one.
+//!
+//! Source: manual 10.8.4 "Collation Coercibility in Expressions".
+
+/// The coercibility of an expression's collation. The number is what `COERCIBILITY()` returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coercibility {
+    Explicit = 0,
+    /// A mix of two columns' collations: good for display, not for comparison.
+    None = 1,
+    Implicit = 2,
+    SystemConstant = 3,
+    Coercible = 4,
+    Numeric = 5,
+    Ignorable = 6,
+}
+
+impl Coercibility {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Explicit => "EXPLICIT",
+            Self::None => "NONE",
+            Self::Implicit => "IMPLICIT",
+            Self::SystemConstant => "SYSCONST",
+            Self::Coercible => "COERCIBLE",
+            Self::Numeric => "NUMERIC",
+            Self::Ignorable => "IGNORABLE",
+        }
+    }
+}
+
+/// What a column of a query keeps of the expression that it is made of: a literal's collation gives way to a
+/// table's column as a column of a derived table, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strength {
+    pub(crate) coercibility: Coercibility,
+    /// The text is certainly ASCII.
+    pub(crate) ascii: bool,
+    /// It is the result of an aggregate.
+    pub(crate) of_aggregate: bool,
+}
+
+impl Strength {
+    /// That of a column that an aggregate makes of an expression.
+    #[must_use]
+    pub fn of_aggregate(self) -> Self {
+        Self {
+            of_aggregate: true,
+            ..self
+        }
+    }
+
+    /// The same as another query sees the column: where rows are grouped, they are stored in a table.
+    #[must_use]
+    pub fn in_table(self) -> Self {
+        Self {
+            coercibility: match self.of_aggregate {
+                true => Coercibility::Implicit,
+                false => self.coercibility,
+            },
+            of_aggregate: false,
+            ..self
+        }
+    }
+}
