@@ -41,9 +41,10 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
         _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),
         _ if ty.kind == types::TypeKind::Bit => Derived::new(Collation::Binary, Implicit, false),
         _ if !ty.is_string() && !ty.has_members() => Derived::new(Collation::Binary, Numeric, true),
-        Expr::Column { label, .. } => label.strength().map_or_else(|| of_column(&ty), |made| {
-            Derived::new(ty.collation, made.coercibility, made.ascii)
-        }),
+        Expr::Column { label, .. } => label.strength().map_or_else(
+            || of_column(&ty),
+            |made| Derived::new(ty.collation, made.coercibility, made.ascii),
+        ),
         Expr::Outer { .. } => of_column(&ty),
         Expr::Literal { value, .. } => {
             let ascii = matches!(value, Value::String(s) if s.is_ascii());
@@ -110,7 +111,9 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
             Explicit,
             args.first().is_some_and(|a| derive(a).ascii),
         ),
-        "user" | "current_user" | "current_role" | "database" | "version" | "icu_version" => Derived::new(ty.collation, SystemConstant, true),
+        "user" | "current_user" | "current_role" | "database" | "version" | "icu_version" => {
+            Derived::new(ty.collation, SystemConstant, true)
+        }
         // Text is compared with it as bytes.
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
@@ -121,8 +124,10 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
             Derived::new(ty.collation, Coercible, false)
         }
         "uuid" | "inet6_ntoa" | "bin_to_uuid" | "charset" | "collation" | "date_add" | "date_sub"
-        | "timestampadd" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
-        | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
+        | "timestampadd" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format"
+        | "dayname" | "monthname" | "conv" | "bin" | "oct" | "to_base64" => {
+            Derived::new(ty.collation, Coercible, true)
+        }
         "nullif" => mixed(args.iter().take(1), ty),
         "if" | "nth of" => mixed(args.iter().skip(1), ty),
         // The collation is that of the text that they change.

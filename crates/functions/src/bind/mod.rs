@@ -194,9 +194,7 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
         ty,
         implicit: true,
     };
-    let converted = both
-        .into_iter()
-        .map(|e| if is_json(&e) { of_json(e) } else { e });
+    let converted = both.into_iter().map(|e| if is_json(&e) { of_json(e) } else { e });
     Ok(converted.collect())
 }
 

@@ -278,7 +278,9 @@ fn has_other_width(body: &QueryBody, columns: usize) -> bool {
     match body {
         QueryBody::SetOperation { first, rest } => {
             has_other_width(first, columns)
-                || rest.iter().any(|operand| has_other_width(&operand.operand, columns))
+                || rest
+                    .iter()
+                    .any(|operand| has_other_width(&operand.operand, columns))
         }
         QueryBody::Nested(query) => has_other_width(&query.body, columns),
         single => of_body(single).is_some_and(|width| width != columns),

@@ -103,18 +103,18 @@ pub(super) fn bind_values(
         })
         .collect();
     root = ordered_values(binder, root, &items, block, place)?;
-    let columns = made
-        .iter()
-        .zip(&items)
-        .zip(shown)
-        .zip(strengths)
-        .map(|(((column, item), text), strength)| QueryColumn {
-            id: text.and_then(|at| text_ids.get(at).copied()).unwrap_or(column.id),
-            ty: column.ty,
-            nullable: column.nullable,
-            expr: Expr::made_column(column.id.0, column.ty, column.nullable, strength),
-            result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
-        });
+    let columns =
+        made.iter()
+            .zip(&items)
+            .zip(shown)
+            .zip(strengths)
+            .map(|(((column, item), text), strength)| QueryColumn {
+                id: text.and_then(|at| text_ids.get(at).copied()).unwrap_or(column.id),
+                ty: column.ty,
+                nullable: column.nullable,
+                expr: Expr::made_column(column.id.0, column.ty, column.nullable, strength),
+                result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
+            });
     Ok(BoundQuery {
         columns: columns.collect(),
         root: limited(root, limit::bind_limit(binder, block.limit)?),
