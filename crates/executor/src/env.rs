@@ -6,6 +6,7 @@ use types::{Error, Result, errno};
 
 use crate::context::ExecContext;
 use crate::memory::Memory;
+use crate::row_budget::RowBudget;
 use crate::source::ReadSource;
 
 /// Passed to every operator with each request for rows, so that operators borrow only the plan.
@@ -19,6 +20,8 @@ pub(crate) struct Env<'e, 's> {
     pub takes_no_locks: bool,
     /// Whether a sort that has read its input may return the memory that the statement does not use.
     pub holds_least_after_sort: bool,
+    /// What the rows that are read count against.
+    pub budget: Option<&'e RowBudget>,
 }
 
 impl<'e> Env<'e, '_> {
@@ -33,9 +36,11 @@ impl<'e> Env<'e, '_> {
             .filter(|_| !self.takes_no_locks)
     }
 
-    /// Fails with 1317 once the statement has been killed, or with what ended it.
+    /// Fails with 1317 once the statement has been killed, or with what ended it; and where it looks at more rows than
+    /// it may.
     pub fn check_interrupted(&self) -> Result<()> {
-        check_interrupted(self.ctx)
+        check_interrupted(self.ctx)?;
+        self.budget.map_or(Ok(()), |budget| budget.check(self.ctx.eval))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
 use crate::operator::{scan, sort, tree};
+use crate::row_budget::RowBudget;
 use crate::source::ReadSource;
 
 /// Runs a query and passes its rows to `sink` as they are made. A query that locks rows needs
@@ -19,8 +20,32 @@ use crate::source::ReadSource;
 /// locks and of the store.
 pub fn query(
     plan: &QueryPlan,
+    source: ReadSource<'_>,
+    ctx: &ExecContext<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    run(plan, source, ctx, None, sink)
+}
+
+/// The same, given up where it exceeds the budget.
+///
+/// # Errors
+/// As [`query`]; any where the budget is exceeded.
+pub fn query_within(
+    plan: &QueryPlan,
+    source: ReadSource<'_>,
+    ctx: &ExecContext<'_>,
+    budget: &RowBudget,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    run(plan, source, ctx, Some(budget), sink)
+}
+
+fn run(
+    plan: &QueryPlan,
     mut source: ReadSource<'_>,
     ctx: &ExecContext<'_>,
+    budget: Option<&RowBudget>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
     let memory = match &source {
@@ -34,6 +59,7 @@ pub fn query(
         implied_locking: None,
         takes_no_locks: false,
         holds_least_after_sort: sort::holds_least_after_sort(&plan.root),
+        budget,
     };
     if let Some(rows) = sink.packets()
         && let Some(range) = RangeSelect::of(plan)
@@ -42,6 +68,7 @@ pub fn query(
     }
     let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
+        env.budget.take().iter().for_each(|budget| budget.row_leaves());
         sink.batch(&batch)?;
     }
     Ok(())

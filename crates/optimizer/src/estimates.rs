@@ -32,6 +32,12 @@ pub trait Estimates {
     fn keys_in(&self, _range: std::ops::Range<Vec<u8>>) -> Option<u64> {
         None
     }
+
+    /// The values of the statement's parameters in the one execution that the plan is made for; none of a plan
+    /// that others share.
+    fn parameters(&self) -> &[Value] {
+        &[]
+    }
 }
 
 /// Row counts alone.
@@ -108,9 +114,12 @@ impl<'a> TableEstimate<'a> {
         }
         let sarg = sarg::of(condition, self.table)?;
         let column = self.column(sarg.column)?;
+        let params = self.source.parameters();
         let share = |interval: &Interval| match interval {
-            Interval::Point(value) => share_of_value(column, value),
-            Interval::Between { lower, upper } => share_of_bounds(column, lower.as_ref(), upper.as_ref()),
+            Interval::Point(value) => share_of_value(column, value, params),
+            Interval::Between { lower, upper } => {
+                share_of_bounds(column, lower.as_ref(), upper.as_ref(), params)
+            }
         };
         Some(sum(&sarg.intervals, share).min(1.0))
     }
@@ -218,12 +227,13 @@ impl<'a> TableEstimate<'a> {
     }
 
     fn share_of_range(&self, index: Option<usize>, parts: &[IndexPart], range: &Range) -> Option<f64> {
+        let params = self.source.parameters();
         let mut share = 1.0;
         let mut least = 1.0_f64;
         let mut distinct = 1.0;
         for (part, value) in parts.iter().zip(&range.prefix) {
             let column = self.column(part.column)?;
-            let of_value = share_of_value(column, value);
+            let of_value = share_of_value(column, value, params);
             share *= of_value;
             least = least.min(of_value);
             distinct *= 1.0 / column.share_of_any().max(f64::MIN_POSITIVE);
@@ -237,7 +247,7 @@ impl<'a> TableEstimate<'a> {
         }
         if range.lower.is_some() || range.upper.is_some() {
             let column = self.column(parts.get(range.prefix.len())?.column)?;
-            share *= share_of_bounds(column, range.lower.as_ref(), range.upper.as_ref());
+            share *= share_of_bounds(column, range.lower.as_ref(), range.upper.as_ref(), params);
         }
         Some(share)
     }
@@ -252,7 +262,9 @@ impl<'a> TableEstimate<'a> {
         let mut found = 0;
         let asked = ranges.len().min(DIVES_MAX);
         for range in &ranges[..asked] {
-            let keys = parts.range(&known_range(range)?, TimeZone::UTC).ok()?;
+            let keys = parts
+                .range(&known_range(range, self.source.parameters())?, TimeZone::UTC)
+                .ok()?;
             found += self.source.keys_in(keys)?;
         }
         Some((found as f64 * ranges.len() as f64 / asked.max(1) as f64).min(self.rows.max(1) as f64))
@@ -265,26 +277,34 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
     of_taken * intervals.len() as f64 / taken.max(1) as f64
 }
 
-/// The value of an expression that has the same in every execution. A date that is written as text may depend
+/// The value of an expression that has the same in every execution, or in that of these parameters. A date that is written as text may depend
 /// on the session's modes: for an estimate it does not matter.
-fn known_value(expr: &Expr) -> Option<Value> {
+fn known_value(expr: &Expr, params: &[Value]) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr {
         return Some(value.clone());
     }
     let mut is_known = functions::is_deterministic(expr);
     expr.walk(&mut |e| {
-        is_known &= !matches!(e, Expr::Column { .. } | Expr::Outer { .. } | Expr::Param { .. })
+        is_known &= match e {
+            Expr::Column { .. } | Expr::Outer { .. } => false,
+            Expr::Param { index, .. } => *index < params.len(),
+            _ => true,
+        }
     });
     if !is_known {
         return None;
     }
-    functions::eval_value(expr, &EvalContext::default()).ok()
+    let context = EvalContext {
+        params: params.to_vec(),
+        ..EvalContext::default()
+    };
+    functions::eval_value(expr, &context).ok()
 }
 
-fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
+fn share_of_value(column: &ColumnStatistics, value: &RangeValue, params: &[Value]) -> f64 {
     let known = match value {
         RangeValue::IsNull => return column.nulls,
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr, params),
     };
     match known.and_then(|value| sort_key(&value, &column.ty)) {
         Some(key) => column.share_equal(&key),
@@ -292,12 +312,17 @@ fn share_of_value(column: &ColumnStatistics, value: &RangeValue) -> f64 {
     }
 }
 
-fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper: Option<&RangeBound>) -> f64 {
+fn share_of_bounds(
+    column: &ColumnStatistics,
+    lower: Option<&RangeBound>,
+    upper: Option<&RangeBound>,
+    params: &[Value],
+) -> f64 {
     let mut unknown = 1.0;
     let mut known = |bound: Option<&RangeBound>| match &bound?.value {
         RangeBoundValue::Null => None,
         RangeBoundValue::Value(expr) => {
-            match known_value(expr).and_then(|value| sort_key(&value, &column.ty)) {
+            match known_value(expr, params).and_then(|value| sort_key(&value, &column.ty)) {
                 Some(key) => Some(Bound {
                     key,
                     inclusive: bound?.inclusive,
@@ -314,17 +339,17 @@ fn share_of_bounds(column: &ColumnStatistics, lower: Option<&RangeBound>, upper:
 }
 
 /// A range all of whose values are literals.
-fn known_range(range: &Range) -> Option<ValueRange> {
+fn known_range(range: &Range, params: &[Value]) -> Option<ValueRange> {
     let value = |value: &RangeValue| match value {
         RangeValue::IsNull => Some(Value::Null),
-        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr),
+        RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr, params),
     };
     let bound = |bound: &Option<RangeBound>| match bound {
         None => Some(None),
         Some(bound) => {
             let value = match &bound.value {
                 RangeBoundValue::Null => Value::Null,
-                RangeBoundValue::Value(expr) => known_value(expr)?,
+                RangeBoundValue::Value(expr) => known_value(expr, params)?,
             };
             Some(Some(ValueBound {
                 value,

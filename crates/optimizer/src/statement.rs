@@ -7,12 +7,12 @@ use planner::logical::{
 };
 use planner::plan::{
     Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource,
-    Locking, Plan, QueryPlan, Rel, UpdatePlan,
+    LargerPlan, Locking, Plan, QueryPlan, Rel, Route, UpdatePlan,
 };
 use types::{Error, Result};
 
 use crate::expr::ColumnList;
-use crate::physical::{Builder, ONLY, Want};
+use crate::physical::{Builder, ONLY, Routed, Want};
 use crate::rules;
 
 impl Builder<'_> {
@@ -157,15 +157,27 @@ impl Builder<'_> {
     fn query(&self, mut query: LogicalQuery, free: bool) -> Result<QueryPlan> {
         rules::apply_all(&mut query, self.env)?;
         self.learn(&query.root);
-        let (built, route) = self.routed(query.root, Want::of(query.output), free)?;
-        Ok(QueryPlan {
+        let Routed { built, route, larger } = self.routed(query.root, Want::of(query.output), free)?;
+        let mut plan = QueryPlan {
             locking: strongest_lock(&built.rel),
             root: built.rel,
             columns: query.columns,
             route,
             limit_of_output: query.limit_of_output,
             max_execution: query.max_execution,
-        })
+            larger: None,
+        };
+        plan.larger = larger.filter(|_| plan.locking.is_none()).map(|(root, rows_max)| {
+            Box::new(LargerPlan {
+                query: QueryPlan {
+                    root,
+                    route: Route::Analytical,
+                    ..plan.clone()
+                },
+                rows_max,
+            })
+        });
+        Ok(plan)
     }
 }
 

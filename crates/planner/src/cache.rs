@@ -34,6 +34,8 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 const ESTIMATES_HOLD: Duration = Duration::from_secs(10);
 /// The factor by which a table may grow or shrink until its plans are made anew.
 const ROWS_FACTOR: u64 = 8;
+/// An execution that looks at fewer rows is not worth a plan of its own.
+const READS_MANY: u64 = 10_000;
 /// Smaller tables are all alike.
 const ROWS_MIN: u64 = 1_000;
 /// Moments are kept as nanoseconds since this one.
@@ -106,7 +108,36 @@ impl CachedPlan {
                 tables: tables.map(|id| (id, known(id))).collect(),
                 generation: AtomicU64::new(generation),
                 holds_until_ns: AtomicU64::new(holds_until()),
+                reads: expected_reads(&self.plan).filter(|_| self.parameters > 0),
+                varies: AtomicBool::new(false),
             });
+        }
+        self
+    }
+
+    /// Takes in how many rows an execution has looked at. Where it is many more than the plan was made for, the
+    /// plan is not for all values of its parameters.
+    pub fn observe(&self, examined: u64) {
+        if let Some(estimates) = &self.estimates
+            && let Some(reads) = estimates.reads
+            && examined > READS_MANY
+            && examined > reads.saturating_mul(ROWS_FACTOR)
+        {
+            estimates.varies.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether each execution is to be planned with its own parameters.
+    pub fn varies(&self) -> bool {
+        let estimates = self.estimates.as_ref();
+        estimates.is_some_and(|estimates| estimates.varies.load(Ordering::Relaxed))
+    }
+
+    /// The plan is for one execution of a statement whose plans vary.
+    #[must_use]
+    pub fn of_one_execution(self) -> Self {
+        if let Some(estimates) = &self.estimates {
+            estimates.varies.store(true, Ordering::Relaxed);
         }
         self
     }
@@ -168,10 +199,17 @@ struct PlanEstimates {
     /// Of all statistics, when they were last looked at.
     generation: AtomicU64,
     holds_until_ns: AtomicU64,
+    /// How many rows it was expected to look at, if that depends on parameters.
+    reads: Option<u64>,
+    /// Executions differ too much to share a plan.
+    varies: AtomicBool,
 }
 
 impl PlanEstimates {
     fn hold(&self, generation: u64, known: impl Fn(i64) -> TableKnowledge) -> bool {
+        if self.varies.load(Ordering::Relaxed) {
+            return false;
+        }
         let is_fresh = self.generation.load(Ordering::Relaxed) == generation
             && now_ns() < self.holds_until_ns.load(Ordering::Relaxed);
         if is_fresh {
@@ -335,6 +373,22 @@ fn depends_on_estimates(plan: &Plan) -> bool {
     }
 }
 
+/// How many rows a query of tables that are read once looks at; `None` where rows of one are looked up for those of
+/// another.
+fn expected_reads(plan: &Plan) -> Option<u64> {
+    let Plan::Query(query) = plan else {
+        return None;
+    };
+    let mut reads = 0.0;
+    let mut once = true;
+    query.root.walk(&mut |rel| match rel {
+        Rel::Scan(scan) => reads += scan.expected.read,
+        Rel::LookupJoin(_) | Rel::Apply(_) => once = false,
+        _ => {}
+    });
+    once.then_some(reads as u64)
+}
+
 impl Shard {
     /// Evicts what was not used since the last round, or everything if all was used.
     fn make_room(&mut self, text_bytes: usize) {
@@ -378,6 +432,7 @@ mod tests {
             route: Route::Transactional,
             limit_of_output: None,
             max_execution: None,
+            larger: None,
         };
         Arc::new(CachedPlan::new(
             Plan::Query(query),

@@ -75,6 +75,17 @@ pub struct QueryPlan {
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<std::time::Duration>,
+    /// What takes its place once it has turned out larger than it was expected to be.
+    pub larger: Option<Box<LargerPlan>>,
+}
+
+/// The plan for `analytics` of a query that was expected to be small enough for `executor`.
+#[derive(Debug, Clone)]
+pub struct LargerPlan {
+    pub query: QueryPlan,
+    /// How many rows `executor` may look at before the first row of the result leaves. So many take it about as long
+    /// as all of this plan takes.
+    pub rows_max: u64,
 }
 
 /// How many of a query's rows its client gets, where all of them are counted.

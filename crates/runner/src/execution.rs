@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use executor::{DmlResult, ExecContext, LoadedFile, ReadSource, RowSink, VirtualTables};
+use executor::{DmlResult, ExecContext, LoadedFile, ReadSource, RowBudget, RowSink, VirtualTables};
 use functions::EvalContext;
 use kv::{Snapshot, Transaction};
 use planner::plan::{Locking, Plan, QueryPlan, Route};
@@ -65,6 +65,29 @@ impl Execution<'_> {
     /// Runs a query in `executor`, on this thread.
     pub fn query(&self, query: &QueryPlan, source: ReadSource<'_>, sink: &mut dyn RowSink) -> Result<()> {
         executor::query(query, source, &self.context(None), sink)
+    }
+
+    /// The same of a query that may turn out larger than it was expected to be: then it runs in `analytics`, at the
+    /// same snapshot, as long as no row of it has left.
+    pub fn query_or_larger(
+        &self,
+        query: &QueryPlan,
+        source: ReadSource<'_>,
+        snapshot: impl FnOnce() -> Snapshot,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let Some(larger) = &query.larger else {
+            return self.query(query, source, sink);
+        };
+        let budget = RowBudget::new(larger.rows_max);
+        let warnings = &self.with.context.warnings;
+        let warned = warnings.count();
+        let result = executor::query_within(query, source, &self.context(None), &budget, sink);
+        if !budget.is_exceeded() {
+            return result;
+        }
+        drop(warnings.take_back(warned));
+        self.analyse(&larger.query, snapshot(), sink)
     }
 
     /// Runs INSERT, REPLACE, UPDATE or DELETE. `insert_select`: how INSERT ... SELECT locks the rows that it

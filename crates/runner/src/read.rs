@@ -87,9 +87,16 @@ impl Runner<'_> {
         if joins_transaction(query) && self.transaction.for_read(env)? {
             self.check_transaction_read()?;
             let transaction = self.transaction.opened()?;
-            return match transaction.is_dirty() || !Execution::is_analytical(query) {
-                true => execution.query(query, ReadSource::Transaction(transaction), sink),
-                false => execution.analyse(query, transaction.snapshot().clone(), sink),
+            if transaction.is_dirty() {
+                return execution.query(query, ReadSource::Transaction(transaction), sink);
+            }
+            let snapshot = transaction.snapshot().clone();
+            return match Execution::is_analytical(query) {
+                true => execution.analyse(query, snapshot, sink),
+                false => {
+                    let source = ReadSource::Transaction(transaction);
+                    execution.query_or_larger(query, source, || snapshot, sink)
+                }
             };
         }
         if joins_transaction(query) {
@@ -108,7 +115,8 @@ impl Runner<'_> {
         };
         let snapshot = self.with_private(snapshot);
         self.check_read_at(snapshot.ts(), || false)?;
-        let result = execution.query(query, ReadSource::Snapshot(&snapshot), sink);
+        let source = ReadSource::Snapshot(&snapshot);
+        let result = execution.query_or_larger(query, source, || snapshot.clone(), sink);
         if one_moment {
             // The newest version has no moment before it has been read.
             self.check_read_at(snapshot.ts(), || false)?;

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
 use optimizer::{Planned, Surroundings};
 use planner::object_access::LockMode;
-use planner::plan::Plan;
+use planner::plan::{Plan, Route};
 use planner::{BindEnv, Bound, CachedPlan};
 use runner::{
     BeginOptions, Collected, Engine, Environment, Evaluation, Isolation, Outcome, Runner, Settings,
@@ -48,6 +47,8 @@ struct Program {
     settings: Settings,
     interrupt: Arc<Interrupt>,
     transaction: TransactionContext,
+    /// How many rows the optimizer takes a table to have.
+    estimated_rows: u64,
 }
 
 impl Program {
@@ -57,9 +58,10 @@ impl Program {
         let program = Self {
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             changer: SchemaChanger::open(cluster.clone()).unwrap(),
-            engine: Engine::new(store, cluster, PathBuf::new()),
+            engine: Engine::new(store, cluster, std::env::temp_dir()),
             settings: settings(),
             interrupt: Interrupt::new(),
+            estimated_rows: 0,
         };
         program.define("CREATE DATABASE d");
         program.define("CREATE TABLE t (id INT PRIMARY KEY, a INT)");
@@ -117,7 +119,7 @@ impl Program {
         let surroundings = Surroundings {
             route: None,
             switches: optimizer::Switches::default(),
-            estimates: &optimizer::RowCounts(|_| 0),
+            estimates: &optimizer::RowCounts(|_| self.estimated_rows),
         };
         match optimizer::plan(self.bind(sql), &surroundings).unwrap() {
             Planned::Plan(planned) => {
@@ -221,6 +223,49 @@ fn statements_commit_or_undo_themselves() {
         ),
         (2, 1)
     );
+}
+
+#[test]
+fn a_query_that_turns_out_large_changes_its_executor() {
+    let mut program = Program::new();
+    for start in (0..40_000).step_by(8_000) {
+        let rows = (start..start + 8_000).map(|id| format!("({id}, {})", id % 7));
+        let rows: Vec<String> = rows.collect();
+        let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+        assert_eq!(program.write(&insert).unwrap(), 8_000);
+    }
+    program.estimated_rows = 10_000;
+    let large = "SELECT a, COUNT(*) FROM t WHERE id > 5 GROUP BY a";
+    let plan = program.plan(large).plan;
+    assert!(
+        matches!(&plan, Plan::Query(query) if query.route == Route::Transactional && query.larger.is_some())
+    );
+    let analytical = |program: &Program| program.engine.counters.analytical.load(Ordering::Relaxed);
+    assert_eq!(
+        program.count("SELECT a, COUNT(*) FROM t WHERE id > 39990 GROUP BY a"),
+        7
+    );
+    assert_eq!(analytical(&program), 0, "few rows are read");
+    assert_eq!(program.count(large), 7);
+    assert_eq!(analytical(&program), 1, "more rows than were expected");
+    // Rows that have left cannot be taken back.
+    assert_eq!(program.count("SELECT a FROM t WHERE id > 5 AND a < 9"), 39_994);
+    assert_eq!(analytical(&program), 1);
+    let runner = program.runner();
+    runner
+        .transaction
+        .begin(runner.env, BeginOptions::default())
+        .unwrap();
+    assert_eq!(program.count(large), 7);
+    assert_eq!(analytical(&program), 2, "at the transaction's snapshot");
+    program.write("INSERT INTO t VALUES (40000, 7)").unwrap();
+    assert_eq!(program.count(large), 8);
+    assert_eq!(
+        analytical(&program),
+        2,
+        "the other executor does not see the transaction's rows"
+    );
+    program.runner().rollback();
 }
 
 #[test]

@@ -51,6 +51,10 @@ impl Session {
         if self.shared.plans.is_unshareable(&key) {
             return Ok(None);
         }
+        if self.varies(&key) {
+            self.shared.plans.mark_unshareable(&key);
+            return Ok(None);
+        }
         // An error would quote the text with its literals taken out: let the original give it.
         let Ok(parsed) = syntax::parse(&template.text, &self.settings.sql_mode) else {
             return Ok(None);
@@ -92,12 +96,18 @@ impl Session {
         })
     }
 
-    /// The plan of a prepared statement for parameters of these types: shared by all connections.
+    fn varies(&self, key: &PlanKey) -> bool {
+        self.shared.plans.get(key).is_some_and(|plan| plan.varies())
+    }
+
+    /// The plan of a prepared statement for parameters of these types: shared by all connections, unless plans for
+    /// its `values` vary.
     pub(crate) fn compile_prepared(
         &self,
         parsed: &Parsed,
         text: &str,
         params: &[SqlType],
+        values: &[Value],
     ) -> Result<Compiled> {
         let key = self.key(text, params);
         if let Some(found) = self.cached(&key) {
@@ -105,9 +115,20 @@ impl Session {
         }
         let generation = self.shared.catalog.statistics.generation();
         let schema = self.shared.engine.cluster.schema();
-        match self.plan(&schema, parsed, Parameters::Typed(params))? {
+        let varies = self.varies(&key);
+        let bound = self.bind(&schema, parsed, Parameters::Typed(params))?;
+        let is_query = matches!(parsed.statement, Statement::Query(_));
+        let planned = match varies {
+            true => self.optimized_for(bound, is_query, values)?,
+            false => self.optimized(bound, is_query)?,
+        };
+        match planned {
             Planned::Plan(statement) => {
-                let plan = Arc::new(self.cacheable(statement, &schema, parsed, generation));
+                let plan = self.cacheable(statement, &schema, parsed, generation);
+                if varies {
+                    return Ok(Compiled::Plan(Arc::new(plan.of_one_execution())));
+                }
+                let plan = Arc::new(plan);
                 if plan.cacheable {
                     self.share(&key, &plan);
                 }
@@ -210,12 +231,18 @@ impl Session {
 
     /// The physical plan of a bound statement. `is_query`: `max_execution_time` is about it.
     pub(crate) fn optimized(&self, bound: Bound, is_query: bool) -> Result<Planned> {
+        self.optimized_for(bound, is_query, &[])
+    }
+
+    /// The same for one execution with these parameters.
+    fn optimized_for(&self, bound: Bound, is_query: bool, params: &[Value]) -> Result<Planned> {
         let without_lease = Cell::new(None);
         let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
         let estimates = SessionEstimates {
             session: self,
             max_execution,
             without_lease: &without_lease,
+            params,
         };
         let surroundings = Surroundings {
             route: self.settings.route,
@@ -327,9 +354,14 @@ struct SessionEstimates<'a> {
     max_execution: Option<Duration>,
     /// The error of a wait for the node's lease.
     without_lease: &'a Cell<Option<types::Error>>,
+    params: &'a [Value],
 }
 
 impl Estimates for SessionEstimates<'_> {
+    fn parameters(&self) -> &[Value] {
+        self.params
+    }
+
     fn rows(&self, table: i64) -> u64 {
         match await_lease_to_plan(self.session.environment(), self.max_execution) {
             Ok(()) => self.session.row_estimate(table),

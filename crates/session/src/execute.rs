@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::io;
 use std::time::{Duration, Instant};
 
-use functions::Strictness;
+use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
-use planner::plan::{InsertMode, Plan, QueryPlan, ResultColumn};
+use planner::plan::{InsertMode, Plan, QueryPlan, Rel, ResultColumn};
 use runner::{Evaluation, Retry};
 use types::{Error, Result, Value, errno};
 use wire::connection::{Flow, PacketSink};
@@ -254,13 +254,19 @@ impl Session {
         let result = parts
             .runner
             .statement(|runner| runner.query(query, with, &mut rows));
-        self.last.found_rows = rows.rows();
-        self.event.rows_sent = rows.rows();
+        let sent = rows.rows();
+        // The rows that OFFSET leaves out are found, too.
+        self.last.found_rows = match sent {
+            0 => 0,
+            sent => sent.saturating_add(rows_left_out(query, &eval)),
+        };
+        self.event.rows_sent = sent;
         self.event.reads = eval.reads.take();
+        plan.observe(self.event.reads.examined());
         self.end_of_evaluation(&eval);
         self.contexts.give_back(eval);
         let result = result.map(|counted| {
-            self.last.found_rows = counted.unwrap_or(rows.rows());
+            self.last.found_rows = counted.unwrap_or(self.last.found_rows);
             self.track_transaction(true);
         });
         let reply = self.reply_context();
@@ -391,6 +397,19 @@ impl Session {
         }
         Ok(Flow::Continue)
     }
+}
+
+/// How many rows the OFFSET of a query leaves out, if it sends any.
+fn rows_left_out(query: &QueryPlan, eval: &EvalContext) -> u64 {
+    let is_limit = |rel: &&Rel| matches!(rel, Rel::Limit { .. } | Rel::Project { .. });
+    let mut above = query.root.operators().take_while(is_limit);
+    let offset = above.find_map(|rel| match rel {
+        Rel::Limit { offset, .. } => offset.as_ref(),
+        _ => None,
+    });
+    offset
+        .and_then(|offset| functions::eval_value(offset, eval).ok()?.as_u64())
+        .unwrap_or(0)
 }
 
 /// Result columns of a plan; none for writes.

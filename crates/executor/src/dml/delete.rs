@@ -58,6 +58,7 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         implied_locking: None,
         takes_no_locks: false,
         holds_least_after_sort: true,
+        budget: None,
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;
     while let Some(batch) = rows.next(&mut env)? {

@@ -44,6 +44,7 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
         implied_locking: ctx.insert_select,
         takes_no_locks,
         holds_least_after_sort: false,
+        budget: None,
     };
     let mut found = FoundRows {
         batches: Vec::new(),

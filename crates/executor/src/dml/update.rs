@@ -237,6 +237,7 @@ impl Update<'_> {
             implied_locking: None,
             takes_no_locks: false,
             holds_least_after_sort: true,
+            budget: None,
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {

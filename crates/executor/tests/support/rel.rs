@@ -138,6 +138,7 @@ pub fn query(root: Rel) -> Plan {
         route: Route::Transactional,
         limit_of_output: None,
         max_execution: None,
+        larger: None,
     })
 }
 

@@ -24,6 +24,7 @@ pub use apply::replace_in;
 pub use join::ids;
 pub use join_keys::{key_of, under_one_type};
 pub use lookup::table_of;
+pub use route::Routed;
 
 use std::cell::{Cell, RefCell};
 

@@ -6,11 +6,12 @@
 //! rows up. The cheaper one is taken.
 
 use planner::logical::{Logical, SetOperator};
-use planner::plan::{Rel, Route};
+use planner::plan::{Access, Rel, Route};
 use types::Result;
 
 use super::{Builder, Built, ONLY, Want};
 use crate::access::Chosen;
+use crate::cost;
 use crate::limit::literal_count;
 use functions::Expr;
 use functions::aggregate::AggregateFunction;
@@ -27,9 +28,40 @@ const START: f64 = 2_000.0;
 /// on all of them.
 const CORES: f64 = 2.0;
 
+/// The plan of a query, and its executor.
+pub struct Routed {
+    pub built: Built,
+    pub route: Route,
+    /// Of a plan for `executor`: that for `analytics`, and how many rows the former may look at before the latter is the
+    /// better one in any case.
+    pub larger: Option<(Rel, u64)>,
+}
+
+impl Routed {
+    fn only(built: Built, route: Route) -> Self {
+        Self {
+            built,
+            route,
+            larger: None,
+        }
+    }
+
+    /// A plan for `executor` beside one for `analytics`.
+    fn with_larger(small: Built, large: Built) -> Self {
+        let is_candidate = large.rel.runs_in_parallel() && !ends_early(&small.rel) && !passes_on(&small.rel);
+        let microseconds = START + large.cost / CORES;
+        let rows_max = (microseconds / microseconds_per_row(&small.rel)).max(ROWS_MIN) as u64;
+        Self {
+            built: small,
+            route: ONLY,
+            larger: is_candidate.then_some((large.rel, rows_max)),
+        }
+    }
+}
+
 impl Builder<'_> {
-    /// The plan of a query, and its executor. `free`: it may run in `analytics`.
-    pub fn routed(&self, root: Logical, want: Want, free: bool) -> Result<(Built, Route)> {
+    /// `free`: it may run in `analytics`.
+    pub fn routed(&self, root: Logical, want: Want, free: bool) -> Result<Routed> {
         let rows = if free && can_run(&root, Place::default()) {
             self.table_rows(&root)
         } else {
@@ -37,12 +69,23 @@ impl Builder<'_> {
         };
         match rows.as_slice() {
             [] => self.built_for(ONLY, root, want),
-            [_] => {
-                self.route.set(self.env.route);
-                let built = self.build_exact(root, want)?;
-                Ok((built, self.route.get().unwrap_or(ONLY)))
-            }
+            [rows] => self.of_one_table(root, want, *rows),
             several => self.cheaper(root, want, several.iter().sum()),
+        }
+    }
+
+    fn of_one_table(&self, root: Logical, want: Want, rows: f64) -> Result<Routed> {
+        self.route.set(self.env.route);
+        let may_grow = self.env.route.is_none() && rows >= ROWS_MIN;
+        let again = may_grow.then(|| (root.clone(), want.clone()));
+        let built = self.build_exact(root, want)?;
+        let route = self.route.get().unwrap_or(ONLY);
+        match again {
+            Some((root, want)) if route == ONLY && !reads_points(&built.rel) => {
+                let large = self.built_for(Route::Analytical, root, want)?.built;
+                Ok(Routed::with_larger(built, large))
+            }
+            _ => Ok(Routed::only(built, route)),
         }
     }
 
@@ -52,28 +95,28 @@ impl Builder<'_> {
     }
 
     /// `rows`: of all the tables that it reads.
-    fn cheaper(&self, root: Logical, want: Want, rows: f64) -> Result<(Built, Route)> {
+    fn cheaper(&self, root: Logical, want: Want, rows: f64) -> Result<Routed> {
         let is_forced = self.env.route == Some(Route::Analytical);
         if self.env.route == Some(Route::Transactional) || !is_forced && rows < ROWS_MIN {
             return self.built_for(ONLY, root, want);
         }
         let analytical = self.built_for(Route::Analytical, root.clone(), want.clone())?;
-        let can_run = analytical.0.rel.runs_in_parallel();
+        let can_run = analytical.built.rel.runs_in_parallel();
         if can_run && is_forced {
             return Ok(analytical);
         }
         let transactional = self.built_for(ONLY, root, want)?;
-        let is_cheaper = START + analytical.0.cost / CORES < transactional.0.cost;
-        if can_run && is_cheaper && !ends_early(&transactional.0.rel) {
+        let is_cheaper = START + analytical.built.cost / CORES < transactional.built.cost;
+        if can_run && is_cheaper && !ends_early(&transactional.built.rel) {
             return Ok(analytical);
         }
-        Ok(transactional)
+        Ok(Routed::with_larger(transactional.built, analytical.built))
     }
 
-    fn built_for(&self, route: Route, root: Logical, want: Want) -> Result<(Built, Route)> {
+    fn built_for(&self, route: Route, root: Logical, want: Want) -> Result<Routed> {
         self.route.set(Some(route));
         self.slots.set(0);
-        Ok((self.build_exact(root, want)?, route))
+        Ok(Routed::only(self.build_exact(root, want)?, route))
     }
 
     /// The number of rows of each stored table that is read.
@@ -85,6 +128,36 @@ impl Builder<'_> {
             }
         });
         rows
+    }
+}
+
+/// Whether a plan looks up rows of one table by their keys alone.
+fn reads_points(rel: &Rel) -> bool {
+    let access = rel.scan().map(|scan| &scan.access);
+    matches!(
+        access,
+        Some(Access::PrimaryPoints { .. } | Access::UniquePoints { .. })
+    )
+}
+
+/// About how long `executor` takes for a row that it looks at.
+fn microseconds_per_row(rel: &Rel) -> f64 {
+    let mut fetches = false;
+    rel.walk(&mut |rel| {
+        fetches |= match rel {
+            Rel::LookupJoin(_) => true,
+            Rel::Scan(scan) => !matches!(
+                scan.access,
+                Access::Full { .. }
+                    | Access::PrimaryRanges { .. }
+                    | Access::IndexRanges { covering: true, .. }
+            ),
+            _ => false,
+        };
+    });
+    match fetches {
+        true => cost::POINT_READ,
+        false => cost::NEXT_ROW,
     }
 }
 

@@ -103,11 +103,13 @@ impl Session {
         } = execution;
         let environment = self.settings.plan_environment;
         let compiled = match plan {
-            Some(Compiled::Plan(plan)) if !self.is_current(&plan) => self.compile_execution(id, &types),
+            Some(Compiled::Plan(plan)) if !self.is_current(&plan) => {
+                self.compile_execution(id, &types, &values)
+            }
             Some(plan) => Ok(plan),
             None => self
                 .enter_execution(id)
-                .and_then(|()| self.compile_execution(id, &types)),
+                .and_then(|()| self.compile_execution(id, &types, &values)),
         };
         let mut compiled = match compiled {
             Ok(compiled) => compiled,
@@ -118,7 +120,7 @@ impl Session {
             _ => self.prepared_command(id),
         };
         self.observe(&compiled, &text, command);
-        let replan = |session: &mut Self| session.compile_execution(id, &types);
+        let replan = |session: &mut Self| session.compile_execution(id, &types, &[]);
         let result = if execution.cursor
             && let Compiled::Plan(plan) = &compiled
             && matches!(plan.plan, Plan::Query(_))
@@ -153,9 +155,9 @@ impl Session {
     }
 
     /// The plan for parameters of these types, from the plan cache if it is there.
-    fn compile_execution(&mut self, id: u32, types: &[SqlType]) -> Result<Compiled> {
+    fn compile_execution(&mut self, id: u32, types: &[SqlType], values: &[Value]) -> Result<Compiled> {
         let statement = &self.prepared.find(id, EXECUTE)?.statement;
-        self.compile_prepared(&statement.parsed, &statement.text, types)
+        self.compile_prepared(&statement.parsed, &statement.text, types, values)
     }
 
     /// Selects the database again that was selected before a prepared statement ran in its own; unless the

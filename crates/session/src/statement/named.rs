@@ -67,10 +67,13 @@ pub fn execute(
     }
     session.convert_parameters(&statement.parameter_types, &mut values, &mut types);
     let current = std::mem::replace(&mut session.database, statement.database.clone());
-    let replan = |session: &mut Session| session.compile_prepared(&statement.parsed, &statement.text, &types);
+    let compile = |session: &mut Session, values: &[Value]| {
+        session.compile_prepared(&statement.parsed, &statement.text, &types, values)
+    };
+    let replan = |session: &mut Session| compile(session, &[]);
     let result = session.with_hinted_variables(&statement.parsed.set_vars, |session| {
         let compiled = match session.enter_statement(&statement.parsed.statement) {
-            Ok(()) => replan(session),
+            Ok(()) => compile(session, &values),
             Err(error) => Err(error),
         };
         match compiled {

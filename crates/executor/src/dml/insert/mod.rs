@@ -163,6 +163,7 @@ impl Insert<'_> {
                     implied_locking: implied,
                     takes_no_locks: false,
                     holds_least_after_sort,
+                    budget: None,
                 };
                 let root = match &mut root {
                     Some(root) => root,
@@ -198,6 +199,7 @@ impl Insert<'_> {
             implied_locking: None,
             takes_no_locks: false,
             holds_least_after_sort,
+            budget: None,
         };
         let mut root = tree::open(&below, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
