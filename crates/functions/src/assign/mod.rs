@@ -86,6 +86,7 @@ pub fn text(
                     column,
                     row_number,
                     ctx,
+                    on_loss: OnLoss::of(ctx),
                 };
                 target.convert(Datum::String(text))
             }

@@ -180,6 +180,7 @@ mod tests {
                     column: "c",
                     row_number: 1,
                     ctx: &ctx,
+                    on_loss: crate::assign::OnLoss::of(&ctx),
                 };
                 let complete = target.convert(Datum::String(text)).unwrap();
                 assert_eq!(format!("{quick:?}"), format!("{complete:?}"), "{text} as {to:?}");
