@@ -8,7 +8,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
-use super::definition::{
+use super::create_table::{
     Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
 };
 use super::foreign_key::index_of;

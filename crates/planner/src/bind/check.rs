@@ -7,7 +7,8 @@ use schema::model::{Column, Table};
 use syntax::ast::{CheckDefinition, TableElement};
 use types::Result;
 
-use super::stored::{columns_of_check, expressions};
+use super::stored::columns_of_check;
+use super::table_expressions::expressions;
 use super::{Binder, stored};
 
 /// The constraints of a CREATE TABLE, each with the offset in `columns` of the column that it stands behind.

@@ -9,9 +9,9 @@ use types::{Error, Result};
 
 use super::alter_partitions::maintained;
 use super::collation::charset_named;
-use super::expr::Context;
+use super::context::Context;
 use super::scope::NO_NAMES;
-use super::subquery::Subqueries;
+use super::subqueries::Subqueries;
 use super::{Binder, alter_partitions, grant, load_data};
 use crate::command::{Bound, Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
@@ -151,7 +151,7 @@ pub(super) fn bind_select_into(
     let bound = binder.statement_query(query)?;
     let file = match into {
         SelectInto::Variables(variables) if bound.columns.len() != variables.len() => {
-            return Err(super::query::different_widths());
+            return Err(super::bound_query::different_widths());
         }
         SelectInto::Variables(variables) => {
             return Ok(Command::OfRow(Box::new(OfRow {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::from::{cannot_reopen, named_columns};
-use super::query::{BoundQuery, QueryPlace, different_widths};
-use super::scope::{Relation, RelationColumn};
+use super::bound_query::{BoundQuery, QueryPlace, different_widths};
+use super::from_place::{cannot_reopen, named_columns};
+use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
@@ -31,237 +31,238 @@ pub struct KnownTable {
     error: Option<Error>,
 }
 
-impl Binder<'_> {
-    /// The common table expression that a name in FROM means, if it does.
-    pub fn common_table(&self, table: &NamedTable) -> Result<Option<(Logical, Relation)>> {
-        if table.name.database.is_some() {
-            return Ok(None);
-        }
-        let known = self.common_tables.borrow();
-        let is_named = |known: &&KnownTable| known.name == table.name.name;
-        let Some(found) = known.iter().rev().find(is_named) else {
-            return Ok(None);
-        };
-        if let Some(error) = &found.error {
-            return Err(error.clone());
-        }
-        if let Some(alias) = &found.temporary
-            && found.is_used.replace(true)
-        {
-            return Err(cannot_reopen(alias));
-        }
-        if table.as_of.is_some() {
-            return Err(Error::not_supported(
-                "AS OF TIMESTAMP of a common table expression",
-                "write it inside the expression",
-            ));
-        }
-        let mut columns = found.columns.clone();
-        for column in &mut columns {
-            column.id = self.new_column();
-        }
-        let rel = Logical::CommonTable(CommonTable {
-            id: found.id,
-            recursive: found.recursive,
-            columns: columns.iter().map(of_relation).collect(),
-        });
-        let relation = Relation::of_query(columns, table.alias.as_ref().unwrap_or(&table.name.name));
-        Ok(Some((rel, relation)))
+/// The common table expression that a name in FROM means, if it does.
+pub(super) fn bind_common_table(
+    binder: &Binder<'_>,
+    table: &NamedTable,
+) -> Result<Option<(Logical, Relation)>> {
+    if table.name.database.is_some() {
+        return Ok(None);
     }
-
-    /// The definition of a common table expression that can be named here.
-    pub fn common_table_with_id(&self, id: CommonTableId) -> Option<Arc<Logical>> {
-        let all = self.common_tables.borrow();
-        all.iter().find(|known| known.id == id)?.definition.clone()
+    let known = binder.common_tables.borrow();
+    let is_named = |known: &&KnownTable| known.name == table.name.name;
+    let Some(found) = known.iter().rev().find(is_named) else {
+        return Ok(None);
+    };
+    if let Some(error) = &found.error {
+        return Err(error.clone());
     }
-
-    /// The definition of a common table expression. Its name is known from then on.
-    pub fn common_table_definition(
-        &self,
-        table: &ast::CommonTable,
-        recursive: bool,
-        place: QueryPlace<'_>,
-    ) -> Result<(CommonTableId, Logical)> {
-        let id = self.new_common_table();
-        self.derived_depth.set(self.derived_depth.get() + 1);
-        let defined = self.definition_of(id, table, recursive, place);
-        self.derived_depth.set(self.derived_depth.get() - 1);
-        let definition = match defined {
-            Ok(definition) => definition,
-            Err(error) => {
-                self.common_tables.borrow_mut().push(KnownTable {
-                    name: table.name.clone(),
-                    id,
-                    columns: Vec::new(),
-                    recursive: false,
-                    definition: None,
-                    temporary: None,
-                    is_used: Cell::new(false),
-                    error: Some(error),
-                });
-                Logical::OneRow
-            }
-        };
-        Ok((id, definition))
+    if let Some(alias) = &found.temporary
+        && found.is_used.replace(true)
+    {
+        return Err(cannot_reopen(alias));
     }
-
-    fn definition_of(
-        &self,
-        id: CommonTableId,
-        table: &ast::CommonTable,
-        recursive: bool,
-        place: QueryPlace<'_>,
-    ) -> Result<Logical> {
-        if recursive && mentions(&table.query, &table.name) {
-            return self.recursive_table(id, table, place);
-        }
-        let opened_before = self.opened.borrow().len();
-        let query = self.query_at(&table.query, place)?;
-        let columns = named_columns(query.relation_columns(), &table.columns)?;
-        // Each column once and in order, so that a use can name it by its position.
-        let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
-        let definition = self.in_types(query, &types);
-        self.know(id, &table.name, columns, &definition, false);
-        if let Some(known) = self.common_tables.borrow_mut().last_mut() {
-            let opened = self.opened.borrow();
-            known.temporary = opened.get(opened_before).map(|(_, alias)| alias.clone());
-        }
-        Ok(definition)
+    if table.as_of.is_some() {
+        return Err(Error::not_supported(
+            "AS OF TIMESTAMP of a common table expression",
+            "write it inside the expression",
+        ));
     }
-
-    fn know(
-        &self,
-        id: CommonTableId,
-        name: &str,
-        mut columns: Vec<RelationColumn>,
-        definition: &Logical,
-        recursive: bool,
-    ) {
-        for (column, made) in columns.iter_mut().zip(definition.output()) {
-            column.id = made.id;
-            column.ty = made.ty;
-        }
-        self.common_tables.borrow_mut().push(KnownTable {
-            name: name.to_owned(),
-            id,
-            columns,
-            recursive,
-            definition: (!recursive).then(|| Arc::new(definition.clone())),
-            temporary: None,
-            is_used: Cell::new(false),
-            error: None,
-        });
+    let mut columns = found.columns.clone();
+    for column in &mut columns {
+        column.id = binder.new_column();
     }
+    let rel = Logical::CommonTable(CommonTable {
+        id: found.id,
+        recursive: found.recursive,
+        columns: columns.iter().map(of_relation).collect(),
+    });
+    let relation = Relation::of_query(columns, table.alias.as_ref().unwrap_or(&table.name.name));
+    Ok(Some((rel, relation)))
+}
 
-    /// The parts that do not name the table are the seed, the others are run again and again.
-    fn recursive_table(
-        &self,
-        id: CommonTableId,
-        table: &ast::CommonTable,
-        place: QueryPlace<'_>,
-    ) -> Result<Logical> {
-        let name = &table.name;
-        let QueryBody::SetOperation { first, rest } = &table.query.body else {
-            return Err(needs_union(name));
-        };
-        let ordered = !table.query.order_by.is_empty() || !table.query.locking.is_empty();
-        if ordered || table.query.with.is_some() {
-            return Err(Error::not_supported(
-                "ORDER BY or WITH around a recursive UNION",
-                "order the query that uses it",
-            ));
+/// The definition of a common table expression that can be named here.
+pub(super) fn common_table_with_id(binder: &Binder<'_>, id: CommonTableId) -> Option<Arc<Logical>> {
+    let all = binder.common_tables.borrow();
+    all.iter().find(|known| known.id == id)?.definition.clone()
+}
+
+/// The definition of a common table expression. Its name is known from then on.
+pub(super) fn define_common_table(
+    binder: &Binder<'_>,
+    table: &ast::CommonTable,
+    recursive: bool,
+    place: QueryPlace<'_>,
+) -> Result<(CommonTableId, Logical)> {
+    let id = binder.new_common_table();
+    binder.derived_depth.set(binder.derived_depth.get() + 1);
+    let defined = definition_of(binder, id, table, recursive, place);
+    binder.derived_depth.set(binder.derived_depth.get() - 1);
+    let definition = match defined {
+        Ok(definition) => definition,
+        Err(error) => {
+            binder.common_tables.borrow_mut().push(KnownTable {
+                name: table.name.clone(),
+                id,
+                columns: Vec::new(),
+                recursive: false,
+                definition: None,
+                temporary: None,
+                is_used: Cell::new(false),
+                error: Some(error),
+            });
+            Logical::OneRow
         }
-        if body_mentions(first, name) {
-            return Err(needs_seed(name));
-        }
-        if rest
-            .iter()
-            .any(|operand| operand.operator != ast::SetOperator::Union)
-        {
-            return Err(needs_union(name));
-        }
-        let seeds = rest
-            .iter()
-            .take_while(|operand| !body_mentions(&operand.operand, name))
-            .count();
-        let (seed_parts, step_parts) = rest.split_at(seeds);
-        for operand in step_parts {
-            check_step(&operand.operand, name)?;
-        }
-        if step_parts
-            .iter()
-            .any(|operand| !body_mentions(&operand.operand, name))
-        {
-            return Err(needs_seed(name));
-        }
-        let seed = self.parts(Some(first), seed_parts, place)?;
-        let types = seed.columns.iter().map(|column| match column.ty.kind {
-            TypeKind::Null => SqlType::varchar(0, Collation::Binary),
-            // The rows of later parts are not members.
-            _ if column.ty.has_members() => functions::common_type(&[column.ty]),
-            _ => column.ty,
-        });
-        let types: Vec<SqlType> = types.collect();
-        let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
-        for column in &mut columns {
-            column.nullable = true;
-        }
-        let seed = self.in_types(seed, &types);
-        self.know(id, name, columns.clone(), &seed, true);
-        let step = self.parts(None, step_parts, place);
-        self.common_tables.borrow_mut().pop();
-        let step = step?;
-        if step.columns.len() != types.len() {
-            return Err(different_widths());
-        }
-        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let step = self.stored_in_types(step, &types, &names);
-        let pairs = seed.output().into_iter().zip(step.output());
-        let set_columns = pairs.map(|(left, right)| SetColumn {
-            column: Column {
-                id: self.new_column(),
-                ty: left.ty,
-                nullable: true,
-            },
-            left: left.id,
-            right: right.id,
-        });
-        let mut definition = Logical::Recursive(Recursive {
-            columns: set_columns.collect(),
-            seed: Box::new(seed),
-            step: Box::new(step),
-            // One UNION DISTINCT among the steps makes all rows distinct.
-            distinct: step_parts.iter().any(|operand| !operand.all),
-        });
-        if let Some(limit) = &table.query.limit {
-            definition = super::query::limited(definition, limit::bind_limit(self, Some(limit))?);
-        }
-        self.know(id, name, columns, &definition, false);
-        Ok(definition)
+    };
+    Ok((id, definition))
+}
+
+fn definition_of(
+    binder: &Binder<'_>,
+    id: CommonTableId,
+    table: &ast::CommonTable,
+    recursive: bool,
+    place: QueryPlace<'_>,
+) -> Result<Logical> {
+    if recursive && mentions(&table.query, &table.name) {
+        return recursive_table(binder, id, table, place);
     }
+    let opened_before = binder.opened.borrow().len();
+    let query = binder.query_at(&table.query, place)?;
+    let columns = named_columns(query.relation_columns(), &table.columns)?;
+    // Each column once and in order, so that a use can name it by its position.
+    let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
+    let definition = binder.in_types(query, &types);
+    know(binder, id, &table.name, columns, &definition, false);
+    if let Some(known) = binder.common_tables.borrow_mut().last_mut() {
+        let opened = binder.opened.borrow();
+        known.temporary = opened.get(opened_before).map(|(_, alias)| alias.clone());
+    }
+    Ok(definition)
+}
 
-    /// Some operands of a UNION, as a query.
-    fn parts(
-        &self,
-        first: Option<&QueryBody>,
-        rest: &[SetOperand],
-        place: QueryPlace<'_>,
-    ) -> Result<BoundQuery> {
-        let mut operands = Vec::with_capacity(rest.len() + 1);
-        let mut operators = Vec::with_capacity(rest.len());
-        if let Some(first) = first {
-            operands.push(self.body(first, place)?);
+fn know(
+    binder: &Binder<'_>,
+    id: CommonTableId,
+    name: &str,
+    mut columns: Vec<RelationColumn>,
+    definition: &Logical,
+    recursive: bool,
+) {
+    for (column, made) in columns.iter_mut().zip(definition.output()) {
+        column.id = made.id;
+        column.ty = made.ty;
+    }
+    binder.common_tables.borrow_mut().push(KnownTable {
+        name: name.to_owned(),
+        id,
+        columns,
+        recursive,
+        definition: (!recursive).then(|| Arc::new(definition.clone())),
+        temporary: None,
+        is_used: Cell::new(false),
+        error: None,
+    });
+}
+
+/// The parts that do not name the table are the seed, the others are run again and again.
+fn recursive_table(
+    binder: &Binder<'_>,
+    id: CommonTableId,
+    table: &ast::CommonTable,
+    place: QueryPlace<'_>,
+) -> Result<Logical> {
+    let name = &table.name;
+    let QueryBody::SetOperation { first, rest } = &table.query.body else {
+        return Err(needs_union(name));
+    };
+    let ordered = !table.query.order_by.is_empty() || !table.query.locking.is_empty();
+    if ordered || table.query.with.is_some() {
+        return Err(Error::not_supported(
+            "ORDER BY or WITH around a recursive UNION",
+            "order the query that uses it",
+        ));
+    }
+    if body_mentions(first, name) {
+        return Err(needs_seed(name));
+    }
+    if rest
+        .iter()
+        .any(|operand| operand.operator != ast::SetOperator::Union)
+    {
+        return Err(needs_union(name));
+    }
+    let seeds = rest
+        .iter()
+        .take_while(|operand| !body_mentions(&operand.operand, name))
+        .count();
+    let (seed_parts, step_parts) = rest.split_at(seeds);
+    for operand in step_parts {
+        check_step(&operand.operand, name)?;
+    }
+    if step_parts
+        .iter()
+        .any(|operand| !body_mentions(&operand.operand, name))
+    {
+        return Err(needs_seed(name));
+    }
+    let seed = parts(binder, Some(first), seed_parts, place)?;
+    let types = seed.columns.iter().map(|column| match column.ty.kind {
+        TypeKind::Null => SqlType::varchar(0, Collation::Binary),
+        // The rows of later parts are not members.
+        _ if column.ty.has_members() => functions::common_type(&[column.ty]),
+        _ => column.ty,
+    });
+    let types: Vec<SqlType> = types.collect();
+    let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
+    for column in &mut columns {
+        column.nullable = true;
+    }
+    let seed = binder.in_types(seed, &types);
+    know(binder, id, name, columns.clone(), &seed, true);
+    let step = parts(binder, None, step_parts, place);
+    binder.common_tables.borrow_mut().pop();
+    let step = step?;
+    if step.columns.len() != types.len() {
+        return Err(different_widths());
+    }
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let step = binder.stored_in_types(step, &types, &names);
+    let pairs = seed.output().into_iter().zip(step.output());
+    let set_columns = pairs.map(|(left, right)| SetColumn {
+        column: Column {
+            id: binder.new_column(),
+            ty: left.ty,
+            nullable: true,
+        },
+        left: left.id,
+        right: right.id,
+    });
+    let mut definition = Logical::Recursive(Recursive {
+        columns: set_columns.collect(),
+        seed: Box::new(seed),
+        step: Box::new(step),
+        // One UNION DISTINCT among the steps makes all rows distinct.
+        distinct: step_parts.iter().any(|operand| !operand.all),
+    });
+    if let Some(limit) = &table.query.limit {
+        definition = super::bound_query::limited(definition, limit::bind_limit(binder, Some(limit))?);
+    }
+    know(binder, id, name, columns, &definition, false);
+    Ok(definition)
+}
+
+/// Some operands of a UNION, as a query.
+fn parts(
+    binder: &Binder<'_>,
+    first: Option<&QueryBody>,
+    rest: &[SetOperand],
+    place: QueryPlace<'_>,
+) -> Result<BoundQuery> {
+    let mut operands = Vec::with_capacity(rest.len() + 1);
+    let mut operators = Vec::with_capacity(rest.len());
+    if let Some(first) = first {
+        operands.push(binder.body(first, place)?);
+    }
+    for operand in rest {
+        if !operands.is_empty() {
+            operators.push((SetOperator::Union, operand.all));
         }
-        for operand in rest {
-            if !operands.is_empty() {
-                operators.push((SetOperator::Union, operand.all));
-            }
-            operands.push(self.body(&operand.operand, place)?);
-        }
-        match operands.len() {
-            1 => operands.pop().ok_or_else(|| Error::internal("no operand")),
-            _ => self.combined(operands, operators),
-        }
+        operands.push(binder.body(&operand.operand, place)?);
+    }
+    match operands.len() {
+        1 => operands.pop().ok_or_else(|| Error::internal("no operand")),
+        _ => binder.combined(operands, operators),
     }
 }
 

@@ -11,7 +11,7 @@ use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
 use types::{Error, Result, errno};
 
 use super::write::refuse_generated_column;
-use super::{Binder, definition, query_definition};
+use super::{Binder, create_table, query_definition};
 use crate::command::{Command, CreateTableSelect};
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
@@ -33,7 +33,7 @@ pub(super) fn bind_create_table_select(
         .collect();
     check_names(&selected)?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
-    let ddl = definition::bind_create_table(binder, create, selected)?;
+    let ddl = create_table::bind_create_table(binder, create, selected)?;
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
         return Err(Error::internal("CREATE TABLE that is none"));
     };

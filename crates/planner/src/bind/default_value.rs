@@ -5,9 +5,10 @@ use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
 
-use super::expr::Context;
-use super::scope::{NO_NAMES, Relation};
-use super::{Binder, stored};
+use super::context::Context;
+use super::relation::Relation;
+use super::scope::NO_NAMES;
+use super::{Binder, literal, stored};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
@@ -112,7 +113,7 @@ pub(super) fn bind_default(
     }
     let bound = binder.scalar(literal, &Context::of(&NO_NAMES))?;
     let bound = if ty.is_numeric() {
-        binder.as_stored_number(literal, bound)
+        literal::as_stored_number(binder, literal, bound)
     } else {
         bound
     };

@@ -1,7 +1,5 @@
 //! Expressions: names resolved, calls bound by `functions::bind`.
 
-use std::cell::RefCell;
-
 use functions::Expr;
 use functions::aggregate::{self, AggregateCall, AggregateFunction};
 use functions::bind;
@@ -9,71 +7,19 @@ use functions::coercibility::Strength;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::block::value_of_subquery;
+use super::bound_rows::operand_columns;
 use super::collation::collation_named;
+use super::context::{Aggregates, Context, invalid_group_function};
 use super::literal::wants_number;
-use super::scope::FromWithin;
-use super::scope::Names;
-use super::subquery::Subqueries;
-use super::window::PendingWindow;
-use super::{Binder, collation, default_value, view_definition};
+use super::names::FromWithin;
+use super::parameter::GUESSED_CHARS;
+use super::row_compare::is_row;
+use super::{
+    Binder, collation, default_value, defined_view, literal, parameter, resolution, row_compare, subquery,
+    window,
+};
 use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
-
-/// The aggregate calls of a query block, and the columns of their results.
-pub type Aggregates = RefCell<Vec<(ColumnId, AggregateCall)>>;
-
-/// Where an expression stands.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    pub names: &'a dyn Names,
-    /// Names inside the arguments of aggregates, where they are others.
-    pub argument_names: &'a dyn Names,
-    /// Takes the aggregate calls; `None` where there may be none.
-    pub aggregates: Option<&'a Aggregates>,
-    /// The query has groups, so that ANY_VALUE() is an aggregate.
-    pub grouped: bool,
-    /// Takes the calls of window functions; `None` where there may be none.
-    pub windows: Option<&'a RefCell<Vec<PendingWindow>>>,
-    /// Takes the subqueries; `None` where there may be none.
-    pub subqueries: Option<&'a Subqueries>,
-    /// Takes those in the arguments of aggregates.
-    pub argument_subqueries: Option<&'a Subqueries>,
-    /// The place of the query that this is a part of, if it is a subquery.
-    pub outer: Option<&'a Context<'a>>,
-    /// Columns with smaller ids are not this query's.
-    pub first_own: ColumnId,
-    /// It is the argument of an aggregate of this query.
-    pub is_argument: bool,
-}
-
-impl<'a> Context<'a> {
-    /// Where aggregates are not allowed.
-    pub fn of(names: &'a dyn Names) -> Self {
-        Self {
-            names,
-            argument_names: names,
-            aggregates: None,
-            grouped: false,
-            windows: None,
-            subqueries: None,
-            argument_subqueries: None,
-            outer: None,
-            first_own: ColumnId(0),
-            is_argument: false,
-        }
-    }
-
-    /// The arguments of an aggregate here.
-    fn inside_aggregate(&self) -> Self {
-        Self {
-            subqueries: self.argument_subqueries,
-            outer: self.outer,
-            first_own: self.first_own,
-            is_argument: true,
-            ..Self::of(self.argument_names)
-        }
-    }
-}
 
 impl Binder<'_> {
     /// An expression of one column.
@@ -83,7 +29,7 @@ impl Binder<'_> {
 
     /// An expression; a parameter of unknown type that stands here has the type `hint`.
     pub fn hinted(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
-        if let Some(literal) = self.literal(expr)? {
+        if let Some(literal) = literal::bind_literal(self, expr)? {
             return Ok(literal);
         }
         syntax::stack::with_room(|| self.composite(expr, hint, context))
@@ -94,28 +40,28 @@ impl Binder<'_> {
             // The caller reports it as MySQL does.
             ast::Expr::Parameter(_) if self.in_definition => Err((self.env.denied)("")),
             ast::Expr::Parameter(index) => {
-                view_definition::check_in_view(self)?;
-                self.parameter(*index, hint)
+                defined_view::check_in_view(self)?;
+                parameter::bind_parameter(self, *index, hint)
             }
             ast::Expr::Column(name) => {
                 let column = context.names.column(name);
-                let column = column.map_err(|error| self.hidden_column(name, error))?;
-                self.note_column(name, &column);
+                let column = column.map_err(|error| resolution::hidden_column(self, name, error))?;
+                resolution::note_column(self, name, &column);
                 Ok(column)
             }
             ast::Expr::SystemVariable { scope, name } => {
-                view_definition::check_in_view(self)?;
+                defined_view::check_in_view(self)?;
                 self.system_variable(*scope, name)
             }
             ast::Expr::UserVariable(name) => {
-                view_definition::check_in_view(self)?;
+                defined_view::check_in_view(self)?;
                 self.not_cacheable();
                 // A variable that the statement assigns to may have another value in each row.
                 let read = if self.assigns { "@ now" } else { "@" };
                 self.call(read, vec![self.keyword(name)])
             }
             ast::Expr::Assign { name, value } => {
-                view_definition::check_in_view(self)?;
+                defined_view::check_in_view(self)?;
                 self.not_cacheable();
                 self.warn(Warning::warning(
                     crate::errno::ER_WARN_DEPRECATED_SYNTAX,
@@ -215,21 +161,21 @@ impl Binder<'_> {
                     };
                     self.one_deeper(|| self.hinted(value, hint, &context))
                 }
-                None => self.scalar_subquery(query, context),
+                None => subquery::scalar_subquery(self, query, context),
             },
-            ast::Expr::Exists(query) => self.exists(query, context),
+            ast::Expr::Exists(query) => subquery::exists(self, query, context),
             ast::Expr::InSubquery {
                 operand,
                 query,
                 negated,
-            } => self.in_subquery(operand, query, *negated, context),
+            } => subquery::in_subquery(self, operand, query, *negated, context),
             ast::Expr::Quantified {
                 op,
                 operand,
                 quantifier,
                 query,
-            } => self.quantified(*op, operand, *quantifier, query, context),
-            ast::Expr::Over { function, window } => self.over(function, window, context),
+            } => subquery::quantified(self, *op, operand, *quantifier, query, context),
+            ast::Expr::Over { function, window } => window::bind_over(self, function, window, context),
             ast::Expr::Default(None) => Err(Error::not_supported(
                 "DEFAULT inside an expression",
                 "name the column: DEFAULT(c)",
@@ -269,7 +215,7 @@ impl Binder<'_> {
     }
 
     fn arguments(&self, function: &str, list: &[ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
-        self.operands(function, &list.iter().collect::<Vec<_>>(), context)
+        parameter::operands(self, function, &list.iter().collect::<Vec<_>>(), context)
     }
 
     fn system_variable(&self, scope: Option<ast::VariableScope>, name: &str) -> Result<Expr> {
@@ -290,14 +236,16 @@ impl Binder<'_> {
 
     fn unary(&self, op: UnaryOp, operand: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
         if op == UnaryOp::Minus {
-            let bound = self.operands("unary -", &[operand], context)?;
-            let numbers = bound.into_iter().map(|bound| self.as_number(operand, bound));
+            let bound = parameter::operands(self, "unary -", &[operand], context)?;
+            let numbers = bound
+                .into_iter()
+                .map(|bound| literal::as_number(self, operand, bound));
             return self.call("unary -", numbers.collect());
         }
         let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
         match op {
             UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
-            UnaryOp::BitNot => self.call("~", vec![self.as_number(operand, bound)]),
+            UnaryOp::BitNot => self.call("~", vec![literal::as_number(self, operand, bound)]),
             UnaryOp::Not => self.call("not", vec![bound]),
         }
     }
@@ -310,10 +258,10 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         if op.is_comparison() && (is_row(left) || is_row(right)) {
-            return self.row_comparison(op, left, right, context);
+            return row_compare::row_comparison(self, op, left, right, context);
         }
         let args = if op.is_arithmetic() {
-            self.operands(op.function(), &[left, right], context)?
+            parameter::operands(self, op.function(), &[left, right], context)?
         } else {
             self.comparands(&[left, right], context)?
         };
@@ -328,7 +276,7 @@ impl Binder<'_> {
         let numbers = args
             .into_iter()
             .zip([left, right])
-            .map(|(arg, written)| self.as_number(written, arg));
+            .map(|(arg, written)| literal::as_number(self, written, arg));
         self.call(op.function(), numbers.collect())
     }
 
@@ -359,7 +307,7 @@ impl Binder<'_> {
                 None => self.hinted(written, hint, context)?,
             };
             all.push(if numbers {
-                self.as_number(written, bound)
+                literal::as_number(self, written, bound)
             } else {
                 bound
             });
@@ -375,7 +323,7 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         if let ast::Expr::Row(columns) = operand {
-            return self.row_in_list(columns, list, negated, context);
+            return row_compare::row_in_list(self, columns, list, negated, context);
         }
         if let Some(ast::Expr::Row(_)) = list.iter().find(|item| matches!(item, ast::Expr::Row(_))) {
             return Err(operand_columns(1));
@@ -429,7 +377,7 @@ impl Binder<'_> {
             values.push(then);
         }
         values.extend(otherwise);
-        let mut values = self.operands("case", &values, context)?;
+        let mut values = parameter::operands(self, "case", &values, context)?;
         let otherwise = values.split_off(conditions.len()).pop();
         let branches = conditions.into_iter().zip(values).collect();
         bind::case(operand, branches, otherwise, &self.types)
@@ -439,7 +387,7 @@ impl Binder<'_> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
         let bound = if ty.is_numeric() {
-            self.as_number(operand, bound)
+            literal::as_number(self, operand, bound)
         } else {
             bound
         };
@@ -631,24 +579,12 @@ fn is_about_outer(call: &AggregateCall, first_own: ColumnId) -> bool {
     names_any && !names_own
 }
 
-/// Whether an operand of a comparison is a row: written as one, or the row of a subquery.
-pub fn is_row(expr: &ast::Expr) -> bool {
-    match expr {
-        ast::Expr::Row(_) => true,
-        ast::Expr::Subquery(query) => super::subquery::width(query).is_some_and(|width| width > 1),
-        _ => false,
-    }
-}
-
 fn unknown_position(position: &str) -> Error {
     Error::new(
         errno::ER_BAD_FIELD_ERROR,
         format!("Unknown column '{position}' in 'order clause'"),
     )
 }
-
-/// The length of a text parameter that has no value yet.
-pub(super) const GUESSED_CHARS: u32 = 16_383;
 
 const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
      release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
@@ -681,17 +617,4 @@ fn respelled(mut error: Error, lower: &str, written: &str) -> Error {
             .replace(&format!(".{lower} "), &format!(".{written} "));
     }
     error
-}
-
-/// Error 1111.
-pub fn invalid_group_function() -> Error {
-    Error::new(errno::ER_INVALID_GROUP_FUNC_USE, "Invalid use of group function")
-}
-
-/// Error 1241.
-pub fn operand_columns(columns: usize) -> Error {
-    Error::new(
-        errno::ER_OPERAND_COLUMNS,
-        format!("Operand should contain {columns} column(s)"),
-    )
 }

@@ -4,58 +4,60 @@ use functions::Expr;
 use types::{Result, TypeKind, Value};
 
 use super::Binder;
-use super::expr::Context;
+use super::context::Context;
 use syntax::ast;
 
-impl Binder<'_> {
-    /// The condition of a WHERE clause.
-    pub fn filter(&self, filter: Option<&ast::Expr>, context: &Context<'_>) -> Result<Option<Expr>> {
-        filter
-            .map(|filter| self.with_zero_dates(self.condition(filter, context)?))
-            .transpose()
-    }
+/// The condition of a WHERE clause.
+pub(super) fn bind_filter(
+    binder: &Binder<'_>,
+    filter: Option<&ast::Expr>,
+    context: &Context<'_>,
+) -> Result<Option<Expr>> {
+    filter
+        .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?))
+        .transpose()
+}
 
-    /// All of the conditions; `None` where there are none.
-    pub fn all(&self, mut conditions: Vec<Expr>) -> Result<Option<Expr>> {
-        match conditions.len() {
-            0 => Ok(None),
-            1 => Ok(conditions.pop()),
-            _ => self.call("and", conditions).map(Some),
-        }
+/// All of the conditions; `None` where there are none.
+pub(super) fn all(binder: &Binder<'_>, mut conditions: Vec<Expr>) -> Result<Option<Expr>> {
+    match conditions.len() {
+        0 => Ok(None),
+        1 => Ok(conditions.pop()),
+        _ => binder.call("and", conditions).map(Some),
     }
+}
 
-    /// The condition of WHERE or HAVING: a JSON value is tested as AND and NOT do.
-    pub fn condition(&self, condition: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
-        let bound = self.scalar(condition, context)?;
-        match bound.ty().kind {
-            TypeKind::Json => self.call("is true", vec![bound]),
-            _ => Ok(bound),
-        }
+/// The condition of WHERE or HAVING: a JSON value is tested as AND and NOT do.
+pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+    let bound = binder.scalar(condition, context)?;
+    match bound.ty().kind {
+        TypeKind::Json => binder.call("is true", vec![bound]),
+        _ => Ok(bound),
     }
+}
 
-    /// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake;
-    /// among the conditions that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions
-    /// and Operators".
-    fn with_zero_dates(&self, condition: Expr) -> Result<Expr> {
-        let Expr::Call { function, args, .. } = &condition else {
-            return Ok(condition);
-        };
-        match (function.0.name, args.as_slice()) {
-            ("and", args) => {
-                let all = args.iter().map(|arg| self.with_zero_dates(arg.clone()));
-                self.call("and", all.collect::<Result<_>>()?)
-            }
-            (
-                "is null",
-                [
-                    column @ Expr::Column {
-                        ty, nullable: false, ..
-                    },
-                ],
-            ) if matches!(ty.kind, TypeKind::Date | TypeKind::DateTime) => {
-                self.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])
-            }
-            _ => Ok(condition),
+/// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake;
+/// among the conditions that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions
+/// and Operators".
+fn with_zero_dates(binder: &Binder<'_>, condition: Expr) -> Result<Expr> {
+    let Expr::Call { function, args, .. } = &condition else {
+        return Ok(condition);
+    };
+    match (function.0.name, args.as_slice()) {
+        ("and", args) => {
+            let all = args.iter().map(|arg| with_zero_dates(binder, arg.clone()));
+            binder.call("and", all.collect::<Result<_>>()?)
         }
+        (
+            "is null",
+            [
+                column @ Expr::Column {
+                    ty, nullable: false, ..
+                },
+            ],
+        ) if matches!(ty.kind, TypeKind::Date | TypeKind::DateTime) => {
+            binder.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])
+        }
+        _ => Ok(condition),
     }
 }

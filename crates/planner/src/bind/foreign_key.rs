@@ -8,7 +8,7 @@ use syntax::ast::{self, ForeignKeyDefinition, IndexDefinition, IndexKind};
 use types::{Error, Result, errno};
 
 use super::Binder;
-use super::stored::expressions;
+use super::table_expressions::expressions;
 use crate::foreign_key::{ForeignKeyPlan, RowChanges};
 use crate::object_access::LockMode;
 

@@ -7,68 +7,28 @@ use functions::bind::implicit_cast;
 use schema::bound::BoundExpressions;
 use schema::model::{Table, wrong_object};
 use syntax::ast::{
-    ColumnName, DerivedTable, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind, LockWait,
-    LockingClause, NamedTable, ObjectName, TableRef,
+    DerivedTable, Join as WrittenJoin, JoinKind as WrittenKind, LockWait, LockingClause, NamedTable,
+    ObjectName, TableRef,
 };
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, SqlType};
 
-use super::expr::Context;
-use super::query::BoundQuery;
-use super::scope::{
-    ColumnRef, FROM_CLAUSE, NO_NAMES, ON_CLAUSE, Relation, RelationColumn, Scope, ScopeNames, unknown_column,
-};
-use super::subquery::Subqueries;
+use super::bound_query::BoundQuery;
+use super::context::Context;
+use super::from_place::{From, FromPlace, cannot_reopen, named_columns};
+use super::join::Joined;
+use super::names::FROM_CLAUSE;
+use super::relation::Relation;
+use super::scope::{NO_NAMES, Scope, ScopeNames};
 use super::write_target::WrittenTable;
-use super::{Binder, json_table, view_definition};
-use crate::errno::{
-    ER_CANT_REOPEN_TABLE, ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE,
-    ER_WRONG_COLUMN_LIST,
-};
-use crate::logical::{Apply, ApplyKind, Get, Join, JoinKind, Logical};
+use super::{Binder, common_table, defined_view, hints, join, json_table, resolution, view};
+use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE};
+use crate::logical::{Get, Logical};
 use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
 use crate::plan::{Locking, LockingWait};
 use schema::privilege::PrivilegeSet;
 
 /// How many tables a join may have (manual 8.4.6, "Limits on Number of Databases and Tables").
 const TABLES_MAX: usize = 61;
-
-/// Where a FROM clause stands.
-#[derive(Clone, Copy)]
-pub struct FromPlace<'a> {
-    /// The place of the query, if it is a subquery.
-    pub outer: Option<&'a Context<'a>>,
-    /// The block's locking clauses.
-    pub locking: &'a [LockingClause],
-    /// The relations to the left, which LATERAL tables can name.
-    pub left: Option<&'a Scope>,
-    /// The statement writes to the tables, and needs this of each: rows come with their keys, and the caller notes
-    /// the accesses.
-    pub for_writing: Option<TableNeeds>,
-}
-
-impl FromPlace<'_> {
-    /// What the statement needs of a table or view.
-    pub fn needs_of(&self, alias: &str) -> TableNeeds {
-        let locks = self
-            .locking
-            .iter()
-            .any(|clause| clause.exclusive && clause.is_about(alias));
-        self.for_writing.unwrap_or(TableNeeds {
-            all: PrivilegeSet::SELECT,
-            one_of: locks.then_some(OneOf::Locks),
-        })
-    }
-}
-
-/// A FROM clause or a part of it.
-pub struct From {
-    pub rel: Logical,
-    pub scope: Scope,
-    /// It names columns of the relations to the left.
-    pub lateral: bool,
-    /// Of the inner joins that are written in it, where the statement writes to the tables.
-    pub conditions: Vec<Expr>,
-}
 
 impl Binder<'_> {
     /// The tables of FROM; one row without columns where there are none.
@@ -87,7 +47,7 @@ impl Binder<'_> {
             };
             from = Some(match from {
                 None => part,
-                Some(left) => self.joined(left, part, Joined::Listed, place)?,
+                Some(left) => join::joined(self, left, part, Joined::Listed, place)?,
             });
         }
         let from = from.unwrap_or_else(|| From {
@@ -117,11 +77,11 @@ impl Binder<'_> {
 
     fn named_table(&self, table: &NamedTable, place: FromPlace<'_>) -> Result<From> {
         let alias = table.alias.as_ref().unwrap_or(&table.name.name);
-        if let Some((rel, relation)) = self.common_table(table)? {
+        if let Some((rel, relation)) = common_table::bind_common_table(self, table)? {
             return Ok(From::of(rel, relation));
         }
         let found = self.table(&table.name, place.needs_of(alias))?;
-        self.note_table(&table.name, &found.database, table.alias.as_ref());
+        resolution::note_table(self, &table.name, &found.database, table.alias.as_ref());
         if found.view.is_some() && !table.partitions.is_empty() {
             return Err(Error::not_supported(
                 "PARTITION (...) of a view",
@@ -129,7 +89,7 @@ impl Binder<'_> {
             ));
         }
         if let Some(view) = &found.view {
-            return self.view(&found, view, table, place);
+            return view::bind_view(self, &found, view, table, place);
         }
         self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing.is_some())?;
@@ -181,8 +141,8 @@ impl Binder<'_> {
             first: self.new_columns(found.columns.len() + usize::from(with_key)),
             // A table of information_schema is called as the statement writes it, not as it is.
             alias: alias.to_owned(),
-            hints: [table.hints.clone(), self.index_hints(&found, alias)].concat(),
-            order: self.order_places(alias),
+            hints: [table.hints.clone(), hints::index_hints(self, &found, alias)].concat(),
+            order: hints::order_places(self, alias),
             partitions: found.selected_leaves(&table.partitions)?,
             table: found,
             as_of,
@@ -221,10 +181,10 @@ impl Binder<'_> {
                 self.env.schema.require_table(&database, &name.name)?
             }
         };
-        view_definition::check_not_defined(self, table)?;
+        defined_view::check_not_defined(self, table)?;
         // The columns of a view show the defaults of its tables, whose other columns it may not have.
         if table.view.is_none() {
-            super::stored::expressions(table)?;
+            super::table_expressions::expressions(table)?;
         }
         Ok(Arc::clone(table))
     }
@@ -315,257 +275,7 @@ impl Binder<'_> {
                 },
             )?
         };
-        self.joined(left, right, Joined::Written(join), place)
-    }
-
-    fn joined(
-        &self,
-        mut left: From,
-        mut right: From,
-        joined: Joined<'_>,
-        place: FromPlace<'_>,
-    ) -> Result<From> {
-        let outer = place.outer;
-        let (kind, condition) = joined.parts();
-        check_aliases(&left.scope, &right.scope)?;
-        match kind {
-            WrittenKind::Left => right.scope.make_nullable(),
-            WrittenKind::Right => left.scope.make_nullable(),
-            WrittenKind::Inner | WrittenKind::Straight => {}
-        }
-        let names = match condition {
-            JoinCondition::Using(names) => names.clone(),
-            JoinCondition::Natural if kind == WrittenKind::Right => common_names(&right.scope, &left.scope),
-            JoinCondition::Natural => common_names(&left.scope, &right.scope),
-            JoinCondition::None | JoinCondition::On(_) => Vec::new(),
-        };
-        let mut conditions = Vec::with_capacity(names.len());
-        let mut pairs = Vec::with_capacity(names.len());
-        for name in names {
-            let pair = (
-                column_named(&left.scope, &name)?,
-                column_named(&right.scope, &name)?,
-            );
-            if pairs.contains(&pair) {
-                continue;
-            }
-            let (l, r) = (left.scope.column(pair.0), right.scope.column(pair.1));
-            conditions.push(self.call("=", vec![l, r])?);
-            pairs.push(pair);
-        }
-        if let (Joined::Written(join), false) = (joined, pairs.is_empty()) {
-            self.note_join(join, &pairs, (&left.scope, &right.scope));
-        }
-        let merges = matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
-        let scope = left
-            .scope
-            .joined(right.scope, merges.then_some(&pairs), kind == WrittenKind::Right);
-        let subqueries = Subqueries::default();
-        if let JoinCondition::On(on) = condition {
-            let names = ScopeNames {
-                scope: &scope,
-                clause: ON_CLAUSE,
-                outer,
-                in_aggregate: false,
-            };
-            let context = Context {
-                subqueries: Some(&subqueries),
-                outer,
-                ..Context::of(&names)
-            };
-            conditions.push(self.condition(on, &context)?);
-        }
-        let condition = self.all(conditions)?;
-        let mut inner = Vec::new();
-        if place.for_writing.is_some() && matches!(kind, WrittenKind::Inner | WrittenKind::Straight) {
-            inner.append(&mut left.conditions);
-            inner.append(&mut right.conditions);
-            inner.extend(condition.clone());
-        }
-        let rel = joined_rows(
-            left.rel,
-            right.rel,
-            JoinOn {
-                kind,
-                condition,
-                subqueries,
-                lateral: right.lateral,
-                straight: kind == WrittenKind::Straight || self.joins_as_written(),
-            },
-        )?;
-        Ok(From {
-            rel,
-            scope,
-            lateral: left.lateral || right.lateral,
-            conditions: inner,
-        })
-    }
-}
-
-/// What stands between two parts of FROM.
-#[derive(Clone, Copy)]
-enum Joined<'q> {
-    /// A comma.
-    Listed,
-    Written(&'q WrittenJoin),
-}
-
-impl<'q> Joined<'q> {
-    fn parts(self) -> (WrittenKind, &'q JoinCondition) {
-        match self {
-            Self::Listed => (WrittenKind::Inner, &JoinCondition::None),
-            Self::Written(join) => (join.kind, &join.condition),
-        }
-    }
-}
-
-/// How two parts of FROM are joined.
-struct JoinOn {
-    kind: WrittenKind,
-    condition: Option<Expr>,
-    /// Those of the condition.
-    subqueries: Subqueries,
-    /// The right part names columns of the left one, or of what is further left.
-    lateral: bool,
-    /// The left part is read first.
-    straight: bool,
-}
-
-fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
-    let depends = on.lateral && {
-        let outer = right.outer_columns();
-        left.output().iter().any(|column| outer.contains(&column.id))
-    };
-    let is_left = match on.kind {
-        WrittenKind::Right if depends => {
-            return Err(Error::internal("a lateral table beside what it cannot name"));
-        }
-        WrittenKind::Right => {
-            let on = JoinOn {
-                kind: WrittenKind::Left,
-                lateral: false,
-                ..on
-            };
-            return joined_rows(right, left, on);
-        }
-        WrittenKind::Left => true,
-        WrittenKind::Inner | WrittenKind::Straight => false,
-    };
-    if depends {
-        let right = on.subqueries.applied_to(right);
-        return Ok(lateral(left, right, is_left, on.condition));
-    }
-    if on.subqueries.is_empty() {
-        return Ok(Logical::Join(Join {
-            kind: if is_left { JoinKind::Left } else { JoinKind::Inner },
-            left: Box::new(left),
-            right: Box::new(right),
-            condition: on.condition,
-            straight: on.straight,
-        }));
-    }
-    if is_left {
-        // The subqueries of the condition may name columns of both sides.
-        let right = filtered(on.subqueries.applied_to(right), on.condition);
-        return Ok(lateral(left, right, true, None));
-    }
-    let pairs = Logical::Join(Join {
-        kind: JoinKind::Inner,
-        left: Box::new(left),
-        right: Box::new(right),
-        condition: None,
-        straight: on.kind == WrittenKind::Straight,
-    });
-    Ok(filtered(on.subqueries.applied_to(pairs), on.condition))
-}
-
-fn lateral(left: Logical, right: Logical, is_left: bool, condition: Option<Expr>) -> Logical {
-    Logical::Apply(Apply {
-        kind: ApplyKind::Lateral {
-            left: is_left,
-            condition,
-        },
-        input: Box::new(left),
-        subquery: Box::new(right),
-    })
-}
-
-/// The rows that satisfy a condition, if there is one.
-pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
-    match predicate {
-        None => input,
-        Some(predicate) => Logical::Filter {
-            input: Box::new(input),
-            predicate,
-        },
-    }
-}
-
-impl From {
-    /// Rows that are no table's.
-    pub fn of_columns(rel: Logical, alias: &str, columns: Vec<RelationColumn>, lateral: bool) -> Self {
-        Self {
-            lateral,
-            ..Self::of(rel, Relation::of_query(columns, alias))
-        }
-    }
-
-    pub fn of(rel: Logical, relation: Relation) -> Self {
-        Self {
-            rel,
-            scope: Scope::of(relation),
-            lateral: false,
-            conditions: Vec::new(),
-        }
-    }
-}
-
-impl Scope {
-    fn make_nullable(&mut self) {
-        for relation in &mut self.relations {
-            relation.or_null = true;
-        }
-    }
-
-    /// The relations of both; `pairs` are columns that are one in `*`, and `from_right` says which of each.
-    fn joined(mut self, right: Self, pairs: Option<&Vec<(ColumnRef, ColumnRef)>>, from_right: bool) -> Self {
-        // A join with ON has its columns in the order of its sides.
-        let from_right = from_right && pairs.is_some();
-        let shift = self.relations.len();
-        let shifted = |column: &ColumnRef| ColumnRef {
-            relation: column.relation + shift,
-            ..*column
-        };
-        self.merged = match pairs {
-            None if self.merged.is_none() && right.merged.is_none() => None,
-            pairs => {
-                let none = Vec::new();
-                let pairs = pairs.unwrap_or(&none);
-                let (all_of_left, right_all) = (self.named(), right.named());
-                let left_rest = all_of_left
-                    .iter()
-                    .copied()
-                    .filter(|column| !pairs.iter().any(|(l, _)| l == column));
-                let right_rest = right_all
-                    .iter()
-                    .filter(|column| !pairs.iter().any(|(_, r)| r == *column))
-                    .map(shifted);
-                // They come in the order of the table that they are taken from.
-                let of_left = |column: &&ColumnRef| pairs.iter().any(|(l, _)| l == *column);
-                let of_right = |column: &&ColumnRef| pairs.iter().any(|(_, r)| r == *column);
-                let common: Vec<ColumnRef> = match from_right {
-                    true => right_all.iter().filter(of_right).map(shifted).collect(),
-                    false => all_of_left.iter().filter(of_left).copied().collect(),
-                };
-                let common = common.into_iter();
-                Some(match from_right {
-                    true => common.chain(right_rest).chain(left_rest).collect(),
-                    false => common.chain(left_rest).chain(right_rest).collect(),
-                })
-            }
-        };
-        self.relations.extend(right.relations);
-        self
+        join::joined(self, left, right, Joined::Written(join), place)
     }
 }
 
@@ -577,45 +287,6 @@ fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
         (None, Some(from)) => Some(from.scope.clone()),
         (Some(before), Some(from)) => Some(before.clone().joined(from.scope.clone(), None, false)),
     }
-}
-
-/// The names that both sides have, in the order of the left side.
-fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
-    let names = |scope: &Scope| -> Vec<String> {
-        let all = scope.all().into_iter();
-        all.map(|column| scope.relation(column).name(column.position).to_owned())
-            .collect()
-    };
-    let right = names(right);
-    let mut common = names(left);
-    common.retain(|name| right.iter().any(|other| other.eq_ignore_ascii_case(name)));
-    common
-}
-
-/// The column of one side that USING or NATURAL is about.
-fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
-    let name = ColumnName {
-        database: None,
-        table: None,
-        column: name.to_owned(),
-    };
-    let found = scope.find(&name, FROM_CLAUSE)?;
-    found.ok_or_else(|| unknown_column(&name, FROM_CLAUSE))
-}
-
-/// Error 1066 where both sides have a relation of the same name.
-fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
-    let database = |relation: &Relation| relation.definition().map(|table| table.database.clone());
-    for relation in &right.relations {
-        let same = |other: &&Relation| other.alias == relation.alias && database(other) == database(relation);
-        if left.relations.iter().any(|other| same(&other)) {
-            return Err(Error::new(
-                errno::ER_NONUNIQ_TABLE,
-                format!("Not unique table/alias: '{}'", relation.alias),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// How a locking clause is about a table.
@@ -646,42 +317,6 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     }))
 }
 
-/// The columns of a derived table or common table expression under the names of its list, if it has one.
-///
-/// # Errors
-/// 1060 for two of the same name, 1353 for a list of another length.
-pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Result<Vec<RelationColumn>> {
-    if !names.is_empty() {
-        if names.len() != columns.len() {
-            return Err(Error::new(
-                ER_WRONG_COLUMN_LIST,
-                "In definition of view, derived table or common table expression, SELECT list and column names list have \
-                 different column counts",
-            ));
-        }
-        for (column, name) in columns.iter_mut().zip(names) {
-            column.name.clone_from(name);
-        }
-    }
-    for (position, column) in columns.iter().enumerate() {
-        let same = |other: &&RelationColumn| other.name.eq_ignore_ascii_case(&column.name);
-        if let Some(first) = columns[..position].iter().find(same) {
-            return Err(Error::new(
-                errno::ER_DUP_FIELDNAME,
-                format!(
-                    "Duplicate column name '{}'",
-                    if names.is_empty() {
-                        &column.name
-                    } else {
-                        &first.name
-                    }
-                ),
-            ));
-        }
-    }
-    Ok(columns)
-}
-
 /// Whether the expression of an indexed generated column has literals.
 fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
     let is_indexed = |column: usize| {
@@ -695,9 +330,4 @@ fn has_indexed_literals(table: &Table, expressions: &BoundExpressions) -> bool {
     };
     let mut generated = expressions.generated.iter();
     generated.any(|generated| is_indexed(generated.column) && has_literals(&generated.value))
-}
-
-/// Error 1137. `alias`: what the statement has called the temporary table before.
-pub fn cannot_reopen(alias: &str) -> Error {
-    Error::new(ER_CANT_REOPEN_TABLE, format!("Can't reopen table: '{alias}'"))
 }

@@ -9,48 +9,46 @@ use std::collections::HashSet;
 use functions::Expr;
 use types::{Error, Result, errno};
 
-use super::Binder;
+use super::bound_block::{BoundBlock, OrderNames};
 use super::scope::Scope;
-use super::select::{BoundBlock, OrderNames};
+use super::{Binder, common_table};
 use crate::logical::{ColumnId, Logical, columns_of, dependence};
 
-impl Binder<'_> {
-    /// `rows`: FROM and WHERE. Fails with 1055, 1140, 3065 or 3066.
-    pub fn check_grouping(&self, block: &BoundBlock, rows: &Logical) -> Result<()> {
-        if !self.env.sql_mode.only_full_group_by || block.scope.relations.is_empty() {
-            return Ok(());
-        }
-        if block.grouped {
-            let keys = block.keys.iter().filter_map(dependence::column_of).collect();
-            let definitions = |id| self.common_table_with_id(id);
-            // In a row of ROLLUP, keys are NULL, and decide nothing.
-            let determined = match block.rollup {
-                true => keys,
-                false => dependence::determined(rows, keys, &definitions),
-            };
-            for (position, item) in block.items.iter().enumerate() {
-                check_grouping_calls(&item.expr, block)?;
-                check(&item.expr, &determined, block, "SELECT list", position)?;
-            }
-            check_windows(block, &determined)?;
-            // One row needs no order.
-            if !block.keys.is_empty() {
-                for (position, (key, names)) in block.order_by.iter().zip(&block.order_names).enumerate() {
-                    let made = determined
-                        .iter()
-                        .copied()
-                        .chain(columns_of_items(names, block))
-                        .collect();
-                    let key = without_items(&key.expr, names, block)?;
-                    check(&key, &made, block, "ORDER BY clause", position)?;
-                }
-            }
-        }
-        if block.distinct {
-            check_distinct(block)?;
-        }
-        Ok(())
+/// `rows`: FROM and WHERE. Fails with 1055, 1140, 3065 or 3066.
+pub(super) fn check_grouping(binder: &Binder<'_>, block: &BoundBlock, rows: &Logical) -> Result<()> {
+    if !binder.env.sql_mode.only_full_group_by || block.scope.relations.is_empty() {
+        return Ok(());
     }
+    if block.grouped {
+        let keys = block.keys.iter().filter_map(dependence::column_of).collect();
+        let definitions = |id| common_table::common_table_with_id(binder, id);
+        // In a row of ROLLUP, keys are NULL, and decide nothing.
+        let determined = match block.rollup {
+            true => keys,
+            false => dependence::determined(rows, keys, &definitions),
+        };
+        for (position, item) in block.items.iter().enumerate() {
+            check_grouping_calls(&item.expr, block)?;
+            check(&item.expr, &determined, block, "SELECT list", position)?;
+        }
+        check_windows(block, &determined)?;
+        // One row needs no order.
+        if !block.keys.is_empty() {
+            for (position, (key, names)) in block.order_by.iter().zip(&block.order_names).enumerate() {
+                let made = determined
+                    .iter()
+                    .copied()
+                    .chain(columns_of_items(names, block))
+                    .collect();
+                let key = without_items(&key.expr, names, block)?;
+                check(&key, &made, block, "ORDER BY clause", position)?;
+            }
+        }
+    }
+    if block.distinct {
+        check_distinct(block)?;
+    }
+    Ok(())
 }
 
 /// What windows of a grouped query read has one value per group as well.

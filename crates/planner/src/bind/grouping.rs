@@ -9,8 +9,7 @@ use functions::expr::Label;
 use types::{Error, Result, SqlType, Value};
 
 use super::Binder;
-use super::expr::{Aggregates, invalid_group_function};
-use super::window::PendingWindow;
+use super::context::{Aggregates, PendingWindow, invalid_group_function};
 use crate::logical::ColumnId;
 use crate::plan::SortKey;
 

@@ -32,214 +32,212 @@ struct BlockOfHints {
     hints: Vec<Hint>,
 }
 
-impl Binder<'_> {
-    /// Begins a block. [`Binder::leave_block`] ends it.
-    pub fn enter_block(&self, hints: Option<&Hints>) {
-        let mut state = self.hints.borrow_mut();
-        state.count += 1;
-        let number = state.count;
-        let mut names = vec![format!("select#{number}")];
-        let mut own = Vec::new();
-        let list = hints.map_or(&[][..], |hints| &hints.list);
-        for hint in list {
-            let Hint::QueryBlockName(name) = hint else {
-                continue;
-            };
-            let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
-            if names.len() > 1 || is_known {
-                self.warn_each_time(conflict(&format!("QB_NAME(`{name}`)")));
-                continue;
-            }
-            names.push(name.clone());
-            state.names.push(name.clone());
-        }
-        let is_here = |block: &str| names.iter().any(|name| name.eq_ignore_ascii_case(block));
-        for hint in list {
-            match block_of(hint) {
-                Some(block) if !is_here(block) => {
-                    let block = block.to_owned();
-                    state.addressed.push((block, hint.clone()));
-                }
-                _ => own.push(hint.clone()),
-            }
-        }
-        let (here, others): (Vec<_>, Vec<_>) = std::mem::take(&mut state.addressed)
-            .into_iter()
-            .partition(|(block, _)| is_here(block));
-        state.addressed = others;
-        own.extend(here.into_iter().map(|(_, hint)| hint));
-        state.blocks.push(BlockOfHints { number, hints: own });
-        if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
-            self.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
-        }
-    }
-
-    pub fn leave_block(&self) {
-        self.hints.borrow_mut().blocks.pop();
-    }
-
-    /// Hints for blocks that the statement does not have.
-    pub fn report_unknown_blocks(&self) {
-        for (block, hint) in std::mem::take(&mut self.hints.borrow_mut().addressed) {
-            self.warn_each_time(Warning::warning(
-                3127,
-                format!(
-                    "Query block name `{block}` is not found for {} hint",
-                    name_of(&hint)
-                ),
-            ));
-        }
-    }
-
-    /// The block's limit of time, which only a statement's own block may have.
-    pub fn time_limit(&self, is_statement: bool) -> Option<Duration> {
-        let state = self.hints.borrow();
-        let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
-        let mut limit = None;
-        for hint in hints {
-            let Hint::MaxExecutionTime(ms) = hint else {
-                continue;
-            };
-            if !is_statement {
-                self.warn_each_time(Warning::warning(
-                    ER_UNSUPPORTED_MAX_EXECUTION_TIME,
-                    "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
-                ));
-            } else if limit.is_some() {
-                self.warn_each_time(conflict(&format!("MAX_EXECUTION_TIME({ms})")));
-            } else {
-                limit = Some(*ms);
-            }
-        }
-        // Zero is no limit of the statement's own.
-        limit.filter(|ms| *ms > 0).map(Duration::from_millis)
-    }
-
-    /// Whether the block's tables are joined in the order in which they are written.
-    pub fn joins_as_written(&self) -> bool {
-        let state = self.hints.borrow();
-        let block = state.blocks.last();
-        block.is_some_and(|block| {
-            let fixes = |hint: &Hint| matches!(hint, Hint::JoinFixedOrder { .. });
-            block.hints.iter().any(fixes)
-        })
-    }
-
-    /// What the block's hints say of the indexes of a table, besides what stands behind its name.
-    pub fn index_hints(&self, table: &Table, alias: &str) -> Vec<IndexHint> {
-        let state = self.hints.borrow();
-        let Some(block) = state.blocks.last() else {
-            return Vec::new();
+/// Begins a block. [`Binder::leave_block`] ends it.
+pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
+    let mut state = binder.hints.borrow_mut();
+    state.count += 1;
+    let number = state.count;
+    let mut names = vec![format!("select#{number}")];
+    let mut own = Vec::new();
+    let list = hints.map_or(&[][..], |hints| &hints.list);
+    for hint in list {
+        let Hint::QueryBlockName(name) = hint else {
+            continue;
         };
-        let mut all = Vec::new();
-        for hint in &block.hints {
-            let Hint::Index {
-                use_of,
-                negated,
-                table: named,
-                indexes,
-                ..
-            } = hint
-            else {
-                continue;
-            };
-            if named.name != alias || *use_of == IndexUse::Way {
-                continue;
+        let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if names.len() > 1 || is_known {
+            binder.warn_each_time(conflict(&format!("QB_NAME(`{name}`)")));
+            continue;
+        }
+        names.push(name.clone());
+        state.names.push(name.clone());
+    }
+    let is_here = |block: &str| names.iter().any(|name| name.eq_ignore_ascii_case(block));
+    for hint in list {
+        match block_of(hint) {
+            Some(block) if !is_here(block) => {
+                let block = block.to_owned();
+                state.addressed.push((block, hint.clone()));
             }
-            let is_there = |name: &&String| has_index(table, name);
-            let mut known: Vec<String> = indexes.iter().filter(is_there).cloned().collect();
-            let kind = match negated {
-                true => IndexHintKind::Ignore,
-                false => IndexHintKind::Force,
-            };
-            match (indexes.is_empty(), negated) {
-                // Without names NO_INDEX is about all indexes, and INDEX says nothing.
-                (true, true) => known = index_names(table),
-                (true, false) => continue,
-                (false, _) if known.is_empty() => continue,
-                (false, _) => {}
-            }
-            all.push(IndexHint {
-                kind,
-                indexes: known,
-                for_rows: matches!(use_of, IndexUse::All | IndexUse::Rows),
+            _ => own.push(hint.clone()),
+        }
+    }
+    let (here, others): (Vec<_>, Vec<_>) = std::mem::take(&mut state.addressed)
+        .into_iter()
+        .partition(|(block, _)| is_here(block));
+    state.addressed = others;
+    own.extend(here.into_iter().map(|(_, hint)| hint));
+    state.blocks.push(BlockOfHints { number, hints: own });
+    if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
+        binder.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
+    }
+}
+
+pub(super) fn leave_block(binder: &Binder<'_>) {
+    binder.hints.borrow_mut().blocks.pop();
+}
+
+/// Hints for blocks that the statement does not have.
+pub(super) fn report_unknown_blocks(binder: &Binder<'_>) {
+    for (block, hint) in std::mem::take(&mut binder.hints.borrow_mut().addressed) {
+        binder.warn_each_time(Warning::warning(
+            3127,
+            format!(
+                "Query block name `{block}` is not found for {} hint",
+                name_of(&hint)
+            ),
+        ));
+    }
+}
+
+/// The block's limit of time, which only a statement's own block may have.
+pub(super) fn time_limit(binder: &Binder<'_>, is_statement: bool) -> Option<Duration> {
+    let state = binder.hints.borrow();
+    let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
+    let mut limit = None;
+    for hint in hints {
+        let Hint::MaxExecutionTime(ms) = hint else {
+            continue;
+        };
+        if !is_statement {
+            binder.warn_each_time(Warning::warning(
+                ER_UNSUPPORTED_MAX_EXECUTION_TIME,
+                "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
+            ));
+        } else if limit.is_some() {
+            binder.warn_each_time(conflict(&format!("MAX_EXECUTION_TIME({ms})")));
+        } else {
+            limit = Some(*ms);
+        }
+    }
+    // Zero is no limit of the statement's own.
+    limit.filter(|ms| *ms > 0).map(Duration::from_millis)
+}
+
+/// Whether the block's tables are joined in the order in which they are written.
+pub(super) fn joins_as_written(binder: &Binder<'_>) -> bool {
+    let state = binder.hints.borrow();
+    let block = state.blocks.last();
+    block.is_some_and(|block| {
+        let fixes = |hint: &Hint| matches!(hint, Hint::JoinFixedOrder { .. });
+        block.hints.iter().any(fixes)
+    })
+}
+
+/// What the block's hints say of the indexes of a table, besides what stands behind its name.
+pub(super) fn index_hints(binder: &Binder<'_>, table: &Table, alias: &str) -> Vec<IndexHint> {
+    let state = binder.hints.borrow();
+    let Some(block) = state.blocks.last() else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for hint in &block.hints {
+        let Hint::Index {
+            use_of,
+            negated,
+            table: named,
+            indexes,
+            ..
+        } = hint
+        else {
+            continue;
+        };
+        if named.name != alias || *use_of == IndexUse::Way {
+            continue;
+        }
+        let is_there = |name: &&String| has_index(table, name);
+        let mut known: Vec<String> = indexes.iter().filter(is_there).cloned().collect();
+        let kind = match negated {
+            true => IndexHintKind::Ignore,
+            false => IndexHintKind::Force,
+        };
+        match (indexes.is_empty(), negated) {
+            // Without names NO_INDEX is about all indexes, and INDEX says nothing.
+            (true, true) => known = index_names(table),
+            (true, false) => continue,
+            (false, _) if known.is_empty() => continue,
+            (false, _) => {}
+        }
+        all.push(IndexHint {
+            kind,
+            indexes: known,
+            for_rows: matches!(use_of, IndexUse::All | IndexUse::Rows),
+        });
+    }
+    all
+}
+
+/// Where the block's hints place a table among those it is joined with.
+pub(super) fn order_places(binder: &Binder<'_>, alias: &str) -> Vec<OrderPlace> {
+    let state = binder.hints.borrow();
+    let Some(block) = state.blocks.last() else {
+        return Vec::new();
+    };
+    let mut places = Vec::new();
+    for (number, hint) in block.hints.iter().enumerate() {
+        let Hint::JoinOrder { kind, tables, .. } = hint else {
+            continue;
+        };
+        if let Some(position) = tables.iter().position(|table| table.name == alias) {
+            places.push(OrderPlace {
+                hint: (block.number, number),
+                rule: match kind {
+                    JoinOrderKind::Order => OrderRule::InOrder,
+                    JoinOrderKind::Prefix => OrderRule::First,
+                    JoinOrderKind::Suffix => OrderRule::Last,
+                },
+                position,
             });
         }
-        all
     }
+    places
+}
 
-    /// Where the block's hints place a table among those it is joined with.
-    pub fn order_places(&self, alias: &str) -> Vec<OrderPlace> {
-        let state = self.hints.borrow();
-        let Some(block) = state.blocks.last() else {
-            return Vec::new();
+/// Warns of names in the block's hints that its FROM does not have.
+pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
+    let state = binder.hints.borrow();
+    let Some(block) = state.blocks.last() else {
+        return;
+    };
+    let relation = |table: &HintTable| {
+        scope
+            .relations
+            .iter()
+            .find(|relation| relation.alias == table.name)
+    };
+    for hint in &block.hints {
+        let name = name_of(hint);
+        let unresolved = |what: String| {
+            binder.warn_each_time(Warning::warning(
+                ER_UNRESOLVED_HINT_NAME,
+                format!("Unresolved name {what} for {name} hint"),
+            ));
         };
-        let mut places = Vec::new();
-        for (number, hint) in block.hints.iter().enumerate() {
-            let Hint::JoinOrder { kind, tables, .. } = hint else {
-                continue;
-            };
-            if let Some(position) = tables.iter().position(|table| table.name == alias) {
-                places.push(OrderPlace {
-                    hint: (block.number, number),
-                    rule: match kind {
-                        JoinOrderKind::Order => OrderRule::InOrder,
-                        JoinOrderKind::Prefix => OrderRule::First,
-                        JoinOrderKind::Suffix => OrderRule::Last,
-                    },
-                    position,
-                });
+        match hint {
+            Hint::JoinOrder { tables, .. } => {
+                for table in tables.iter().filter(|table| relation(table).is_none()) {
+                    unresolved(format!("`{}`", table.name));
+                }
             }
-        }
-        places
-    }
-
-    /// Warns of names in the block's hints that its FROM does not have.
-    pub fn check_hinted_names(&self, scope: &Scope) {
-        let state = self.hints.borrow();
-        let Some(block) = state.blocks.last() else {
-            return;
-        };
-        let relation = |table: &HintTable| {
-            scope
-                .relations
-                .iter()
-                .find(|relation| relation.alias == table.name)
-        };
-        for hint in &block.hints {
-            let name = name_of(hint);
-            let unresolved = |what: String| {
-                self.warn_each_time(Warning::warning(
-                    ER_UNRESOLVED_HINT_NAME,
-                    format!("Unresolved name {what} for {name} hint"),
-                ));
-            };
-            match hint {
-                Hint::JoinOrder { tables, .. } => {
-                    for table in tables.iter().filter(|table| relation(table).is_none()) {
-                        unresolved(format!("`{}`", table.name));
-                    }
+            Hint::Strategy { name, tables, .. } if !name.ends_with("SEMIJOIN") && *name != "SUBQUERY" => {
+                for table in tables.iter().filter(|table| relation(table).is_none()) {
+                    unresolved(format!("`{}`@`select#{}`", table.name, block.number));
                 }
-                Hint::Strategy { name, tables, .. } if !name.ends_with("SEMIJOIN") && *name != "SUBQUERY" => {
-                    for table in tables.iter().filter(|table| relation(table).is_none()) {
-                        unresolved(format!("`{}`@`select#{}`", table.name, block.number));
-                    }
-                }
-                Hint::Index { table, indexes, .. } => {
-                    let of = format!("`{}`@`select#{}`", table.name, block.number);
-                    let found = relation(table);
-                    if found.is_none() {
-                        unresolved(of.clone());
-                    }
-                    for index in indexes {
-                        let known = found.and_then(|relation| relation.table());
-                        if !known.is_some_and(|table| has_index(table, index)) {
-                            unresolved(format!("{of} `{index}`"));
-                        }
-                    }
-                }
-                _ => {}
             }
+            Hint::Index { table, indexes, .. } => {
+                let of = format!("`{}`@`select#{}`", table.name, block.number);
+                let found = relation(table);
+                if found.is_none() {
+                    unresolved(of.clone());
+                }
+                for index in indexes {
+                    let known = found.and_then(|relation| relation.table());
+                    if !known.is_some_and(|table| has_index(table, index)) {
+                        unresolved(format!("{of} `{index}`"));
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -7,13 +7,13 @@ use functions::Expr;
 use functions::bind::implicit_cast;
 use types::{Charset, Error, Result, Warning, errno};
 
-use super::expr::Context;
+use super::bound_query::{BoundQuery, QueryColumn};
+use super::context::Context;
 use super::insert_target::InsertTarget;
-use super::query::{BoundQuery, QueryColumn};
-use super::scope::{
-    FIELD_LIST, Names, Relation, Scope, ScopeNames, ambiguous_column, full_name, unknown_column,
-};
-use super::subquery::Subqueries;
+use super::names::{FIELD_LIST, Names, ambiguous_column, full_name, unknown_column};
+use super::relation::Relation;
+use super::scope::{Scope, ScopeNames};
+use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
 use super::write_target::WrittenTable;
 use super::{Binder, default_value, foreign_key, insert_target, write};

@@ -10,10 +10,10 @@ use schema::view::View;
 use syntax::ast::Insert;
 use types::{Error, Result};
 
-use super::scope::{Relation, ViewRelation, WrittenTable, WrittenView, has_no_default};
+use super::relation::{Relation, ViewRelation, ViewTable, WrittenView, has_no_default};
 use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
-use super::{Binder, write, write_target, written_view};
+use super::{Binder, view, write_target, written_view};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::ColumnId;
 use crate::object_access::{ColumnIds, LockMode};
@@ -50,7 +50,7 @@ pub(super) fn bind_insert_target(
     match &found.view {
         Some(view) => insert_through(binder, &found, view, insert, privileges),
         None => {
-            write::refuse_virtual(binder, &found)?;
+            write_target::refuse_virtual(binder, &found)?;
             binder.open(&found, &found.name)?;
             binder.accesses.add(
                 &found,
@@ -102,7 +102,7 @@ fn insert_through(
         Vec::new(),
     );
     let query = view_query(view)?;
-    let merged = binder.in_view(definition, view, |inner| {
+    let merged = view::in_view(binder, definition, view, |inner| {
         written_view::bind_written_view(inner, view, &query)
     })?;
     let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
@@ -124,7 +124,7 @@ fn insert_through(
     let Some(base) = target.relation.table() else {
         return Err(refused());
     };
-    write::refuse_virtual(binder, base)?;
+    write_target::refuse_virtual(binder, base)?;
     let offsets: Vec<Option<usize>> = ids.iter().map(|id| target.relation.position(*id)).collect();
     // Of a lone table, each column is one, and comes once.
     let is_plain = |at: usize| offsets[at].is_some() && !offsets[..at].contains(&offsets[at]);
@@ -198,11 +198,11 @@ fn inserted_table<'w>(
     written: &'w WrittenView,
     insert: &Insert,
     ids: &[ColumnId],
-) -> Result<&'w WrittenTable> {
+) -> Result<&'w ViewTable> {
     if let [lone] = written.tables.as_slice() {
         return Ok(lone);
     }
-    let mut target: Option<&WrittenTable> = None;
+    let mut target: Option<&ViewTable> = None;
     for name in &insert.columns {
         let position = view.definition.column_offset(&name.column);
         let Some((table, _)) = position.and_then(|at| written.table_of(ids[at])) else {

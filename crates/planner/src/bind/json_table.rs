@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use functions::json_table::{JsonTable, Level, OnCondition};
-use syntax::ast::{JsonTable as WrittenTable, JsonTableColumn, JsonTableCondition, JsonTableLevel, TypeName};
+use syntax::ast::{JsonTableColumn, JsonTableCondition, TypeName};
 use types::{Error, Result, SqlType, TypeKind};
 
-use super::expr::Context;
-use super::from::{From, FromPlace, named_columns};
-use super::scope::{RelationColumn, Scope, ScopeNames};
+use super::context::Context;
+use super::from_place::{From, FromPlace, named_columns};
+use super::relation::RelationColumn;
+use super::scope::{Scope, ScopeNames};
 use super::{Binder, column};
 use crate::logical::{Column, Logical, TableFunction, columns_of};
 
 pub(super) fn bind_json_table(
     binder: &Binder<'_>,
-    written: &WrittenTable,
+    written: &syntax::ast::JsonTable,
     place: FromPlace<'_>,
 ) -> Result<From> {
     let none = Scope::default();
@@ -60,7 +61,7 @@ pub(super) fn bind_json_table(
 /// A level of the table, whose columns come behind those of the levels before.
 fn json_level(
     binder: &Binder<'_>,
-    written: &JsonTableLevel,
+    written: &syntax::ast::JsonTableLevel,
     columns: &mut Vec<RelationColumn>,
 ) -> Result<Level> {
     let mut level = Level::new(&written.path)?;
@@ -117,7 +118,7 @@ fn json_column_type(binder: &Binder<'_>, name: &str, ty: &syntax::ast::DataType)
     Ok(ty)
 }
 
-fn condition(written: &JsonTableCondition) -> OnCondition {
+fn condition(written: &syntax::ast::JsonTableCondition) -> OnCondition {
     match written {
         JsonTableCondition::Null => OnCondition::Null,
         JsonTableCondition::Error => OnCondition::Error,

@@ -5,7 +5,7 @@ use functions::bind::implicit_cast;
 use types::{Result, SqlType, Value};
 
 use super::Binder;
-use super::expr::Context;
+use super::context::Context;
 use super::scope::NO_NAMES;
 use syntax::ast::{self, Limit};
 

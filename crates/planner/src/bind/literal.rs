@@ -13,227 +13,225 @@ use syntax::ast::{self, Introducer, NumberText, TemporalKind};
 /// Hexadecimal and bit literals of up to this many bytes are numbers where a number is needed.
 const NUMBER_BYTES: usize = 8;
 
-impl Binder<'_> {
-    /// The literal, or `None` for any other expression.
-    pub fn literal(&self, expr: &ast::Expr) -> Result<Option<Expr>> {
-        Ok(Some(match expr {
-            ast::Expr::Null => Expr::null(),
-            ast::Expr::Bool(value) => Expr::literal(Value::Int(i64::from(*value)), SqlType::BOOL),
-            ast::Expr::Number(text) => number(text, false)?,
-            ast::Expr::Unary {
-                op: ast::UnaryOp::Minus,
-                operand,
-            } => match operand.as_ref() {
-                ast::Expr::Number(text) => number(text, true)?,
-                _ => return Ok(None),
-            },
-            ast::Expr::Text(text) => self.text(text),
-            ast::Expr::Keyword(word) => self.keyword(word),
-            ast::Expr::Bytes(bytes) => {
-                // Unsigned: a number where one is wanted, unlike `_binary'text'`.
-                let ty = SqlType {
-                    unsigned: true,
-                    ..literal_type(bytes.len(), Collation::Binary)
-                };
-                Expr::literal(Value::Bytes(bytes.clone()), ty)
-            }
-            ast::Expr::Introduced {
-                charset,
-                bytes,
-                quoted,
-            } => self.introduced(charset, bytes, *quoted)?,
-            ast::Expr::Temporal { kind, text } => self.temporal(*kind, text)?,
+/// The literal, or `None` for any other expression.
+pub(super) fn bind_literal(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Option<Expr>> {
+    Ok(Some(match expr {
+        ast::Expr::Null => Expr::null(),
+        ast::Expr::Bool(value) => Expr::literal(Value::Int(i64::from(*value)), SqlType::BOOL),
+        ast::Expr::Number(text) => number(text, false)?,
+        ast::Expr::Unary {
+            op: ast::UnaryOp::Minus,
+            operand,
+        } => match operand.as_ref() {
+            ast::Expr::Number(text) => number(text, true)?,
             _ => return Ok(None),
-        }))
-    }
+        },
+        ast::Expr::Text(text) => client_text(binder, text),
+        ast::Expr::Keyword(word) => binder.keyword(word),
+        ast::Expr::Bytes(bytes) => {
+            // Unsigned: a number where one is wanted, unlike `_binary'text'`.
+            let ty = SqlType {
+                unsigned: true,
+                ..literal_type(bytes.len(), Collation::Binary)
+            };
+            Expr::literal(Value::Bytes(bytes.clone()), ty)
+        }
+        ast::Expr::Introduced {
+            charset,
+            bytes,
+            quoted,
+        } => introduced(binder, charset, bytes, *quoted)?,
+        ast::Expr::Temporal { kind, text } => temporal(binder, *kind, text)?,
+        _ => return Ok(None),
+    }))
+}
 
-    /// `DATE '...'` and its like: the text must be one, whole.
-    fn temporal(&self, kind: TemporalKind, text: &str) -> Result<Expr> {
-        let (ty, name) = match kind {
-            TemporalKind::Date => (SqlType::DATE, "DATE"),
-            TemporalKind::Time => (SqlType::time(fraction_digits(text)), "TIME"),
-            TemporalKind::Timestamp => (SqlType::datetime(fraction_digits(text)), "DATETIME"),
-        };
-        let context = EvalContext {
-            // A literal is rounded to microseconds in any mode.
-            sql_mode: types::SqlMode {
-                time_truncate_fractional: false,
-                ..self.env.sql_mode
-            },
-            time_zone: self.env.time_zone,
-            ..EvalContext::default()
-        };
-        let written = literal_type(text.chars().count(), self.types.collation);
-        let cast = functions::bind::cast(Expr::literal(Value::String(text.to_owned()), written), ty)?;
-        let incorrect = || Error::new(ER_WRONG_VALUE, format!("Incorrect {name} value: '{text}'"));
-        let value = functions::eval_value(&cast, &context).map_err(|_| incorrect())?;
-        let (warnings, _) = context.warnings.take();
-        let is_odd_only = warnings.iter().all(|w| ODD_DELIMITERS.contains(&w.code));
-        let is_of_kind = match kind {
-            TemporalKind::Date => !functions::spells_time_of_day(text),
-            TemporalKind::Time => !functions::spells_point_in_time(text),
-            TemporalKind::Timestamp => functions::spells_time_of_day(text),
-        };
-        if value.is_null() || !is_odd_only || !is_of_kind {
-            return Err(incorrect());
-        }
-        for warning in warnings {
-            // The next execution must raise it as well.
-            self.not_cacheable();
-            self.warn(warning);
-        }
-        Ok(Expr::literal(value, ty))
+/// `DATE '...'` and its like: the text must be one, whole.
+fn temporal(binder: &Binder<'_>, kind: TemporalKind, text: &str) -> Result<Expr> {
+    let (ty, name) = match kind {
+        TemporalKind::Date => (SqlType::DATE, "DATE"),
+        TemporalKind::Time => (SqlType::time(fraction_digits(text)), "TIME"),
+        TemporalKind::Timestamp => (SqlType::datetime(fraction_digits(text)), "DATETIME"),
+    };
+    let context = EvalContext {
+        // A literal is rounded to microseconds in any mode.
+        sql_mode: types::SqlMode {
+            time_truncate_fractional: false,
+            ..binder.env.sql_mode
+        },
+        time_zone: binder.env.time_zone,
+        ..EvalContext::default()
+    };
+    let written = literal_type(text.chars().count(), binder.types.collation);
+    let cast = functions::bind::cast(Expr::literal(Value::String(text.to_owned()), written), ty)?;
+    let incorrect = || Error::new(ER_WRONG_VALUE, format!("Incorrect {name} value: '{text}'"));
+    let value = functions::eval_value(&cast, &context).map_err(|_| incorrect())?;
+    let (warnings, _) = context.warnings.take();
+    let is_odd_only = warnings.iter().all(|w| ODD_DELIMITERS.contains(&w.code));
+    let is_of_kind = match kind {
+        TemporalKind::Date => !functions::spells_time_of_day(text),
+        TemporalKind::Time => !functions::spells_point_in_time(text),
+        TemporalKind::Timestamp => functions::spells_time_of_day(text),
+    };
+    if value.is_null() || !is_odd_only || !is_of_kind {
+        return Err(incorrect());
     }
-
-    /// The bytes of a literal, read in its character set. MySQL takes bytes that are invalid in it as they
-    /// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
-    /// [`functions::ill_formed_text`] for what such a literal is here.
-    fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
-        let bytes = &match quoted {
-            true => self.as_sent(bytes),
-            false => Cow::Borrowed(bytes),
-        };
-        let charset = match introducer {
-            Introducer::Named(name) => collation::charset_of_expression(self, name)?,
-            Introducer::National => collation::national_charset(self),
-            Introducer::Client => return self.of_client(bytes),
-        };
-        if charset == Charset::Binary {
-            return Ok(binary(bytes));
-        }
-        let bytes = &with_whole_characters(bytes, charset);
-        if let Some(text) = functions::text_of(bytes, charset) {
-            let ty = literal_type(text.chars().count(), charset.default_collation());
-            return Ok(Expr::literal(Value::String(text), ty));
-        }
-        if !quoted && charset.max_bytes_per_char() > 1 {
-            let message = charset.invalid_message(bytes);
-            return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
-        }
-        self.invalid(bytes, charset);
-        Ok(functions::ill_formed_text(bytes, charset.default_collation()))
+    for warning in warnings {
+        // The next execution must raise it as well.
+        binder.not_cacheable();
+        binder.warn(warning);
     }
+    Ok(Expr::literal(value, ty))
+}
 
-    /// What a client wrote as a text, as it was sent: the parser has made UTF-8 of it where it could.
-    fn as_sent<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        let client = self.env.charset_client;
-        if client.is_utf8() || client.holds_ascii() && bytes.is_ascii() {
-            return Cow::Borrowed(bytes);
-        }
-        let mut sent = Vec::with_capacity(bytes.len());
-        for chunk in bytes.utf8_chunks() {
-            sent.extend_from_slice(&client.encode(chunk.valid()));
-            sent.extend_from_slice(chunk.invalid());
-        }
-        Cow::Owned(sent)
+/// The bytes of a literal, read in its character set. MySQL takes bytes that are invalid in it as they
+/// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
+/// [`functions::ill_formed_text`] for what such a literal is here.
+fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
+    let bytes = &match quoted {
+        true => as_sent(binder, bytes),
+        false => Cow::Borrowed(bytes),
+    };
+    let charset = match introducer {
+        Introducer::Named(name) => collation::charset_of_expression(binder, name)?,
+        Introducer::National => collation::national_charset(binder),
+        Introducer::Client => return of_client(binder, bytes),
+    };
+    if charset == Charset::Binary {
+        return Ok(binary(bytes));
     }
+    let bytes = &with_whole_characters(bytes, charset);
+    if let Some(text) = functions::text_of(bytes, charset) {
+        let ty = literal_type(text.chars().count(), charset.default_collation());
+        return Ok(Expr::literal(Value::String(text), ty));
+    }
+    if !quoted && charset.max_bytes_per_char() > 1 {
+        let message = charset.invalid_message(bytes);
+        return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
+    }
+    invalid(binder, bytes, charset);
+    Ok(functions::ill_formed_text(bytes, charset.default_collation()))
+}
 
-    /// A literal in the client's character set, which is not `latin1`: that has all bytes.
-    fn of_client(&self, bytes: &[u8]) -> Result<Expr> {
-        let client = self.env.charset_client;
-        if let Some(text) = functions::text_of(bytes, client) {
-            return Ok(self.text(&text));
-        }
-        if client == Charset::Binary {
-            return Ok(binary(bytes));
-        }
-        if client == self.types.collation.charset() {
-            self.invalid(bytes, client);
-            return Ok(functions::ill_formed_text(bytes, self.types.collation));
-        }
-        let mut text = String::with_capacity(bytes.len());
-        for chunk in bytes.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if client.has(c) {
-                    text.push(c);
-                } else {
-                    text.extend(std::iter::repeat_n('?', c.len_utf8()));
-                }
+/// What a client wrote as a text, as it was sent: the parser has made UTF-8 of it where it could.
+fn as_sent<'b>(binder: &Binder<'_>, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    let client = binder.env.charset_client;
+    if client.is_utf8() || client.holds_ascii() && bytes.is_ascii() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut sent = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        sent.extend_from_slice(&client.encode(chunk.valid()));
+        sent.extend_from_slice(chunk.invalid());
+    }
+    Cow::Owned(sent)
+}
+
+/// A literal in the client's character set, which is not `latin1`: that has all bytes.
+fn of_client(binder: &Binder<'_>, bytes: &[u8]) -> Result<Expr> {
+    let client = binder.env.charset_client;
+    if let Some(text) = functions::text_of(bytes, client) {
+        return Ok(client_text(binder, &text));
+    }
+    if client == Charset::Binary {
+        return Ok(binary(bytes));
+    }
+    if client == binder.types.collation.charset() {
+        invalid(binder, bytes, client);
+        return Ok(functions::ill_formed_text(bytes, binder.types.collation));
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if client.has(c) {
+                text.push(c);
+            } else {
+                text.extend(std::iter::repeat_n('?', c.len_utf8()));
             }
-            text.extend(std::iter::repeat_n('?', chunk.invalid().len()));
         }
-        self.not_converted(bytes, client);
-        Ok(self.in_connection(&text))
+        text.extend(std::iter::repeat_n('?', chunk.invalid().len()));
     }
+    not_converted(binder, bytes, client);
+    Ok(in_connection(binder, &text))
+}
 
-    /// A text of the client, in the character set of the connection.
-    fn text(&self, text: &str) -> Expr {
-        let collation = self.types.collation;
-        if !collation.charset().has_all_of(text) {
-            self.not_converted(text.as_bytes(), self.env.charset_client);
-            return self.in_connection(text);
-        }
-        if collation.charset() == Charset::Binary {
-            return binary(text.as_bytes());
-        }
-        let ty = literal_type(text.chars().count(), collation);
-        Expr::literal(Value::String(text.to_owned()), ty)
+/// A text of the client, in the character set of the connection.
+fn client_text(binder: &Binder<'_>, text: &str) -> Expr {
+    let collation = binder.types.collation;
+    if !collation.charset().has_all_of(text) {
+        not_converted(binder, text.as_bytes(), binder.env.charset_client);
+        return in_connection(binder, text);
     }
-
-    fn in_connection(&self, text: &str) -> Expr {
-        let collation = self.types.collation;
-        let charset = collation.charset();
-        if charset == Charset::Binary {
-            return binary(text.as_bytes());
-        }
-        let shown: String = if charset.has_all_of(text) {
-            text.to_owned()
-        } else {
-            let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
-            restricted.collect()
-        };
-        let ty = literal_type(shown.chars().count(), collation);
-        Expr::literal(Value::String(shown), ty)
+    if collation.charset() == Charset::Binary {
+        return binary(text.as_bytes());
     }
+    let ty = literal_type(text.chars().count(), collation);
+    Expr::literal(Value::String(text.to_owned()), ty)
+}
 
-    /// A hexadecimal or bit literal where a number is needed: the number its bytes are. More bytes than a number
-    /// has are 0, with a warning.
-    pub fn as_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
-        let (ast::Expr::Bytes(bytes), true) = (written, bound.ty().is_binary()) else {
-            return bound;
-        };
-        let mut number = 0;
-        if bytes.len() > NUMBER_BYTES {
-            self.not_cacheable();
-            self.warn(Warning::warning(
-                errno::ER_TRUNCATED_WRONG_VALUE,
-                format!(
-                    "Truncated incorrect BINARY value: '{}'",
-                    hex_text(bytes).to_ascii_lowercase()
-                ),
-            ));
-        } else {
-            number = bytes
-                .iter()
-                .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-        }
-        Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+fn in_connection(binder: &Binder<'_>, text: &str) -> Expr {
+    let collation = binder.types.collation;
+    let charset = collation.charset();
+    if charset == Charset::Binary {
+        return binary(text.as_bytes());
     }
+    let shown: String = if charset.has_all_of(text) {
+        text.to_owned()
+    } else {
+        let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
+        restricted.collect()
+    };
+    let ty = literal_type(shown.chars().count(), collation);
+    Expr::literal(Value::String(shown), ty)
+}
 
-    /// The same where the number is stored in a column: one that is too long is the largest that fits.
-    pub fn as_stored_number(&self, written: &ast::Expr, bound: Expr) -> Expr {
-        match written {
-            ast::Expr::Bytes(bytes) if bytes.len() > NUMBER_BYTES => bound,
-            written => self.as_number(written, bound),
-        }
-    }
-
-    /// The warning is raised by the next execution as well.
-    fn invalid(&self, bytes: &[u8], charset: Charset) {
-        self.not_cacheable();
-        self.warn(Warning::warning(
-            errno::ER_INVALID_CHARACTER_STRING,
-            charset.invalid_message(bytes),
+/// A hexadecimal or bit literal where a number is needed: the number its bytes are. More bytes than a number
+/// has are 0, with a warning.
+pub(super) fn as_number(binder: &Binder<'_>, written: &ast::Expr, bound: Expr) -> Expr {
+    let (ast::Expr::Bytes(bytes), true) = (written, bound.ty().is_binary()) else {
+        return bound;
+    };
+    let mut number = 0;
+    if bytes.len() > NUMBER_BYTES {
+        binder.not_cacheable();
+        binder.warn(Warning::warning(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!(
+                "Truncated incorrect BINARY value: '{}'",
+                hex_text(bytes).to_ascii_lowercase()
+            ),
         ));
+    } else {
+        number = bytes
+            .iter()
+            .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
     }
+    Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
+}
 
-    fn not_converted(&self, bytes: &[u8], from: Charset) {
-        self.not_cacheable();
-        self.warn(Warning::warning(
-            errno::ER_INVALID_CHARACTER_STRING,
-            functions::cannot_convert_text(bytes, from, self.types.collation.charset()),
-        ));
+/// The same where the number is stored in a column: one that is too long is the largest that fits.
+pub(super) fn as_stored_number(binder: &Binder<'_>, written: &ast::Expr, bound: Expr) -> Expr {
+    match written {
+        ast::Expr::Bytes(bytes) if bytes.len() > NUMBER_BYTES => bound,
+        written => as_number(binder, written, bound),
     }
+}
+
+/// The warning is raised by the next execution as well.
+fn invalid(binder: &Binder<'_>, bytes: &[u8], charset: Charset) {
+    binder.not_cacheable();
+    binder.warn(Warning::warning(
+        errno::ER_INVALID_CHARACTER_STRING,
+        charset.invalid_message(bytes),
+    ));
+}
+
+fn not_converted(binder: &Binder<'_>, bytes: &[u8], from: Charset) {
+    binder.not_cacheable();
+    binder.warn(Warning::warning(
+        errno::ER_INVALID_CHARACTER_STRING,
+        functions::cannot_convert_text(bytes, from, binder.types.collation.charset()),
+    ));
 }
 
 /// Where characters have two or four bytes, zeros are put before bytes that are too few.

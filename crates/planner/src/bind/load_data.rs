@@ -9,11 +9,13 @@ use syntax::ast::{self, Insert, InsertRows, LoadDuplicates, LoadField, Statement
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::collation::{charset_named, deprecated_charset};
-use super::expr::Context;
+use super::context::Context;
 use super::insert::{is_written, written_columns};
 use super::insert_target::InsertTarget;
-use super::scope::{FIELD_LIST, Relation, Scope, ScopeNames};
-use super::subquery::Subqueries;
+use super::names::FIELD_LIST;
+use super::relation::Relation;
+use super::scope::{Scope, ScopeNames};
+use super::subqueries::Subqueries;
 use super::write::assigned_column;
 use super::write_target::WrittenTable;
 use super::{Binder, foreign_key, insert_target, write};

@@ -10,18 +10,25 @@
 mod alter;
 mod alter_partitions;
 mod block;
+mod bound_block;
+mod bound_query;
+mod bound_rows;
 mod check;
 mod collation;
 mod column;
 mod command;
 mod common_table;
+mod context;
 mod create_select;
+mod create_table;
 mod default_value;
+mod defined_view;
 mod definition;
 mod expr;
 mod filter;
 mod foreign_key;
 mod from;
+mod from_place;
 mod full_group_by;
 mod functional_index;
 mod generated_key;
@@ -30,6 +37,7 @@ pub(crate) mod grouping;
 mod hints;
 mod insert;
 mod insert_target;
+mod join;
 mod json_table;
 mod limit;
 mod literal;
@@ -37,12 +45,16 @@ mod load_data;
 mod members;
 mod multi_valued;
 mod name_lookup;
+mod names;
 mod output;
 mod parameter;
 mod partition;
+mod partition_error;
 mod partition_function;
 mod query;
 mod query_definition;
+mod query_width;
+mod relation;
 mod resolution;
 mod result_column;
 mod row_compare;
@@ -50,7 +62,9 @@ mod scope;
 mod select;
 mod stored;
 mod stored_date;
+mod subqueries;
 mod subquery;
+mod table_expressions;
 mod values;
 mod view;
 mod view_definition;
@@ -80,7 +94,8 @@ pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
 pub use partition_function::check_partitions;
 use result_column::result_column;
-pub use stored::{columns_of_check, expressions};
+pub use stored::columns_of_check;
+pub use table_expressions::expressions;
 pub use view::view_text;
 
 /// Resolves a statement's names and types and chooses how it is run.
@@ -132,8 +147,8 @@ fn bind_assigning(parsed: &Parsed, of_file: &HashMap<String, SqlType>, env: &Bin
 /// As [`bind`]; 1054 for a name that is none of `columns`.
 pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &BindEnv<'_>) -> Result<Expr> {
     let binder = Binder::new(env);
-    let names = scope::ListNames { columns };
-    binder.scalar(condition, &expr::Context::of(&names))
+    let names = names::ListNames { columns };
+    binder.scalar(condition, &context::Context::of(&names))
 }
 
 /// One statement's binding.
@@ -207,17 +222,17 @@ impl<'a> Binder<'a> {
             },
             Statement::Insert(insert) => {
                 self.verb.set("INSERT");
-                self.enter_block(insert.hints.as_deref());
+                hints::enter_block(self, insert.hints.as_deref());
                 LogicalStatement::Insert(insert::bind_insert(self, insert)?)
             }
             Statement::Update(update) => {
                 self.verb.set("UPDATE");
-                self.enter_block(update.hints.as_deref());
+                hints::enter_block(self, update.hints.as_deref());
                 write::bind_update(self, update)?
             }
             Statement::Delete(delete) => {
                 self.verb.set("DELETE");
-                self.enter_block(delete.hints.as_deref());
+                hints::enter_block(self, delete.hints.as_deref());
                 write::bind_delete(self, delete)?
             }
             Statement::LoadData(load) => {
@@ -232,7 +247,7 @@ impl<'a> Binder<'a> {
 
     /// A statement with what it needs besides.
     fn bound_statement(&self, plan: LogicalStatement) -> Result<Bound> {
-        self.report_unknown_blocks();
+        hints::report_unknown_blocks(self);
         self.report_incorrect(&plan)?;
         let accesses = self.accesses.of_statement(&plan);
         Ok(Bound::Statement {

@@ -10,13 +10,14 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
-use super::expr::Aggregates;
-use super::output::Item;
-use super::scope::{
-    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Relation, ScopeNames, ambiguous_column,
-    ambiguous_text, full_name,
+use super::context::{Aggregates, PendingWindow};
+use super::names::{
+    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, ambiguous_column, ambiguous_text,
+    full_name,
 };
-use super::window::PendingWindow;
+use super::output::Item;
+use super::relation::Relation;
+use super::scope::ScopeNames;
 use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE;
 use crate::logical::columns_of;
 use syntax::ast::{ColumnName, SelectItem};
@@ -268,38 +269,39 @@ impl Names for ItemsAndKeys<'_, '_> {
     }
 }
 
-impl Binder<'_> {
-    /// A lone name in ORDER BY: a select item, else a column.
-    pub fn order_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
-        match find_item(items, name, tables, ORDER_CLAUSE)? {
-            Some(item) => {
-                if is_behind_alias(&items[item], name) {
-                    tables.column(name)?;
-                }
-                Ok(items[item].expr.clone())
+/// A lone name in ORDER BY: a select item, else a column.
+pub(super) fn order_name(name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
+    match find_item(items, name, tables, ORDER_CLAUSE)? {
+        Some(item) => {
+            if is_behind_alias(&items[item], name) {
+                tables.column(name)?;
             }
-            None => tables.column(name),
+            Ok(items[item].expr.clone())
         }
+        None => tables.column(name),
     }
+}
 
-    /// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
-    pub fn group_name(&self, name: &ColumnName, items: &[Item], tables: &ScopeNames<'_>) -> Result<Expr> {
-        let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
-        let item = found.map(|item| &item.expr);
-        let column = tables.column(name);
-        match (item, column) {
-            (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => {
-                Err(ambiguous)
-            }
-            (Some(item), Ok(column)) if *item != column => {
-                self.warn(Warning::warning(
-                    errno::ER_NON_UNIQ_ERROR,
-                    ambiguous_text(&full_name(name), GROUP_STATEMENT),
-                ));
-                Ok(column)
-            }
-            (Some(item), _) => Ok(item.clone()),
-            (None, column) => column,
+/// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
+pub(super) fn group_name(
+    binder: &Binder<'_>,
+    name: &ColumnName,
+    items: &[Item],
+    tables: &ScopeNames<'_>,
+) -> Result<Expr> {
+    let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
+    let item = found.map(|item| &item.expr);
+    let column = tables.column(name);
+    match (item, column) {
+        (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
+        (Some(item), Ok(column)) if *item != column => {
+            binder.warn(Warning::warning(
+                errno::ER_NON_UNIQ_ERROR,
+                ambiguous_text(&full_name(name), GROUP_STATEMENT),
+            ));
+            Ok(column)
         }
+        (Some(item), _) => Ok(item.clone()),
+        (None, column) => column,
     }
 }

@@ -7,9 +7,10 @@ use functions::bind::implicit_cast;
 use syntax::ast::{self, ObjectName, SelectItem};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
-use super::Binder;
-use super::expr::{Context, GUESSED_CHARS};
+use super::context::Context;
+use super::parameter::GUESSED_CHARS;
 use super::scope::{ColumnRef, Scope};
+use super::{Binder, parameter, resolution};
 
 /// One column of the output.
 #[derive(Debug, Clone)]
@@ -20,75 +21,79 @@ pub struct Item {
     pub column: Option<ColumnRef>,
 }
 
-impl Binder<'_> {
-    /// The items, one after the other, so that the subqueries of one can name those before it.
-    pub fn items(
-        &self,
-        items: &[SelectItem],
-        scope: &Scope,
-        context: &Context<'_>,
-        out: &RefCell<Vec<Item>>,
-    ) -> Result<()> {
-        for item in items {
-            match item {
-                SelectItem::All if scope.relations.is_empty() => {
-                    return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
-                }
-                SelectItem::All => {
-                    let columns = scope.all();
-                    self.note_star(item, &columns, scope);
-                    out.borrow_mut()
-                        .extend(columns.into_iter().map(|column| scope.item(column)));
-                }
-                SelectItem::AllOf(name) => {
-                    let found = scope
-                        .relations
-                        .iter()
-                        .position(|relation| relation.is_named(name));
-                    let relation = found.ok_or_else(|| unknown_table(name))?;
-                    let positions = scope.relations[relation].positions().into_iter();
-                    let columns: Vec<_> = positions
-                        .map(|position| ColumnRef { relation, position })
-                        .collect();
-                    self.note_star(item, &columns, scope);
-                    out.borrow_mut()
-                        .extend(columns.into_iter().map(|column| scope.item(column)));
-                }
-                SelectItem::Expr { expr, name, aliased } => {
-                    let mut item = self.item(expr, name, scope, context)?;
-                    if let (false, Some(column)) = (*aliased, item.column) {
-                        let relation = scope.relation(column);
-                        // The column of a view or of a query has its own spelling, whatever that of this query
-                        // is.
-                        if relation.table().is_none_or(|table| table.system.is_view) {
-                            item.name = relation.name(column.position).to_owned();
-                        }
+/// The items, one after the other, so that the subqueries of one can name those before it.
+pub(super) fn bind_items(
+    binder: &Binder<'_>,
+    items: &[SelectItem],
+    scope: &Scope,
+    context: &Context<'_>,
+    out: &RefCell<Vec<Item>>,
+) -> Result<()> {
+    for item in items {
+        match item {
+            SelectItem::All if scope.relations.is_empty() => {
+                return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
+            }
+            SelectItem::All => {
+                let columns = scope.all();
+                resolution::note_star(binder, item, &columns, scope);
+                out.borrow_mut()
+                    .extend(columns.into_iter().map(|column| scope.item(column)));
+            }
+            SelectItem::AllOf(name) => {
+                let found = scope
+                    .relations
+                    .iter()
+                    .position(|relation| relation.is_named(name));
+                let relation = found.ok_or_else(|| unknown_table(name))?;
+                let positions = scope.relations[relation].positions().into_iter();
+                let columns: Vec<_> = positions
+                    .map(|position| ColumnRef { relation, position })
+                    .collect();
+                resolution::note_star(binder, item, &columns, scope);
+                out.borrow_mut()
+                    .extend(columns.into_iter().map(|column| scope.item(column)));
+            }
+            SelectItem::Expr { expr, name, aliased } => {
+                let mut item = bind_item(binder, expr, name, scope, context)?;
+                if let (false, Some(column)) = (*aliased, item.column) {
+                    let relation = scope.relation(column);
+                    // The column of a view or of a query has its own spelling, whatever that of this query
+                    // is.
+                    if relation.table().is_none_or(|table| table.system.is_view) {
+                        item.name = relation.name(column.position).to_owned();
                     }
-                    out.borrow_mut().push(item);
                 }
+                out.borrow_mut().push(item);
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn item(&self, expr: &ast::Expr, name: &str, scope: &Scope, context: &Context<'_>) -> Result<Item> {
-        let mut bound = self.shown(self.scalar(expr, context)?);
-        if let Expr::Param { ty, .. } = &bound
-            && ty.kind == TypeKind::Null
-        {
-            // The column of a parameter has a type that other values of its kind have too.
-            bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, self.types.collation));
-        }
-        let column = match expr {
-            ast::Expr::Column(name) => scope.find(name, super::scope::FIELD_LIST)?,
-            _ => None,
-        };
-        Ok(Item {
-            expr: bound,
-            name: name.to_owned(),
-            column,
-        })
+fn bind_item(
+    binder: &Binder<'_>,
+    expr: &ast::Expr,
+    name: &str,
+    scope: &Scope,
+    context: &Context<'_>,
+) -> Result<Item> {
+    let mut bound = parameter::shown(binder, binder.scalar(expr, context)?);
+    if let Expr::Param { ty, .. } = &bound
+        && ty.kind == TypeKind::Null
+    {
+        // The column of a parameter has a type that other values of its kind have too.
+        bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, binder.types.collation));
     }
+    let column = match expr {
+        ast::Expr::Column(name) => scope.find(name, super::names::FIELD_LIST)?,
+        _ => None,
+    };
+    Ok(Item {
+        expr: bound,
+        name: name.to_owned(),
+        column,
+    })
 }
 
 impl Scope {

@@ -10,73 +10,76 @@ use functions::{Expr, bind};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
-use super::expr::{Context, GUESSED_CHARS};
+use super::context::Context;
 use syntax::ast;
 
 /// Units of intervals that leave a date a date.
 const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];
 
-impl Binder<'_> {
-    /// A parameter; `hint` is its type where the statement is prepared without values.
-    pub fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
-        let ty = if self.env.params_known {
-            let given = self.env.params.get(index).copied();
-            given.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
-        } else {
-            let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
-            guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, self.types.collation))
-        };
-        Ok(Expr::Param {
+/// A parameter; `hint` is its type where the statement is prepared without values.
+pub(super) fn bind_parameter(binder: &Binder<'_>, index: usize, hint: Option<SqlType>) -> Result<Expr> {
+    let ty = if binder.env.params_known {
+        let given = binder.env.params.get(index).copied();
+        given.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
+    } else {
+        let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
+        guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, binder.types.collation))
+    };
+    Ok(Expr::Param {
+        index,
+        ty,
+        nullable: !binder.env.literal_params || ty.kind == TypeKind::Null,
+    })
+}
+
+/// A parameter whose type shows in a result's: it has the width of its kind's widest number.
+pub(super) fn shown(binder: &Binder<'_>, expr: Expr) -> Expr {
+    match expr {
+        Expr::Param { index, ty, nullable } if !binder.env.literal_params => Expr::Param {
             index,
-            ty,
-            nullable: !self.env.literal_params || ty.kind == TypeKind::Null,
-        })
+            ty: widest(ty),
+            nullable,
+        },
+        other => other,
     }
+}
 
-    /// A parameter whose type shows in a result's: it has the width of its kind's widest number.
-    pub fn shown(&self, expr: Expr) -> Expr {
-        match expr {
-            Expr::Param { index, ty, nullable } if !self.env.literal_params => Expr::Param {
-                index,
-                ty: widest(ty),
-                nullable,
-            },
-            other => other,
-        }
+/// The arguments of a function or operator. Parameters without a value get derived types, which are
+/// reported in `env.places` to the executor of the statement.
+pub(super) fn operands(
+    binder: &Binder<'_>,
+    function: &str,
+    args: &[&ast::Expr],
+    context: &Context<'_>,
+) -> Result<Vec<Expr>> {
+    let waits = |arg: &ast::Expr| !binder.env.params_known && matches!(arg, ast::Expr::Parameter(_));
+    let mut bound = Vec::with_capacity(args.len());
+    for arg in args {
+        bound.push(match waits(arg) {
+            true => None,
+            false => Some(binder.scalar(arg, context)?),
+        });
     }
-
-    /// The arguments of a function or operator. Parameters without a value get derived types, which are
-    /// reported in `env.places` to the executor of the statement.
-    pub fn operands(&self, function: &str, args: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
-        let waits = |arg: &ast::Expr| !self.env.params_known && matches!(arg, ast::Expr::Parameter(_));
-        let mut bound = Vec::with_capacity(args.len());
-        for arg in args {
-            bound.push(match waits(arg) {
-                true => None,
-                false => Some(self.scalar(arg, context)?),
-            });
-        }
-        let mut all = Vec::with_capacity(args.len());
-        for (position, arg) in args.iter().enumerate() {
-            all.push(match (&bound[position], arg) {
-                (None, ast::Expr::Parameter(index)) => {
-                    let place = place(function, position, args, &bound);
-                    self.keep_place(*index, place);
-                    self.parameter(*index, place)?
-                }
-                (Some(expr), _) => expr.clone(),
-                (None, arg) => self.scalar(arg, context)?,
-            });
-        }
-        Ok(all.into_iter().map(|expr| self.shown(expr)).collect())
+    let mut all = Vec::with_capacity(args.len());
+    for (position, arg) in args.iter().enumerate() {
+        all.push(match (&bound[position], arg) {
+            (None, ast::Expr::Parameter(index)) => {
+                let place = place(function, position, args, &bound);
+                keep_place(binder, *index, place);
+                bind_parameter(binder, *index, place)?
+            }
+            (Some(expr), _) => expr.clone(),
+            (None, arg) => binder.scalar(arg, context)?,
+        });
     }
+    Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
+}
 
-    fn keep_place(&self, index: usize, place: Option<SqlType>) {
-        if let Some(places) = self.env.places
-            && let Some(derived) = places.borrow_mut().get_mut(index)
-        {
-            *derived = place;
-        }
+fn keep_place(binder: &Binder<'_>, index: usize, place: Option<SqlType>) {
+    if let Some(places) = binder.env.places
+        && let Some(derived) = places.borrow_mut().get_mut(index)
+    {
+        *derived = place;
     }
 }
 
@@ -129,3 +132,6 @@ fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType>
         _ => return None,
     })
 }
+
+/// The length of a text parameter that has no value yet.
+pub(super) const GUESSED_CHARS: u32 = 16_383;

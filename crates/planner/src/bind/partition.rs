@@ -11,8 +11,9 @@ use schema::partition::{
 use syntax::ast::{self, ColumnName, PartitionDefinition, PartitionValues};
 use types::{Error, Result, Value, errno, quoted};
 
-use super::expr::Context;
-use super::scope::Names;
+use super::context::Context;
+use super::names::Names;
+use super::partition_error::{too_many, unknown_partition_column};
 use super::{Binder, stored};
 
 /// # Errors
@@ -263,22 +264,15 @@ struct NoColumns;
 
 impl Names for NoColumns {
     fn column(&self, name: &ColumnName) -> Result<functions::Expr> {
-        Err(unknown_column(&name.column))
+        Err(unknown_partition_column(&name.column))
     }
 
     fn values(&self, name: &ColumnName) -> Result<functions::Expr> {
-        Err(unknown_column(&name.column))
+        Err(unknown_partition_column(&name.column))
     }
 }
 
 /// Error 1054.
-pub fn unknown_column(name: &str) -> Error {
-    Error::new(
-        errno::ER_BAD_FIELD_ERROR,
-        format!("Unknown column '{name}' in 'partition function'"),
-    )
-}
-
 /// A partition of HASH or KEY that is not listed.
 fn numbered(number: u64) -> Partition {
     Partition {
@@ -308,9 +302,4 @@ pub fn must_be_defined(method: Method) -> Error {
 /// Error 1504.
 pub fn no_partitions() -> Error {
     Error::new(1504, "Number of partitions = 0 is not an allowed value")
-}
-
-/// Error 1499.
-pub fn too_many() -> Error {
-    Error::new(1499, "Too many partitions (including subpartitions) were defined")
 }

@@ -11,7 +11,7 @@ use schema::partition::function::{Level, LevelKind, MAXVALUE, PartitionFunction}
 use schema::partition::{Bound, MAX_PARTITIONS, Method, Partition, PartitionBy, PartitionKey, Partitioning};
 use types::{Error, Result, SqlType, TypeKind, Value};
 
-use super::partition::too_many;
+use super::partition_error::{not_allowed, not_constant, too_many};
 use super::stored::{bind_partition_expression, bind_partition_value};
 
 /// The partition function of a table; `None` for a table without partitions.
@@ -423,19 +423,6 @@ fn is_column_of(expr: &Expr, suits: impl Fn(&SqlType) -> bool + Copy) -> bool {
         Expr::Cast { input, .. } => is_column_of(input, suits),
         _ => false,
     }
-}
-
-/// Error 1486.
-pub fn not_constant() -> Error {
-    Error::new(
-        1486,
-        "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed",
-    )
-}
-
-/// Error 1564.
-pub fn not_allowed() -> Error {
-    Error::new(1564, "This partition function is not allowed")
 }
 
 fn type_not_allowed(column: &str) -> Error {

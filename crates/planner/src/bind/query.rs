@@ -1,99 +1,23 @@
 //! Query expressions: WITH, set operations, parentheses, and the ORDER BY and LIMIT around them.
 
-use std::time::Duration;
-
 use functions::Expr;
-use functions::coercibility::Strength;
-use syntax::ast::{
-    self, ColumnName, LockingClause, NumberText, OrderItem, Query, QueryBody, Select, SetOperand,
-};
+use syntax::ast::{self, ColumnName, NumberText, OrderItem, Query, QueryBody, Select, SetOperand};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::block::Block;
-use super::expr::Context;
-use super::limit::BoundLimit;
-use super::output::Item;
-use super::scope::{Names, ORDER_CLAUSE, RelationColumn, Scope, ambiguous_column, full_name, unknown_column};
-use super::subquery::Subqueries;
-use super::{Binder, limit};
-use crate::logical::{
-    Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator,
+use super::bound_query::{
+    BoundQuery, Definitions, PARTS_MAX, QueryColumn, QueryPlace, as_it_stands, different_widths, limited,
+    too_many_parts,
 };
+use super::context::Context;
+use super::names::{Names, ORDER_CLAUSE, ambiguous_column, full_name, unknown_column};
+use super::subqueries::Subqueries;
+use super::{Binder, common_table, limit};
+use crate::logical::{Column, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator};
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
 /// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
 const NESTING_MAX: usize = 63;
-
-/// How many operands a set operation may have, how many tables WITH, and how many subqueries a clause: each is a
-/// level of the plan, and walks over plans recurse.
-pub const PARTS_MAX: usize = 3_000;
-
-/// A query whose names are resolved.
-pub struct BoundQuery {
-    pub root: Logical,
-    pub columns: Vec<QueryColumn>,
-    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
-    pub limit_of_output: Option<OutputLimit>,
-    pub max_execution: Option<Duration>,
-    /// See [`LogicalQuery::in_order`].
-    pub in_order: bool,
-    /// A block that MySQL merges into the query around it: its columns are announced as those of its tables.
-    pub is_merged: bool,
-    /// Of a lone block without groups: its relations, and its select list.
-    pub block: Option<(Scope, Vec<Item>)>,
-}
-
-/// A column of a query's rows. Two may have the same id.
-#[derive(Debug, Clone)]
-pub struct QueryColumn {
-    pub id: ColumnId,
-    pub ty: SqlType,
-    pub nullable: bool,
-    /// What the column is made of, which says how its collation derives.
-    pub expr: Expr,
-    pub result: ResultColumn,
-}
-
-/// The common table expressions of a WITH.
-#[derive(Default)]
-pub struct Definitions(Vec<(CommonTableId, Logical)>);
-
-impl Definitions {
-    /// The rows of `body`, in which the tables are used.
-    pub fn around(self, body: Logical) -> Logical {
-        let definitions = self.0.into_iter().rev();
-        definitions.fold(body, |body, (id, definition)| Logical::With {
-            id,
-            definition: Box::new(definition),
-            body: Box::new(body),
-        })
-    }
-}
-
-/// Where a query stands.
-#[derive(Clone, Copy)]
-pub struct QueryPlace<'a> {
-    /// The place it is a subquery of.
-    pub outer: Option<&'a Context<'a>>,
-    /// Its rows are sent to a client.
-    pub is_statement: bool,
-    /// The locking clauses of the query expression around a block that has none.
-    pub locking: &'a [LockingClause],
-    /// Only which rows there are counts, and not how often or in what order: `x IN (...)`, `EXISTS (...)`.
-    pub as_set: bool,
-}
-
-impl<'a> QueryPlace<'a> {
-    /// A query whose rows another one, or an expression of it, takes.
-    pub fn within(outer: Option<&'a Context<'a>>) -> Self {
-        Self {
-            outer,
-            is_statement: false,
-            locking: &[],
-            as_set: false,
-        }
-    }
-}
 
 impl Binder<'_> {
     /// A query whose rows another one, or an expression of it, takes.
@@ -417,7 +341,7 @@ impl Binder<'_> {
                 format!("Not unique table/alias: '{}'", table.name),
             ));
         }
-        self.common_table_definition(table, with.recursive, place)
+        common_table::define_common_table(self, table, with.recursive, place)
     }
 }
 
@@ -428,54 +352,6 @@ fn first_block(body: &QueryBody) -> Option<&Select> {
         QueryBody::Values(_) => None,
         QueryBody::Nested(query) => first_block(&query.body),
         QueryBody::SetOperation { first, .. } => first_block(first),
-    }
-}
-
-impl BoundQuery {
-    pub fn into_logical(self) -> LogicalQuery {
-        LogicalQuery {
-            root: self.root,
-            output: self.columns.iter().map(|column| column.id).collect(),
-            columns: self.columns.into_iter().map(|column| column.result).collect(),
-            limit_of_output: self.limit_of_output,
-            max_execution: self.max_execution,
-            in_order: self.in_order,
-        }
-    }
-
-    /// The columns as another query names them.
-    pub fn relation_columns(&self) -> Vec<RelationColumn> {
-        let column = |column: &QueryColumn| RelationColumn {
-            name: column.result.name.clone(),
-            id: column.id,
-            ty: column.ty,
-            nullable: column.nullable,
-            strength: Some(column.strength().in_table()),
-            origin: self.is_merged.then(|| Box::new(column.result.clone())),
-        };
-        self.columns.iter().map(column).collect()
-    }
-}
-
-impl QueryColumn {
-    pub fn column(&self) -> Expr {
-        Expr::made_column(self.id.0, self.ty, self.nullable, self.strength())
-    }
-
-    pub fn strength(&self) -> Strength {
-        functions::bind::strength_of(std::slice::from_ref(&self.expr))
-    }
-}
-
-/// At most some rows, if the query says so.
-pub fn limited(input: Logical, limit: BoundLimit) -> Logical {
-    match limit.count {
-        None => input,
-        count => Logical::Limit {
-            input: Box::new(input),
-            offset: limit.offset,
-            count,
-        },
     }
 }
 
@@ -516,29 +392,11 @@ impl Names for OutputNames<'_> {
     }
 }
 
-/// A literal that was taken out of the text might be a position. The text is bound again with its literals.
-pub fn as_it_stands() -> Error {
-    Error::internal("ORDER BY: the text has to be bound as it stands")
-}
-
-/// Error 1473.
-pub fn too_many_parts() -> Error {
-    Error::new(1473, "Too high level of nesting for select")
-}
-
 /// Error 3954.
 fn misplaced_into() -> Error {
     Error::new(
         3954,
         "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.",
-    )
-}
-
-/// Error 1222.
-pub fn different_widths() -> Error {
-    Error::new(
-        errno::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
-        "The used SELECT statements have a different number of columns",
     )
 }
 

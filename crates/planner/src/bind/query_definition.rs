@@ -7,7 +7,7 @@ use schema::model::{Column, Default};
 use types::{Collation, SqlType, TypeKind};
 
 use super::Binder;
-use super::query::QueryColumn;
+use super::bound_query::QueryColumn;
 
 /// Longer texts are of a TEXT type.
 const VARCHAR_CHARS_MAX: u64 = 512;

@@ -13,7 +13,8 @@ use syntax::ast::{ColumnName, Join, ObjectName, Select, SelectItem};
 use syntax::print::Names;
 
 use super::Binder;
-use super::scope::{ColumnRef, Relation, Scope};
+use super::relation::Relation;
+use super::scope::{ColumnRef, Scope};
 use crate::logical::ColumnId;
 use types::{Error, errno};
 
@@ -30,115 +31,119 @@ struct Resolved {
     aliases: HashSet<(String, String)>,
 }
 
-impl Binder<'_> {
-    /// Error 1143 in place of 1054 for an account that may not read all of the first table: it does not learn
-    /// which columns the table has.
-    pub fn hidden_column(&self, name: &ColumnName, error: Error) -> Error {
-        if error.code != errno::ER_BAD_FIELD_ERROR {
-            return error;
-        }
-        let Some(table) = self.accesses.first() else {
-            return error;
-        };
-        (self.env.denied_column)(&table.database, &table.name, &name.column).unwrap_or(error)
+/// Error 1143 in place of 1054 for an account that may not read all of the first table: it does not learn
+/// which columns the table has.
+pub(super) fn hidden_column(binder: &Binder<'_>, name: &ColumnName, error: Error) -> Error {
+    if error.code != errno::ER_BAD_FIELD_ERROR {
+        return error;
     }
+    let Some(table) = binder.accesses.first() else {
+        return error;
+    };
+    (binder.env.denied_column)(&table.database, &table.name, &name.column).unwrap_or(error)
+}
 
-    /// Notes which column a name means.
-    pub fn note_column(&self, name: &ColumnName, meant: &Expr) {
-        meant.walk(&mut |expr| {
-            if let Expr::Column { index, .. } = expr {
-                self.accesses.names(ColumnId(*index));
-            }
-        });
-        let Some(Resolution(resolved)) = &self.resolution else {
-            return;
-        };
-        let label = match meant {
-            Expr::Column { label, .. } => label.as_str(),
-            _ => None,
-        };
-        let parts = label.and_then(|label| label.strip_prefix('`')?.strip_suffix('`'));
-        let parts: Vec<&str> = parts.map_or_else(Vec::new, |parts| parts.split("`.`").collect());
-        let [database, table, column] = parts.as_slice() else {
-            return;
-        };
-        // The alias of a select item stays.
-        if !column.eq_ignore_ascii_case(&name.column) {
-            return;
+/// Notes which column a name means.
+pub(super) fn note_column(binder: &Binder<'_>, name: &ColumnName, meant: &Expr) {
+    meant.walk(&mut |expr| {
+        if let Expr::Column { index, .. } = expr {
+            binder.accesses.names(ColumnId(*index));
         }
-        let mut resolved = resolved.borrow_mut();
-        let database = (*database).to_owned();
-        let has_alias = resolved
-            .aliases
-            .contains(&(database.clone(), (*table).to_owned()));
-        resolved.columns.insert(
-            ptr::from_ref(name),
-            ColumnName {
-                database: Some(database).filter(|database| !database.is_empty() && !has_alias),
-                table: Some((*table).to_owned()),
-                column: (*column).to_owned(),
-            },
-        );
+    });
+    let Some(Resolution(resolved)) = &binder.resolution else {
+        return;
+    };
+    let label = match meant {
+        Expr::Column { label, .. } => label.as_str(),
+        _ => None,
+    };
+    let parts = label.and_then(|label| label.strip_prefix('`')?.strip_suffix('`'));
+    let parts: Vec<&str> = parts.map_or_else(Vec::new, |parts| parts.split("`.`").collect());
+    let [database, table, column] = parts.as_slice() else {
+        return;
+    };
+    // The alias of a select item stays.
+    if !column.eq_ignore_ascii_case(&name.column) {
+        return;
     }
+    let mut resolved = resolved.borrow_mut();
+    let database = (*database).to_owned();
+    let has_alias = resolved
+        .aliases
+        .contains(&(database.clone(), (*table).to_owned()));
+    resolved.columns.insert(
+        ptr::from_ref(name),
+        ColumnName {
+            database: Some(database).filter(|database| !database.is_empty() && !has_alias),
+            table: Some((*table).to_owned()),
+            column: (*column).to_owned(),
+        },
+    );
+}
 
-    /// Notes the database of a table of FROM.
-    pub fn note_table(&self, name: &ObjectName, database: &str, alias: Option<&String>) {
-        let Some(Resolution(resolved)) = &self.resolution else {
-            return;
-        };
-        let mut resolved = resolved.borrow_mut();
-        if let Some(alias) = alias.filter(|alias| **alias != name.name) {
-            resolved.aliases.insert((database.to_owned(), alias.clone()));
-        }
-        let qualified = ObjectName {
-            database: Some(database.to_owned()),
-            name: name.name.clone(),
-        };
-        resolved.tables.insert(ptr::from_ref(name), qualified);
+/// Notes the database of a table of FROM.
+pub(super) fn note_table(binder: &Binder<'_>, name: &ObjectName, database: &str, alias: Option<&String>) {
+    let Some(Resolution(resolved)) = &binder.resolution else {
+        return;
+    };
+    let mut resolved = resolved.borrow_mut();
+    if let Some(alias) = alias.filter(|alias| **alias != name.name) {
+        resolved.aliases.insert((database.to_owned(), alias.clone()));
     }
+    let qualified = ObjectName {
+        database: Some(database.to_owned()),
+        name: name.name.clone(),
+    };
+    resolved.tables.insert(ptr::from_ref(name), qualified);
+}
 
-    /// Notes the columns that `*` or `t.*` stands for.
-    pub fn note_star(&self, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
-        for column in columns {
-            self.accesses
-                .names_by_star(scope.relation(*column).id(column.position));
-        }
-        let Some(Resolution(resolved)) = &self.resolution else {
-            return;
-        };
-        let named = columns.iter().map(|column| {
-            let relation = scope.relation(*column);
-            (
-                relation.column_name(*column),
-                relation.name(column.position).to_owned(),
-            )
-        });
-        resolved
-            .borrow_mut()
-            .stars
-            .insert(ptr::from_ref(item), named.collect());
+/// Notes the columns that `*` or `t.*` stands for.
+pub(super) fn note_star(binder: &Binder<'_>, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
+    for column in columns {
+        binder
+            .accesses
+            .names_by_star(scope.relation(*column).id(column.position));
     }
+    let Some(Resolution(resolved)) = &binder.resolution else {
+        return;
+    };
+    let named = columns.iter().map(|column| {
+        let relation = scope.relation(*column);
+        (
+            relation.column_name(*column),
+            relation.name(column.position).to_owned(),
+        )
+    });
+    resolved
+        .borrow_mut()
+        .stars
+        .insert(ptr::from_ref(item), named.collect());
+}
 
-    /// Notes the columns that USING or NATURAL compares.
-    pub fn note_join(&self, join: &Join, pairs: &[(ColumnRef, ColumnRef)], (left, right): (&Scope, &Scope)) {
-        for (l, r) in pairs {
-            self.accesses.names(left.relation(*l).id(l.position));
-            self.accesses.names(right.relation(*r).id(r.position));
-        }
-        let Some(Resolution(resolved)) = &self.resolution else {
-            return;
-        };
-        let named = pairs.iter().map(|(l, r)| {
-            (
-                left.relation(*l).column_name(*l),
-                right.relation(*r).column_name(*r),
-            )
-        });
-        resolved
-            .borrow_mut()
-            .joins
-            .insert(ptr::from_ref(join), named.collect());
+/// Notes the columns that USING or NATURAL compares.
+pub(super) fn note_join(
+    binder: &Binder<'_>,
+    join: &Join,
+    pairs: &[(ColumnRef, ColumnRef)],
+    (left, right): (&Scope, &Scope),
+) {
+    for (l, r) in pairs {
+        binder.accesses.names(left.relation(*l).id(l.position));
+        binder.accesses.names(right.relation(*r).id(r.position));
     }
+    let Some(Resolution(resolved)) = &binder.resolution else {
+        return;
+    };
+    let named = pairs.iter().map(|(l, r)| {
+        (
+            left.relation(*l).column_name(*l),
+            right.relation(*r).column_name(*r),
+        )
+    });
+    resolved
+        .borrow_mut()
+        .joins
+        .insert(ptr::from_ref(join), named.collect());
 }
 
 impl Relation {

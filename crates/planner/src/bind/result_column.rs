@@ -3,7 +3,8 @@
 use schema::model::{Index, IndexPart, SchemaState, Table};
 
 use super::output::Item;
-use super::scope::{ColumnRef, RelationSource, Scope, has_no_default};
+use super::relation::{RelationSource, has_no_default};
+use super::scope::{ColumnRef, Scope};
 use crate::plan::ResultColumn;
 use types::SqlType;
 

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use functions::Expr;
 use functions::aggregate;
@@ -14,56 +13,21 @@ use syntax::ast::{self, Hint, Hints, NumberText, Select};
 use types::{Error, Result, errno};
 
 use super::block::Block;
-use super::expr::{Aggregates, Context, invalid_group_function};
-use super::from::{From, FromPlace, filtered};
+use super::bound_block::{BoundBlock, OrderNames, is_constant};
+use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, as_it_stands, limited};
+use super::context::{Aggregates, Context, PendingWindow, invalid_group_function};
+use super::from_place::{From, FromPlace, filtered};
 use super::grouping::{Groups, rollup_order};
 use super::name_lookup::{ColumnsThenItems, FieldsAndItems, ItemsAndKeys};
+use super::names::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, WHERE_CLAUSE};
 use super::output::Item;
-use super::query::{BoundQuery, QueryColumn, QueryPlace, as_it_stands, limited};
-use super::scope::{
-    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, Scope, ScopeNames, WHERE_CLAUSE,
-};
-use super::subquery::Subqueries;
-use super::window::{PendingWindow, windowed};
-use super::{Binder, limit, values};
+use super::scope::{Scope, ScopeNames};
+use super::subqueries::Subqueries;
+use super::window::windowed;
+use super::{Binder, filter, full_group_by, hints, limit, name_lookup, output, resolution, values, window};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
-
-/// A block whose names are resolved: expressions over the columns of FROM, of aggregates, of windows and of
-/// subqueries.
-pub struct BoundBlock {
-    pub scope: Scope,
-    pub items: Vec<Item>,
-    /// Whether rows are gathered in groups, be it one of all.
-    pub grouped: bool,
-    pub keys: Vec<Expr>,
-    /// WITH ROLLUP: groups of fewer and fewer keys as well.
-    pub rollup: bool,
-    /// The positions of items and of the keys that they are, where the first key of the same value is another.
-    pub key_items: Vec<(usize, usize)>,
-    pub aggregates: Aggregates,
-    pub windows: RefCell<Vec<PendingWindow>>,
-    pub having: Option<Expr>,
-    pub order_by: Vec<SortKey>,
-    /// WITH ROLLUP: the order in which windows see the groups.
-    pub order_of_groups: Vec<SortKey>,
-    /// What the keys of `order_by` name.
-    pub order_names: Vec<OrderNames>,
-    pub distinct: bool,
-    /// Subqueries that are evaluated for each row of FROM: in keys and in the arguments of aggregates.
-    pub below: Subqueries,
-    /// Subqueries that are evaluated for each group, or for each row where there are no groups.
-    pub above: Subqueries,
-}
-
-/// What a key of ORDER BY names besides columns.
-pub struct OrderNames {
-    /// Select items, by their aliases.
-    pub items: BTreeSet<usize>,
-    /// It is `ANY_VALUE(...)`: any row of those that are one row of the result will do.
-    pub any_value: bool,
-}
 
 /// The keys of GROUP BY; of those that name an item of the select list: key and item.
 type GroupKeys = (Vec<Expr>, Vec<(usize, usize)>);
@@ -84,9 +48,9 @@ impl Binder<'_> {
                 error: hints.error.clone(),
             })),
         };
-        self.enter_block(hints.as_deref());
+        hints::enter_block(self, hints.as_deref());
         let bound = self.block_with_windows(block, place);
-        self.leave_block();
+        hints::leave_block(self);
         self.windows.borrow_mut().pop();
         bound
     }
@@ -95,7 +59,7 @@ impl Binder<'_> {
         if let Some(rows) = block.values {
             return values::bind_values(self, rows, &block, place);
         }
-        self.check_windows(&block.windows)?;
+        window::check_windows(self, &block.windows)?;
         let first_own = self.next_column();
         let From { rel, scope, .. } = self.from(
             &block.from,
@@ -107,7 +71,7 @@ impl Binder<'_> {
             },
         )?;
         check_locks(&block, &scope)?;
-        self.check_hinted_names(&scope);
+        hints::check_hinted_names(self, &scope);
         let in_where = Subqueries::default();
         let filter = {
             let names = names_of(&scope, WHERE_CLAUSE, place);
@@ -122,11 +86,11 @@ impl Binder<'_> {
                 first_own,
                 ..Context::of(&names)
             };
-            self.filter(block.filter.as_ref(), &context)?
+            filter::bind_filter(self, block.filter.as_ref(), &context)?
         };
         let bound = self.clauses(&block, place, scope, first_own)?;
         let rel = filtered(in_where.applied_to(rel), filter);
-        self.check_grouping(&bound, &rel)?;
+        full_group_by::check_grouping(self, &bound, &rel)?;
         self.operators(bound, rel, &block, place)
     }
 
@@ -167,9 +131,9 @@ impl Binder<'_> {
             argument_names: &in_arguments,
             ..Context::of(&names)
         };
-        self.items(&block.items, &scope, &context, &bound_items)?;
+        output::bind_items(self, &block.items, &scope, &context, &bound_items)?;
         let items = bound_items.borrow().clone();
-        self.check_named_windows(&block.windows, &context)?;
+        window::check_named_windows(self, &block.windows, &context)?;
         let (keys, key_items) = {
             let names = ColumnsThenItems {
                 items: &items,
@@ -225,7 +189,7 @@ impl Binder<'_> {
                     windows: None,
                     ..context
                 };
-                Some(self.condition(having, &context)?)
+                Some(filter::condition(self, having, &context)?)
             }
             None => None,
         };
@@ -360,7 +324,7 @@ impl Binder<'_> {
                     count: limit.count?,
                 })
             }),
-            max_execution: self.time_limit(place.is_statement),
+            max_execution: hints::time_limit(self, place.is_statement),
             in_order,
             is_merged,
             block: block_read,
@@ -548,9 +512,9 @@ impl Binder<'_> {
                     (item.expr.clone(), item.name.clone())
                 }
                 ast::Expr::Column(name) => {
-                    let key = self.group_name(name, items, &names.tables);
-                    let key = key.map_err(|error| self.hidden_column(name, error))?;
-                    self.note_column(name, &key);
+                    let key = name_lookup::group_name(self, name, items, &names.tables);
+                    let key = key.map_err(|error| resolution::hidden_column(self, name, error))?;
+                    resolution::note_column(self, name, &key);
                     (key, name.column.clone())
                 }
                 expr if expr.has_aggregate() => {
@@ -612,9 +576,9 @@ impl Binder<'_> {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
                 }
                 ast::Expr::Column(name) => {
-                    let key = self.order_name(name, items, &names.tables);
-                    let key = key.map_err(|error| self.hidden_column(name, error))?;
-                    self.note_column(name, &key);
+                    let key = name_lookup::order_name(name, items, &names.tables);
+                    let key = key.map_err(|error| resolution::hidden_column(self, name, error))?;
+                    resolution::note_column(self, name, &key);
                     key
                 }
                 expr => self.scalar(expr, context)?,
@@ -637,26 +601,6 @@ impl Binder<'_> {
         }
         Ok((keys, named))
     }
-}
-
-impl BoundBlock {
-    /// Whether MySQL stores an item in a temporary table before it sends it: with DISTINCT, and what grouped
-    /// queries have besides aggregates.
-    fn is_stored(&self, item: &Item) -> bool {
-        self.distinct || !self.keys.is_empty() && !self.refers_to_aggregate(&item.expr)
-    }
-
-    pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {
-        let aggregates = self.aggregates.borrow();
-        columns_of(expr)
-            .iter()
-            .any(|id| aggregates.iter().any(|(own, _)| own == id))
-    }
-}
-
-/// Whether an expression has the same value for every row.
-pub fn is_constant(expr: &Expr) -> bool {
-    expr.is_constant() && functions::is_deterministic(expr)
 }
 
 fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -> ScopeNames<'a> {

@@ -6,19 +6,17 @@ use std::sync::Arc;
 
 use functions::expr::Label;
 use functions::{Expr, TimeZone, Warnings};
-use schema::bound::{BoundCheck, BoundExpressions, ColumnExpression, add_columns};
+use schema::bound::add_columns;
 use schema::expression::{Check, StoredExpression};
 use schema::model::{Column, Default, Schema, Table};
 use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use syntax::ast::{self, ColumnName};
 use syntax::print;
-use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind, errno};
+use types::{Charset, Error, Result, SqlMode, errno};
 
-use super::expr::Context;
-use super::partition::unknown_column;
-use super::partition_function::{not_allowed, not_constant, partition_function};
-use super::scope::Names;
-use super::stored_date;
+use super::context::Context;
+use super::names::Names;
+use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
 use super::{Binder, multi_valued};
 use crate::env::BindEnv;
 
@@ -60,25 +58,9 @@ const REFUSED: &[&str] = &[
     "values",
 ];
 
-/// Functions whose result is true or false, though its type is a wider integer.
-const BOOLEAN: &[&str] = &[
-    "json_valid",
-    "json_contains",
-    "json_contains_path",
-    "json_overlaps",
-    "json_schema_valid",
-    "member of",
-    "regexp_like",
-    "is_uuid",
-    "is_ipv4",
-    "is_ipv6",
-    "is_ipv4_compat",
-    "is_ipv4_mapped",
-];
-
 /// What an expression is for, which decides what it can refer to and how errors name it.
 #[derive(Debug, Clone, Copy)]
-enum Owner<'a> {
+pub(super) enum Owner<'a> {
     /// The column at an offset has it as its DEFAULT.
     Default(usize),
     /// The column at an offset is generated.
@@ -91,110 +73,7 @@ enum Owner<'a> {
     Check { name: &'a str, column: Option<usize> },
 }
 
-/// The expressions of a table's definition. The first call for a definition binds them.
-///
-/// # Errors
-/// MySQL's for what an expression of a definition cannot refer to, or cannot call.
-pub fn expressions(table: &Table) -> Result<Option<&Arc<BoundExpressions>>> {
-    table.bind_expressions(bind_all)
-}
-
-fn bind_all(table: &Table) -> Result<BoundExpressions> {
-    let mut bound = BoundExpressions::default();
-    for (at, column) in table.columns.iter().enumerate() {
-        if let Some(generated) = &column.generated {
-            let value = bind_one(table, &generated.expression, Owner::Generated(at))?;
-            bound.generated.push(ColumnExpression {
-                column: at,
-                reads_date: stored_date::depends_on_date(&value, &column.ty),
-                value,
-            });
-        }
-        if let Default::Expression(default) = &column.default {
-            bound.defaults.push(ColumnExpression {
-                column: at,
-                reads_date: false,
-                value: bind_one(table, default, Owner::Default(at))?,
-            });
-        }
-    }
-    for check in &table.checks {
-        let condition = bind_check(table, check)?;
-        if check.enforced || check.validating {
-            bound.checks.push(BoundCheck {
-                name: check.name.clone(),
-                condition,
-            });
-        }
-    }
-    bound.partitions = partition_function(table)?;
-    refuse_session_indexes(table, &bound)?;
-    Ok(bound)
-}
-
-/// A virtual column is computed anew at each read, so the entries of an index of it must not depend on the
-/// time zone of the session that reads or writes the row, nor on the date.
-fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
-    let (mut zoned, mut dated): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-    for generated in &bound.generated {
-        let columns = columns_whose_value_counts(&generated.value);
-        let reads_timestamp = columns.iter().any(|&column| {
-            zoned.contains(&column)
-                || table
-                    .columns
-                    .get(column)
-                    .is_some_and(|c| c.ty.kind == TypeKind::Timestamp)
-        });
-        let is_virtual = table
-            .columns
-            .get(generated.column)
-            .is_some_and(Column::is_virtual);
-        if is_virtual && (reads_timestamp || calls_any(&generated.value, &["from_unixtime"])) {
-            zoned.push(generated.column);
-        }
-        let reads_dated = columns.iter().any(|column| dated.contains(column));
-        if is_virtual && (reads_dated || generated.reads_date) {
-            dated.push(generated.column);
-        }
-    }
-    let indexed = table.indexes.iter().flat_map(|index| &index.parts);
-    for column in indexed.map(|part| part.column) {
-        let reason = if zoned.contains(&column) {
-            "the session's time zone"
-        } else if dated.contains(&column) {
-            "the date at which a TIME is read"
-        } else {
-            continue;
-        };
-        return Err(Error::not_supported(
-            format!(
-                "an index of the VIRTUAL column `{}`, which depends on {reason}",
-                table.columns[column].name
-            ),
-            "make the column STORED",
-        ));
-    }
-    Ok(())
-}
-
-/// The columns that an expression reads, but for those of which it asks only whether they are NULL.
-fn columns_whose_value_counts(expr: &Expr) -> Vec<usize> {
-    let mut columns = Vec::new();
-    expr.walk_parts(&mut |part| match part {
-        Expr::Column { index, .. } => {
-            columns.push(*index);
-            true
-        }
-        Expr::Call { function, args, .. } => {
-            let asks = matches!(function.name(), "is null" | "is not null");
-            !(asks && matches!(args.first().map(Expr::as_stored), Some(Expr::Column { .. })))
-        }
-        _ => true,
-    });
-    columns
-}
-
-fn calls_any(expr: &Expr, names: &[&str]) -> bool {
+pub(super) fn calls_any(expr: &Expr, names: &[&str]) -> bool {
     let mut calls = false;
     expr.walk(&mut |expr| {
         if let Expr::Call { function, .. } = expr {
@@ -202,24 +81,6 @@ fn calls_any(expr: &Expr, names: &[&str]) -> bool {
         }
     });
     calls
-}
-
-fn bind_check(table: &Table, check: &Check) -> Result<Expr> {
-    let name = &check.name;
-    let condition = bind_one(table, &check.expression, Owner::Check { name, column: None })?;
-    if !is_boolean(&condition) {
-        return Err(not_boolean(name));
-    }
-    Ok(condition)
-}
-
-/// Whether MySQL counts an expression among those that are true or false.
-fn is_boolean(expr: &Expr) -> bool {
-    expr.ty() == SqlType::BOOL || calls_any_at_top(expr, BOOLEAN)
-}
-
-fn calls_any_at_top(expr: &Expr, names: &[&str]) -> bool {
-    matches!(expr, Expr::Call { function, .. } if names.contains(&function.name()))
 }
 
 /// The columns that a CHECK constraint refers to. `column`: the one that it stands behind, if it does.
@@ -237,7 +98,7 @@ pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> 
     }
 }
 
-fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
+pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
     let parsed = syntax::parse_expression(&stored.text, SqlMode::default())?;
     let names = TableNames { table, owner };
     if matches!(parsed, ast::Expr::Row(_)) {
@@ -451,7 +312,7 @@ impl TableNames<'_> {
                     format!("Check constraint '{name}' refers to non-existing column '{column}'."),
                 );
             }
-            Owner::Partition => return unknown_column(column),
+            Owner::Partition => return unknown_partition_column(column),
             Owner::Default(_) => "default value expression".to_owned(),
             Owner::Generated(_) => "generated column function".to_owned(),
             Owner::Index(_) => "functional index".to_owned(),
@@ -598,12 +459,4 @@ fn refers_to_other(check: &str) -> Error {
 fn random_in_partition() -> Error {
     let Error { message, .. } = not_constant();
     Error::new(errno::ER_PARSE_ERROR, message)
-}
-
-/// Error 3812.
-fn not_boolean(check: &str) -> Error {
-    Error::new(
-        3812,
-        format!("An expression of non-boolean type specified to a check constraint '{check}'."),
-    )
 }

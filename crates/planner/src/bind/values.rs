@@ -6,12 +6,13 @@ use functions::Expr;
 use types::{Error, Result, SqlType, errno};
 
 use super::block::Block;
-use super::expr::{Context, invalid_group_function};
+use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::context::{Context, invalid_group_function};
 use super::name_lookup::ColumnsThenItems;
+use super::names::ORDER_CLAUSE;
 use super::output::Item;
-use super::query::{BoundQuery, QueryColumn, QueryPlace, limited};
-use super::scope::{NoNames, ORDER_CLAUSE, Scope, ScopeNames};
-use super::subquery::Subqueries;
+use super::scope::{NoNames, Scope, ScopeNames};
+use super::subqueries::Subqueries;
 use super::{Binder, limit};
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
 use crate::logical::{Apply, ApplyKind, Column, ColumnId, Logical};
@@ -149,7 +150,7 @@ fn ordered_values(
         named: RefCell::default(),
     };
     let (mut keys, _) = binder.order_by(block, items, &Context::of(&names), &names)?;
-    keys.retain(|key| !super::select::is_constant(&key.expr));
+    keys.retain(|key| !super::bound_block::is_constant(&key.expr));
     if keys.is_empty() {
         return Ok(root);
     }

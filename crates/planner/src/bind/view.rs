@@ -12,194 +12,193 @@ use syntax::print::{Names, Style};
 use types::{Error, Result, SqlMode, errno};
 
 use super::block::Block;
-use super::from::{From, FromPlace};
-use super::scope::{Relation, RelationColumn, ViewRelation, WrittenView};
-use super::{Binder, view_definition, written_view};
+use super::from_place::{From, FromPlace};
+use super::relation::{Relation, RelationColumn, ViewRelation, WrittenView};
+use super::{Binder, defined_view, written_view};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
 use crate::plan::ResultColumn;
 
-impl Binder<'_> {
-    /// A view that FROM names.
-    pub fn view(
-        &self,
-        definition: &Arc<Table>,
-        view: &View,
-        table: &NamedTable,
-        place: FromPlace<'_>,
-    ) -> Result<From> {
-        let alias = table.alias.as_ref().unwrap_or(&table.name.name);
-        check_clauses(table, alias)?;
-        let mut query = view_query(view)?;
-        if let Some(clause) = place.locking.iter().find(|clause| clause.is_about(alias))
-            && Block::of(&query).is_some()
-        {
-            query.locking = vec![LockingClause {
-                of: Vec::new(),
-                ..clause.clone()
-            }];
-        }
-        let needs = place.needs_of(alias);
-        self.accesses
-            .add(definition, alias, (needs, LockMode::Read), Vec::new());
-        if place.for_writing.is_some() && view.is_updatable {
-            let merged = self.in_view(definition, view, |inner| {
-                written_view::bind_written_view(inner, view, &query)
-            })?;
-            if let Some((rel, columns, written)) = merged {
-                let relation = self.view_relation(definition, alias, columns, (true, Some(written)))?;
-                return Ok(From::of(rel, relation));
-            }
-        }
-        let reads_before = self.accesses.len();
-        let bound = self.in_view(definition, view, |inner| inner.query(&query, None))?;
-        if place.outer.is_some() && bound.is_merged {
-            self.check_view_not_written(alias, reads_before)?;
-        }
-        let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
-        let mut columns = bound.relation_columns();
-        for (column, of_query) in columns.iter_mut().zip(&bound.columns) {
-            column.origin = Some(Box::new(match is_merged {
-                true => of_query.result.clone(),
-                false => announced(&of_query.result, definition),
-            }));
-        }
-        let relation = self.view_relation(definition, alias, columns, (is_merged, None))?;
-        Ok(From::of(bound.root, relation))
+/// A view that FROM names.
+pub(super) fn bind_view(
+    binder: &Binder<'_>,
+    definition: &Arc<Table>,
+    view: &View,
+    table: &NamedTable,
+    place: FromPlace<'_>,
+) -> Result<From> {
+    let alias = table.alias.as_ref().unwrap_or(&table.name.name);
+    check_clauses(table, alias)?;
+    let mut query = view_query(view)?;
+    if let Some(clause) = place.locking.iter().find(|clause| clause.is_about(alias))
+        && Block::of(&query).is_some()
+    {
+        query.locking = vec![LockingClause {
+            of: Vec::new(),
+            ..clause.clone()
+        }];
     }
-
-    /// Binds what belongs to a view's query: names of the session's statement mean nothing there, and the
-    /// privileges of the view's definer may count.
-    pub fn in_view<T>(
-        &self,
-        definition: &Table,
-        view: &View,
-        body: impl FnOnce(&Binder<'_>) -> Result<T>,
-    ) -> Result<T> {
-        if self.views.contains(&definition.id) {
-            return Err(Error::new(
-                ER_VIEW_RECURSIVE,
-                format!(
-                    "`{}`.`{}` contains view recursion",
-                    definition.database, definition.name
-                ),
-            ));
+    let needs = place.needs_of(alias);
+    binder
+        .accesses
+        .add(definition, alias, (needs, LockMode::Read), Vec::new());
+    if place.for_writing.is_some() && view.is_updatable {
+        let merged = in_view(binder, definition, view, |inner| {
+            written_view::bind_written_view(inner, view, &query)
+        })?;
+        if let Some((rel, columns, written)) = merged {
+            let relation = view_relation(binder, definition, alias, columns, (true, Some(written)))?;
+            return Ok(From::of(rel, relation));
         }
-        let around = self.accesses.through();
-        let through = ThroughView {
-            view: around.map_or_else(|| definition.table_name(), |around| around.view.clone()),
-            definer: match view.security {
-                ViewSecurity::Definer => Some(view.definer.clone()),
-                ViewSecurity::Invoker => around.and_then(|around| around.definer.clone()),
-            },
-        };
-        let env = BindEnv {
-            schema: Arc::clone(&self.env.schema),
-            // A view means permanent tables.
-            temporary: &NO_TEMPORARY_TABLES,
-            params: &[],
-            params_known: true,
-            literal_params: false,
-            places: None,
-            sql_mode: mode_of_views(self.env.sql_mode),
-            charset_client: view.charset_client,
-            collation_connection: view.collation_connection,
-            check_table: &|_, _, _| Ok(()),
-            denied_column: &|_, _, _| None,
-            check_accesses: &|_| Ok(()),
-            ..*self.env
-        };
-        let mut inner = Binder::new(&env);
-        inner.accesses = Accesses::within(Arc::new(through));
-        inner.defined.clone_from(&self.defined);
-        inner.views.clone_from(&self.views);
-        inner.views.push(definition.id);
-        inner.columns.set(self.columns.get());
-        inner.table_expressions.set(self.table_expressions.get());
-        inner.query_depth.set(self.query_depth.get());
-        let bound = body(&inner);
-        self.take_from(&inner);
-        bound.map_err(|error| match error.code {
-            _ if view_definition::is_of_defined(self, &error) => error,
-            errno::ER_NO_SUCH_TABLE
-            | errno::ER_UNKNOWN_TABLE
-            | errno::ER_BAD_DB_ERROR
-            | errno::ER_BAD_FIELD_ERROR
-            | ER_VIEW_INVALID => invalid_view(definition),
-            _ => error,
-        })
     }
-
-    /// Goes on where the binding of a view's query has ended.
-    fn take_from(&self, inner: &Binder<'_>) {
-        self.columns.set(inner.columns.get());
-        self.table_expressions.set(inner.table_expressions.get());
-        for access in inner.accesses.take() {
-            self.accesses.push(access);
-        }
-        if !inner.cacheable.get() {
-            self.not_cacheable();
-        }
-        let (notes, of_inner) = (&self.types.notes, &inner.types.notes);
-        if of_inner.needs_literals.get() {
-            notes.needs_literals.set(true);
-        }
-        notes
-            .json_truths
-            .set(notes.json_truths.get() + of_inner.json_truths.get());
-        notes.incorrect.borrow_mut().extend(of_inner.incorrect.take());
+    let reads_before = binder.accesses.len();
+    let bound = in_view(binder, definition, view, |inner| inner.query(&query, None))?;
+    if place.outer.is_some() && bound.is_merged {
+        check_view_not_written(binder, alias, reads_before)?;
     }
-
-    /// The columns of a view's query under the names that the view gives them.
-    fn view_relation(
-        &self,
-        definition: &Arc<Table>,
-        alias: &str,
-        mut columns: Vec<RelationColumn>,
-        (is_merged, written): (bool, Option<WrittenView>),
-    ) -> Result<Relation> {
-        if columns.len() != definition.columns.len() {
-            return Err(invalid_view(definition));
-        }
-        for (column, of_view) in columns.iter_mut().zip(&definition.columns) {
-            column.name.clone_from(&of_view.name);
-        }
-        let ids = columns.iter().map(|column| column.id).collect();
-        self.accesses.columns_of(definition, alias, ids);
-        let pads = written.is_some() && self.env.sql_mode.pad_char_to_full_length;
-        Ok(Relation {
-            pads,
-            view: Some(Arc::new(ViewRelation {
-                definition: Arc::clone(definition),
-                is_merged,
-                written,
-            })),
-            ..Relation::of_query(columns, alias)
-        })
+    let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
+    let mut columns = bound.relation_columns();
+    for (column, of_query) in columns.iter_mut().zip(&bound.columns) {
+        column.origin = Some(Box::new(match is_merged {
+            true => of_query.result.clone(),
+            false => announced(&of_query.result, definition),
+        }));
     }
+    let relation = view_relation(binder, definition, alias, columns, (is_merged, None))?;
+    Ok(From::of(bound.root, relation))
+}
 
-    /// Error 1443 for a subquery that reads, through a view, a table the statement writes to. The rows of a
-    /// view that is not merged are there before.
-    fn check_view_not_written(&self, alias: &str, reads_before: usize) -> Result<()> {
-        let written = self.written.borrow();
-        let Some(table) = self.accesses.find(reads_before, |table| {
-            written.iter().any(|target| target.id == table.id)
-        }) else {
-            return Ok(());
-        };
-        if self.derived_depth.get() > 0 {
-            return Ok(());
-        }
-        Err(Error::new(
-            ER_VIEW_PREVENT_UPDATE,
+/// Binds what belongs to a view's query: names of the session's statement mean nothing there, and the
+/// privileges of the view's definer may count.
+pub(super) fn in_view<T>(
+    binder: &Binder<'_>,
+    definition: &Table,
+    view: &View,
+    body: impl FnOnce(&Binder<'_>) -> Result<T>,
+) -> Result<T> {
+    if binder.views.contains(&definition.id) {
+        return Err(Error::new(
+            ER_VIEW_RECURSIVE,
             format!(
-                "The definition of table '{alias}' prevents operation {} on table '{}'.",
-                self.verb.get(),
-                table.name
+                "`{}`.`{}` contains view recursion",
+                definition.database, definition.name
             ),
-        ))
+        ));
     }
+    let around = binder.accesses.through();
+    let through = ThroughView {
+        view: around.map_or_else(|| definition.table_name(), |around| around.view.clone()),
+        definer: match view.security {
+            ViewSecurity::Definer => Some(view.definer.clone()),
+            ViewSecurity::Invoker => around.and_then(|around| around.definer.clone()),
+        },
+    };
+    let env = BindEnv {
+        schema: Arc::clone(&binder.env.schema),
+        // A view means permanent tables.
+        temporary: &NO_TEMPORARY_TABLES,
+        params: &[],
+        params_known: true,
+        literal_params: false,
+        places: None,
+        sql_mode: mode_of_views(binder.env.sql_mode),
+        charset_client: view.charset_client,
+        collation_connection: view.collation_connection,
+        check_table: &|_, _, _| Ok(()),
+        denied_column: &|_, _, _| None,
+        check_accesses: &|_| Ok(()),
+        ..*binder.env
+    };
+    let mut inner = Binder::new(&env);
+    inner.accesses = Accesses::within(Arc::new(through));
+    inner.defined.clone_from(&binder.defined);
+    inner.views.clone_from(&binder.views);
+    inner.views.push(definition.id);
+    inner.columns.set(binder.columns.get());
+    inner.table_expressions.set(binder.table_expressions.get());
+    inner.query_depth.set(binder.query_depth.get());
+    let bound = body(&inner);
+    take_from(binder, &inner);
+    bound.map_err(|error| match error.code {
+        _ if defined_view::is_of_defined(binder, &error) => error,
+        errno::ER_NO_SUCH_TABLE
+        | errno::ER_UNKNOWN_TABLE
+        | errno::ER_BAD_DB_ERROR
+        | errno::ER_BAD_FIELD_ERROR
+        | ER_VIEW_INVALID => invalid_view(definition),
+        _ => error,
+    })
+}
+
+/// Goes on where the binding of a view's query has ended.
+fn take_from(binder: &Binder<'_>, inner: &Binder<'_>) {
+    binder.columns.set(inner.columns.get());
+    binder.table_expressions.set(inner.table_expressions.get());
+    for access in inner.accesses.take() {
+        binder.accesses.push(access);
+    }
+    if !inner.cacheable.get() {
+        binder.not_cacheable();
+    }
+    let (notes, of_inner) = (&binder.types.notes, &inner.types.notes);
+    if of_inner.needs_literals.get() {
+        notes.needs_literals.set(true);
+    }
+    notes
+        .json_truths
+        .set(notes.json_truths.get() + of_inner.json_truths.get());
+    notes.incorrect.borrow_mut().extend(of_inner.incorrect.take());
+}
+
+/// The columns of a view's query under the names that the view gives them.
+fn view_relation(
+    binder: &Binder<'_>,
+    definition: &Arc<Table>,
+    alias: &str,
+    mut columns: Vec<RelationColumn>,
+    (is_merged, written): (bool, Option<WrittenView>),
+) -> Result<Relation> {
+    if columns.len() != definition.columns.len() {
+        return Err(invalid_view(definition));
+    }
+    for (column, of_view) in columns.iter_mut().zip(&definition.columns) {
+        column.name.clone_from(&of_view.name);
+    }
+    let ids = columns.iter().map(|column| column.id).collect();
+    binder.accesses.columns_of(definition, alias, ids);
+    let pads = written.is_some() && binder.env.sql_mode.pad_char_to_full_length;
+    Ok(Relation {
+        pads,
+        view: Some(Arc::new(ViewRelation {
+            definition: Arc::clone(definition),
+            is_merged,
+            written,
+        })),
+        ..Relation::of_query(columns, alias)
+    })
+}
+
+/// Error 1443 for a subquery that reads, through a view, a table the statement writes to. The rows of a
+/// view that is not merged are there before.
+fn check_view_not_written(binder: &Binder<'_>, alias: &str, reads_before: usize) -> Result<()> {
+    let written = binder.written.borrow();
+    let Some(table) = binder.accesses.find(reads_before, |table| {
+        written.iter().any(|target| target.id == table.id)
+    }) else {
+        return Ok(());
+    };
+    if binder.derived_depth.get() > 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        ER_VIEW_PREVENT_UPDATE,
+        format!(
+            "The definition of table '{alias}' prevents operation {} on table '{}'.",
+            binder.verb.get(),
+            table.name
+        ),
+    ))
 }
 
 /// A column of a view whose rows are those of a temporary table: it has the names of the table that it is of, and

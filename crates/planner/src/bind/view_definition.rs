@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use schema::definition::{self, Ddl, TableName};
+use schema::definition::{self, Ddl};
 use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::{self, Definer, View, ViewSecurity};
@@ -10,16 +10,14 @@ use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;
 use types::{Error, Result, SqlMode, Warning, errno};
 
-use super::from::named_columns;
-use super::query::BoundQuery;
+use super::bound_query::BoundQuery;
+use super::from_place::named_columns;
 use super::resolution::Resolution;
 use super::scope::ColumnRef;
 use super::written_view::{has_outer_join, merged_block};
 use super::{Binder, query_definition};
 use crate::env::BindEnv;
-use crate::errno::{
-    ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_VIEW_SELECT_VARIABLE, ER_WARN_VIEW_MERGE,
-};
+use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MERGE};
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
 
 /// How long a column's name may be that nobody wrote.
@@ -188,32 +186,6 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
         && items.iter().any(|item| item.column.is_some_and(is_stored))
 }
 
-/// Fails where a view that is being defined could not mean the same in another session.
-pub(super) fn check_in_view(binder: &Binder<'_>) -> Result<()> {
-    match binder.resolution {
-        None => Ok(()),
-        Some(_) => Err(Error::new(
-            ER_VIEW_SELECT_VARIABLE,
-            "View's SELECT contains a variable or parameter",
-        )),
-    }
-}
-
-/// Error 1146 for the view that is being defined: its query cannot read it.
-pub(super) fn check_not_defined(binder: &Binder<'_>, table: &Table) -> Result<()> {
-    let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
-    match binder.defined.as_ref().filter(|name| is_defined(name)) {
-        None => Ok(()),
-        Some(name) => Err(no_such_table(name)),
-    }
-}
-
-/// Whether an error is that of [`Self::check_not_defined`].
-pub(super) fn is_of_defined(binder: &Binder<'_>, error: &Error) -> bool {
-    let message = binder.defined.as_ref().map(|name| no_such_table(name).message);
-    message.is_some_and(|message| message == error.message)
-}
-
 /// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its rows
 /// as they were before (manual 23.5.3).
 fn reads_twice(rel: &Logical) -> bool {
@@ -246,13 +218,6 @@ impl TablesRead {
             }
         });
     }
-}
-
-fn no_such_table(name: &TableName) -> Error {
-    Error::new(
-        errno::ER_NO_SUCH_TABLE,
-        format!("Table '{}.{}' doesn't exist", name.database, name.name),
-    )
 }
 
 /// Error 1060 for a list that names two columns alike; it has the first of the two names.

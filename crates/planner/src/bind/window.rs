@@ -8,20 +8,12 @@ use syntax::ast::{self, NamedWindow, WindowSpec};
 use types::{Error, Result, SqlType, Value};
 
 use super::Binder;
-use super::expr::{Aggregates, Context, invalid_group_function};
-use super::scope::InClause;
-use super::subquery::Subqueries;
+use super::context::{Aggregates, Context, PendingWindow, invalid_group_function};
+use super::names::InClause;
+use super::subqueries::Subqueries;
 use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_USE;
 use crate::logical::{ColumnId, Logical, Window};
 use crate::plan::SortKey;
-
-/// A call whose window is still a part of the block that is being bound.
-#[derive(Debug, Clone)]
-pub struct PendingWindow {
-    pub id: ColumnId,
-    pub window: Window,
-    pub call: WindowCall,
-}
 
 /// What MySQL calls the window of an OVER clause with a specification of its own.
 const UNNAMED: &str = "<unnamed window>";
@@ -33,293 +25,351 @@ struct FramePlace<'a> {
     order_by: &'a [SortKey],
 }
 
-impl Binder<'_> {
-    /// `function OVER window`: the column of the call's result.
-    pub fn over(&self, function: &ast::Expr, over: &ast::Window, context: &Context<'_>) -> Result<Expr> {
-        let Some(windows) = context.windows else {
-            return Err(not_here(function));
-        };
-        // Within the call there is no other one.
-        let inside = Context {
-            windows: None,
-            ..*context
-        };
-        let spec = match over {
-            ast::Window::Named(name) => WindowSpec {
-                base: Some(name.clone()),
-                partition_by: Vec::new(),
-                order_by: Vec::new(),
-                frame: None,
-            },
-            ast::Window::Spec(spec) => (**spec).clone(),
-        };
-        let named = matches!(over, ast::Window::Named(_));
-        let spec = self.refined(&spec, UNNAMED, named, 0)?;
-        let name = match over {
-            ast::Window::Named(name) => name,
-            ast::Window::Spec(_) => UNNAMED,
-        };
-        let window = self.window(&spec, name, &inside)?;
-        let call = self.window_call(function, &inside)?;
-        let column = |id: ColumnId| Expr::column(id.0, call.ty, call.nullable);
-        let same = {
-            let all = windows.borrow();
-            all.iter()
-                .find(|w| w.window == window && w.call == call)
-                .map(|w| w.id)
-        };
-        if let Some(id) = same {
-            return Ok(column(id));
-        }
-        let id = self.new_column();
-        let result = column(id);
-        windows.borrow_mut().push(PendingWindow { id, window, call });
-        Ok(result)
+/// `function OVER window`: the column of the call's result.
+pub(super) fn bind_over(
+    binder: &Binder<'_>,
+    function: &ast::Expr,
+    over: &ast::Window,
+    context: &Context<'_>,
+) -> Result<Expr> {
+    let Some(windows) = context.windows else {
+        return Err(not_here(function));
+    };
+    // Within the call there is no other one.
+    let inside = Context {
+        windows: None,
+        ..*context
+    };
+    let spec = match over {
+        ast::Window::Named(name) => WindowSpec {
+            base: Some(name.clone()),
+            partition_by: Vec::new(),
+            order_by: Vec::new(),
+            frame: None,
+        },
+        ast::Window::Spec(spec) => (**spec).clone(),
+    };
+    let named = matches!(over, ast::Window::Named(_));
+    let spec = refined(binder, &spec, UNNAMED, named, 0)?;
+    let name = match over {
+        ast::Window::Named(name) => name,
+        ast::Window::Spec(_) => UNNAMED,
+    };
+    let window = bind_window(binder, &spec, name, &inside)?;
+    let call = window_call(binder, function, &inside)?;
+    let column = |id: ColumnId| Expr::column(id.0, call.ty, call.nullable);
+    let same = {
+        let all = windows.borrow();
+        all.iter()
+            .find(|w| w.window == window && w.call == call)
+            .map(|w| w.id)
+    };
+    if let Some(id) = same {
+        return Ok(column(id));
     }
+    let id = binder.new_column();
+    let result = column(id);
+    windows.borrow_mut().push(PendingWindow { id, window, call });
+    Ok(result)
+}
 
-    fn window_call(&self, function: &ast::Expr, context: &Context<'_>) -> Result<WindowCall> {
-        match function {
-            ast::Expr::Function { name, args } => {
-                let mut bound = Vec::with_capacity(args.len());
-                for arg in args {
-                    bound.push(self.scalar(arg, context)?);
-                }
-                window::bind(&name.to_lowercase(), bound, &self.types)
+fn window_call(binder: &Binder<'_>, function: &ast::Expr, context: &Context<'_>) -> Result<WindowCall> {
+    match function {
+        ast::Expr::Function { name, args } => {
+            let mut bound = Vec::with_capacity(args.len());
+            for arg in args {
+                bound.push(binder.scalar(arg, context)?);
             }
-            ast::Expr::Aggregate { name, distinct, args } => {
-                let mut bound = Vec::with_capacity(args.len());
-                for arg in args {
-                    bound.push(self.scalar(arg, context)?);
-                }
-                let call = functions::aggregate::bind(name, bound, *distinct, &self.types)?;
-                WindowCall::of_aggregate(call)
+            window::bind(&name.to_lowercase(), bound, &binder.types)
+        }
+        ast::Expr::Aggregate { name, distinct, args } => {
+            let mut bound = Vec::with_capacity(args.len());
+            for arg in args {
+                bound.push(binder.scalar(arg, context)?);
             }
-            ast::Expr::GroupConcat { .. } => Err(Error::new(
+            let call = functions::aggregate::bind(name, bound, *distinct, &binder.types)?;
+            WindowCall::of_aggregate(call)
+        }
+        ast::Expr::GroupConcat { .. } => Err(Error::new(
+            1235,
+            "This version of MySQL doesn't yet support 'group_concat as window function'",
+        )),
+        _ => Err(invalid_group_function()),
+    }
+}
+
+/// The specification of the window `of` with what it takes from the windows it refines.
+fn refined(
+    binder: &Binder<'_>,
+    spec: &WindowSpec,
+    of: &str,
+    is_name: bool,
+    depth: usize,
+) -> Result<WindowSpec> {
+    let Some(name) = &spec.base else {
+        return Ok(spec.clone());
+    };
+    let known = binder.windows.borrow().last().cloned().unwrap_or_default();
+    let Some(base) = known.iter().find(|w| w.name.eq_ignore_ascii_case(name)) else {
+        return Err(Error::new(3579, format!("Window name '{name}' is not defined.")));
+    };
+    if depth > known.len() {
+        return Err(Error::new(
+            3580,
+            "There is a circularity in the window dependency graph.",
+        ));
+    }
+    let base = refined(binder, &base.spec, &base.name, false, depth + 1)?;
+    if is_name {
+        return Ok(base);
+    }
+    if !spec.partition_by.is_empty() {
+        return Err(Error::new(
+            3581,
+            "A window which depends on another cannot define partitioning.",
+        ));
+    }
+    if base.frame.is_some() {
+        return Err(Error::new(
+            3582,
+            format!("Window '{name}' has a frame definition, so cannot be referenced by another window."),
+        ));
+    }
+    if !base.order_by.is_empty() && !spec.order_by.is_empty() {
+        return Err(Error::new(
+            3583,
+            format!("Window '{of}' cannot inherit '{name}' since both contain an ORDER BY clause."),
+        ));
+    }
+    Ok(WindowSpec {
+        base: None,
+        partition_by: base.partition_by,
+        order_by: match spec.order_by.is_empty() {
+            true => base.order_by,
+            false => spec.order_by.clone(),
+        },
+        frame: spec.frame.clone(),
+    })
+}
+
+/// Checks the block's named windows, used or not.
+pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow]) -> Result<()> {
+    for (position, window) in windows.iter().enumerate() {
+        let same = |other: &NamedWindow| other.name.eq_ignore_ascii_case(&window.name);
+        if windows[..position].iter().any(same) {
+            return Err(Error::new(
+                3591,
+                format!("Window '{}' is defined twice.", window.name),
+            ));
+        }
+        refined(binder, &window.spec, &window.name, false, 0)?;
+    }
+    Ok(())
+}
+
+/// Binds the named windows, used or not, for their errors.
+pub(super) fn check_named_windows(
+    binder: &Binder<'_>,
+    windows: &[NamedWindow],
+    context: &Context<'_>,
+) -> Result<()> {
+    let (aggregates, subqueries) = (Aggregates::default(), Subqueries::default());
+    let context = Context {
+        aggregates: Some(&aggregates),
+        windows: None,
+        subqueries: Some(&subqueries),
+        argument_subqueries: Some(&subqueries),
+        ..*context
+    };
+    for window in windows {
+        let spec = refined(binder, &window.spec, &window.name, false, 0)?;
+        bind_window(binder, &spec, &window.name, &context)?;
+    }
+    Ok(())
+}
+
+fn bind_window(binder: &Binder<'_>, spec: &WindowSpec, name: &str, context: &Context<'_>) -> Result<Window> {
+    let mut partition_by = Vec::with_capacity(spec.partition_by.len());
+    let written = spec
+        .partition_by
+        .iter()
+        .chain(spec.order_by.iter().map(|item| &item.expr));
+    if written
+        .clone()
+        .any(|expr| matches!(expr, ast::Expr::Number(ast::NumberText::Integer(_))))
+    {
+        return Err(Error::new(
+            3592,
+            format!(
+                "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
+                 use expression."
+            ),
+        ));
+    }
+    for expr in &spec.partition_by {
+        partition_by.push(window_part(binder, expr, name, "window partition by", context)?);
+    }
+    let mut order_by = Vec::with_capacity(spec.order_by.len());
+    for item in &spec.order_by {
+        order_by.push(SortKey {
+            expr: window_part(binder, &item.expr, name, "window order by", context)?,
+            descending: item.descending,
+        });
+    }
+    let frame = match &spec.frame {
+        Some(frame) => bind_frame(binder, frame, name, &order_by, context)?,
+        None if order_by.is_empty() => Frame::WHOLE,
+        None => Frame::TO_CURRENT,
+    };
+    Ok(Window {
+        partition_by,
+        order_by,
+        frame,
+    })
+}
+
+/// An expression of PARTITION BY or ORDER BY.
+fn window_part(
+    binder: &Binder<'_>,
+    expr: &ast::Expr,
+    window: &str,
+    clause: &'static str,
+    context: &Context<'_>,
+) -> Result<Expr> {
+    let names = InClause {
+        names: context.names,
+        clause,
+    };
+    let context = Context {
+        names: &names,
+        ..*context
+    };
+    binder.scalar(expr, &context).map_err(|error| match error.code {
+        ER_WINDOW_INVALID_WINDOW_FUNC_USE => Error::new(
+            3595,
+            format!("You cannot nest a window function in the specification of window '{window}'."),
+        ),
+        _ => error,
+    })
+}
+
+fn bind_frame(
+    binder: &Binder<'_>,
+    frame: &ast::Frame,
+    name: &str,
+    order_by: &[SortKey],
+    context: &Context<'_>,
+) -> Result<Frame> {
+    let unit = match frame.unit {
+        ast::FrameUnit::Rows => FrameUnit::Rows,
+        ast::FrameUnit::Range => FrameUnit::Range,
+        ast::FrameUnit::Groups => {
+            return Err(Error::new(
                 1235,
-                "This version of MySQL doesn't yet support 'group_concat as window function'",
-            )),
-            _ => Err(invalid_group_function()),
-        }
-    }
-
-    /// The specification of the window `of` with what it takes from the windows it refines.
-    fn refined(&self, spec: &WindowSpec, of: &str, is_name: bool, depth: usize) -> Result<WindowSpec> {
-        let Some(name) = &spec.base else {
-            return Ok(spec.clone());
-        };
-        let known = self.windows.borrow().last().cloned().unwrap_or_default();
-        let Some(base) = known.iter().find(|w| w.name.eq_ignore_ascii_case(name)) else {
-            return Err(Error::new(3579, format!("Window name '{name}' is not defined.")));
-        };
-        if depth > known.len() {
-            return Err(Error::new(
-                3580,
-                "There is a circularity in the window dependency graph.",
+                "This version of MySQL doesn't yet support 'GROUPS'",
             ));
         }
-        let base = self.refined(&base.spec, &base.name, false, depth + 1)?;
-        if is_name {
-            return Ok(base);
+    };
+    let current = ast::FrameBound::CurrentRow;
+    let end = frame.end.as_ref().unwrap_or(&current);
+    check_bounds(&frame.start, end, name)?;
+    let place = FramePlace { name, unit, order_by };
+    Ok(Frame {
+        unit,
+        start: frame_bound(binder, &frame.start, &place, context)?,
+        end: frame_bound(binder, end, &place, context)?,
+    })
+}
+
+fn frame_bound(
+    binder: &Binder<'_>,
+    bound: &ast::FrameBound,
+    place: &FramePlace<'_>,
+    context: &Context<'_>,
+) -> Result<FrameBound> {
+    Ok(match bound {
+        ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
+        ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
+        ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
+        ast::FrameBound::Preceding(offset) => {
+            FrameBound::Preceding(frame_offset(binder, offset, true, place, context)?)
         }
-        if !spec.partition_by.is_empty() {
+        ast::FrameBound::Following(offset) => {
+            FrameBound::Following(frame_offset(binder, offset, false, place, context)?)
+        }
+    })
+}
+
+/// A number of rows, or the value of the sort key at the frame's edge.
+fn frame_offset(
+    binder: &Binder<'_>,
+    offset: &ast::FrameOffset,
+    preceding: bool,
+    place: &FramePlace<'_>,
+    context: &Context<'_>,
+) -> Result<Expr> {
+    let FramePlace { name, unit, order_by } = *place;
+    let amount = binder.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
+    if !amount.is_constant() || is_negative(&amount) {
+        return Err(wrong_frame(name));
+    }
+    if unit == FrameUnit::Rows {
+        if offset.unit.is_some() {
             return Err(Error::new(
-                3581,
-                "A window which depends on another cannot define partitioning.",
+                3596,
+                format!("Window '{name}': INTERVAL can only be used with RANGE frames."),
             ));
         }
-        if base.frame.is_some() {
-            return Err(Error::new(
-                3582,
-                format!("Window '{name}' has a frame definition, so cannot be referenced by another window."),
-            ));
+        if !amount.ty().is_integer() {
+            return Err(wrong_frame(name));
         }
-        if !base.order_by.is_empty() && !spec.order_by.is_empty() {
-            return Err(Error::new(
-                3583,
-                format!("Window '{of}' cannot inherit '{name}' since both contain an ORDER BY clause."),
-            ));
-        }
-        Ok(WindowSpec {
-            base: None,
-            partition_by: base.partition_by,
-            order_by: match spec.order_by.is_empty() {
-                true => base.order_by,
-                false => spec.order_by.clone(),
-            },
-            frame: spec.frame.clone(),
-        })
+        return Ok(amount);
     }
-
-    /// Checks the block's named windows, used or not.
-    pub fn check_windows(&self, windows: &[NamedWindow]) -> Result<()> {
-        for (position, window) in windows.iter().enumerate() {
-            let same = |other: &NamedWindow| other.name.eq_ignore_ascii_case(&window.name);
-            if windows[..position].iter().any(same) {
-                return Err(Error::new(
-                    3591,
-                    format!("Window '{}' is defined twice.", window.name),
-                ));
-            }
-            self.refined(&window.spec, &window.name, false, 0)?;
+    let [key] = order_by else {
+        return Err(Error::new(
+            3587,
+            format!(
+                "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
+             of numeric or temporal type"
+            ),
+        ));
+    };
+    let ty = key.expr.ty();
+    let back = preceding != key.descending;
+    let edge = match &offset.unit {
+        Some(unit) if ty.is_temporal() => {
+            let unit = binder.scalar(unit, context)?;
+            let function = if back { "date_sub" } else { "date_add" };
+            binder.call(function, vec![key.expr.clone(), amount, unit])?
         }
-        Ok(())
-    }
-
-    /// Binds the named windows, used or not, for their errors.
-    pub fn check_named_windows(&self, windows: &[NamedWindow], context: &Context<'_>) -> Result<()> {
-        let (aggregates, subqueries) = (Aggregates::default(), Subqueries::default());
-        let context = Context {
-            aggregates: Some(&aggregates),
-            windows: None,
-            subqueries: Some(&subqueries),
-            argument_subqueries: Some(&subqueries),
-            ..*context
-        };
-        for window in windows {
-            let spec = self.refined(&window.spec, &window.name, false, 0)?;
-            self.window(&spec, &window.name, &context)?;
-        }
-        Ok(())
-    }
-
-    fn window(&self, spec: &WindowSpec, name: &str, context: &Context<'_>) -> Result<Window> {
-        let mut partition_by = Vec::with_capacity(spec.partition_by.len());
-        let written = spec
-            .partition_by
-            .iter()
-            .chain(spec.order_by.iter().map(|item| &item.expr));
-        if written
-            .clone()
-            .any(|expr| matches!(expr, ast::Expr::Number(ast::NumberText::Integer(_))))
-        {
+        Some(_) => {
             return Err(Error::new(
-                3592,
+                3589,
                 format!(
-                    "Window '{name}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, \
-                     use expression."
+                    "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
+                 allowed."
                 ),
             ));
         }
-        for expr in &spec.partition_by {
-            partition_by.push(self.window_part(expr, name, "window partition by", context)?);
+        None if ty.is_temporal() => {
+            return Err(Error::new(
+                3588,
+                format!(
+                    "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
+                 value allowed."
+                ),
+            ));
         }
-        let mut order_by = Vec::with_capacity(spec.order_by.len());
-        for item in &spec.order_by {
-            order_by.push(SortKey {
-                expr: self.window_part(&item.expr, name, "window order by", context)?,
-                descending: item.descending,
-            });
+        None if ty.is_numeric() => {
+            // An unsigned key may not go below zero: computed as DECIMAL, and compared so.
+            let wide = |e: Expr| match e.ty().is_integer() {
+                true => bind::implicit_cast(e, SqlType::decimal(30, 0)),
+                false => e,
+            };
+            let operator = if back { "-" } else { "+" };
+            binder.call(operator, vec![wide(key.expr.clone()), wide(amount)])?
         }
-        let frame = match &spec.frame {
-            Some(frame) => self.frame(frame, name, &order_by, context)?,
-            None if order_by.is_empty() => Frame::WHOLE,
-            None => Frame::TO_CURRENT,
-        };
-        Ok(Window {
-            partition_by,
-            order_by,
-            frame,
-        })
-    }
-
-    /// An expression of PARTITION BY or ORDER BY.
-    fn window_part(
-        &self,
-        expr: &ast::Expr,
-        window: &str,
-        clause: &'static str,
-        context: &Context<'_>,
-    ) -> Result<Expr> {
-        let names = InClause {
-            names: context.names,
-            clause,
-        };
-        let context = Context {
-            names: &names,
-            ..*context
-        };
-        self.scalar(expr, &context).map_err(|error| match error.code {
-            ER_WINDOW_INVALID_WINDOW_FUNC_USE => Error::new(
-                3595,
-                format!("You cannot nest a window function in the specification of window '{window}'."),
-            ),
-            _ => error,
-        })
-    }
-
-    fn frame(
-        &self,
-        frame: &ast::Frame,
-        name: &str,
-        order_by: &[SortKey],
-        context: &Context<'_>,
-    ) -> Result<Frame> {
-        let unit = match frame.unit {
-            ast::FrameUnit::Rows => FrameUnit::Rows,
-            ast::FrameUnit::Range => FrameUnit::Range,
-            ast::FrameUnit::Groups => {
-                return Err(Error::new(
-                    1235,
-                    "This version of MySQL doesn't yet support 'GROUPS'",
-                ));
-            }
-        };
-        let current = ast::FrameBound::CurrentRow;
-        let end = frame.end.as_ref().unwrap_or(&current);
-        check_bounds(&frame.start, end, name)?;
-        let place = FramePlace { name, unit, order_by };
-        Ok(Frame {
-            unit,
-            start: self.frame_bound(&frame.start, &place, context)?,
-            end: self.frame_bound(end, &place, context)?,
-        })
-    }
-
-    fn frame_bound(
-        &self,
-        bound: &ast::FrameBound,
-        place: &FramePlace<'_>,
-        context: &Context<'_>,
-    ) -> Result<FrameBound> {
-        Ok(match bound {
-            ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
-            ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
-            ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
-            ast::FrameBound::Preceding(offset) => {
-                FrameBound::Preceding(self.frame_offset(offset, true, place, context)?)
-            }
-            ast::FrameBound::Following(offset) => {
-                FrameBound::Following(self.frame_offset(offset, false, place, context)?)
-            }
-        })
-    }
-
-    /// A number of rows, or the value of the sort key at the frame's edge.
-    fn frame_offset(
-        &self,
-        offset: &ast::FrameOffset,
-        preceding: bool,
-        place: &FramePlace<'_>,
-        context: &Context<'_>,
-    ) -> Result<Expr> {
-        let FramePlace { name, unit, order_by } = *place;
-        let amount = self.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
-        if !amount.is_constant() || is_negative(&amount) {
-            return Err(wrong_frame(name));
-        }
-        if unit == FrameUnit::Rows {
-            if offset.unit.is_some() {
-                return Err(Error::new(
-                    3596,
-                    format!("Window '{name}': INTERVAL can only be used with RANGE frames."),
-                ));
-            }
-            if !amount.ty().is_integer() {
-                return Err(wrong_frame(name));
-            }
-            return Ok(amount);
-        }
-        let [key] = order_by else {
+        None => {
             return Err(Error::new(
                 3587,
                 format!(
@@ -327,54 +377,9 @@ impl Binder<'_> {
                  of numeric or temporal type"
                 ),
             ));
-        };
-        let ty = key.expr.ty();
-        let back = preceding != key.descending;
-        let edge = match &offset.unit {
-            Some(unit) if ty.is_temporal() => {
-                let unit = self.scalar(unit, context)?;
-                let function = if back { "date_sub" } else { "date_add" };
-                self.call(function, vec![key.expr.clone(), amount, unit])?
-            }
-            Some(_) => {
-                return Err(Error::new(
-                    3589,
-                    format!(
-                        "Window '{name}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
-                     allowed."
-                    ),
-                ));
-            }
-            None if ty.is_temporal() => {
-                return Err(Error::new(
-                    3588,
-                    format!(
-                        "Window '{name}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound \
-                     value allowed."
-                    ),
-                ));
-            }
-            None if ty.is_numeric() => {
-                // An unsigned key may not go below zero: computed as DECIMAL, and compared so.
-                let wide = |e: Expr| match e.ty().is_integer() {
-                    true => bind::implicit_cast(e, SqlType::decimal(30, 0)),
-                    false => e,
-                };
-                let operator = if back { "-" } else { "+" };
-                self.call(operator, vec![wide(key.expr.clone()), wide(amount)])?
-            }
-            None => {
-                return Err(Error::new(
-                    3587,
-                    format!(
-                        "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-                     of numeric or temporal type"
-                    ),
-                ));
-            }
-        };
-        Ok(edge)
-    }
+        }
+    };
+    Ok(edge)
 }
 
 /// The calls above their input, those of the same window in one operator.

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use schema::model::Table;
 use types::{Error, Result, errno};
 
-use super::expr::Context;
-use super::from::{From, FromPlace, filtered};
-use super::query::{Definitions, QueryPlace, limited};
-use super::scope::{FIELD_LIST, ORDER_CLAUSE, Relation, Scope, ScopeNames, WHERE_CLAUSE, unknown_column};
-use super::subquery::Subqueries;
+use super::bound_query::{Definitions, QueryPlace, limited};
+use super::context::Context;
+use super::from_place::{From, FromPlace, filtered};
+use super::names::{FIELD_LIST, ORDER_CLAUSE, WHERE_CLAUSE, unknown_column};
+use super::relation::Relation;
+use super::scope::{Scope, ScopeNames};
+use super::subqueries::Subqueries;
 use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
-use super::{Binder, foreign_key, limit, write_target};
+use super::{Binder, filter, foreign_key, limit, literal, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
@@ -239,7 +241,7 @@ fn lone_target(binder: &Binder<'_>, rows: &WrittenRows<'_>) -> Result<Option<Log
             with_key: false,
             ..get.clone()
         },
-        filter: binder.all(filters)?,
+        filter: filter::all(binder, filters)?,
         order_by,
         limit: limit::bind_limit(binder, rows.clauses.limit)?.count,
     }))
@@ -255,7 +257,7 @@ fn written_order(
         subqueries: Some(&rows.in_where),
         ..Context::of(&in_where)
     };
-    let filter = binder.filter(rows.clauses.filter, &context)?;
+    let filter = filter::bind_filter(binder, rows.clauses.filter, &context)?;
     let in_order = names(scope, ORDER_CLAUSE);
     let context = Context {
         subqueries: Some(&rows.in_values),
@@ -332,14 +334,6 @@ fn found_write(
     }))
 }
 
-/// Fails with 1044 for a table whose rows the server makes.
-pub(super) fn refuse_virtual(binder: &Binder<'_>, table: &Table) -> Result<()> {
-    match table.is_virtual() {
-        true => Err((binder.env.denied)(&table.database)),
-        false => Ok(()),
-    }
-}
-
 /// The value of an assignment; a parameter of unknown type has the column's.
 pub(super) fn bind_assigned(
     binder: &Binder<'_>,
@@ -355,7 +349,7 @@ pub(super) fn bind_assigned(
     let ty = table.stored_type(column);
     let bound = binder.hinted(value, Some(ty), context)?;
     let bound = if ty.is_numeric() {
-        binder.as_stored_number(value, bound)
+        literal::as_stored_number(binder, value, bound)
     } else {
         bound
     };

@@ -6,10 +6,12 @@ use schema::privilege::PrivilegeSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schema::model::IndexPart;
+use schema::model::Table;
 use types::{Error, Result, Value, Warning};
 
-use super::scope::{ColumnRef, Relation, Scope, ViewRelation, WrittenView};
-use super::{Binder, write};
+use super::relation::{Relation, ViewRelation, WrittenView};
+use super::scope::{ColumnRef, Scope};
+use super::{Binder, filter};
 use crate::errno::{
     ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
     ER_WARN_VIEW_WITHOUT_KEY,
@@ -58,7 +60,7 @@ pub(super) fn assigned_to<'s>(
 ) -> Result<(&'s Relation, usize, Option<RowCheck>)> {
     let relation = scope.relation(column);
     if let Some(table) = relation.table() {
-        write::refuse_virtual(binder, table)?;
+        refuse_virtual(binder, table)?;
         return Ok((relation, column.position, None));
     }
     let Some((view, written)) = written_view(relation) else {
@@ -81,7 +83,7 @@ pub(super) fn assigned_to<'s>(
 /// As [`Self::assigned_to`]; 1395 for a view of several tables.
 pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> Result<&'s Relation> {
     if let Some(table) = relation.table() {
-        write::refuse_virtual(binder, table)?;
+        refuse_virtual(binder, table)?;
         return Ok(relation);
     }
     let Some((view, written)) = written_view(relation) else {
@@ -172,7 +174,7 @@ pub(super) fn view_check(
     view: &ViewRelation,
     written: &WrittenView,
 ) -> Result<Option<RowCheck>> {
-    let Some(condition) = binder.all(written.checks.clone())? else {
+    let Some(condition) = filter::all(binder, written.checks.clone())? else {
         return Ok(None);
     };
     let condition = binder.call("is true", vec![condition])?;
@@ -304,4 +306,12 @@ pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fails with 1044 for a table whose rows the server makes.
+pub(super) fn refuse_virtual(binder: &Binder<'_>, table: &Table) -> Result<()> {
+    match table.is_virtual() {
+        true => Err((binder.env.denied)(&table.database)),
+        false => Ok(()),
+    }
 }

@@ -9,15 +9,15 @@ use std::cell::RefCell;
 use syntax::ast::{self, Query, SelectItem};
 use types::Result;
 
-use super::Binder;
 use super::block::Block;
-use super::expr::Context;
-use super::from::{FromPlace, filtered};
+use super::context::Context;
+use super::from_place::{FromPlace, filtered};
+use super::names::{FIELD_LIST, WHERE_CLAUSE};
 use super::output::Item;
-use super::scope::{
-    FIELD_LIST, Relation, RelationColumn, Scope, ScopeNames, WHERE_CLAUSE, WrittenTable, WrittenView,
-};
-use super::subquery::Subqueries;
+use super::relation::{Relation, RelationColumn, ViewTable, WrittenView};
+use super::scope::{Scope, ScopeNames};
+use super::subqueries::Subqueries;
+use super::{Binder, filter, output};
 use crate::logical::Logical;
 use crate::object_access::TableNeeds;
 
@@ -48,7 +48,7 @@ pub(super) fn bind_written_view(
             subqueries: Some(&in_where),
             ..Context::of(&names)
         };
-        binder.filter(block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), &context)?
     };
     let names = names_of(scope, FIELD_LIST);
     let context = Context {
@@ -56,7 +56,7 @@ pub(super) fn bind_written_view(
         ..Context::of(&names)
     };
     let items = RefCell::default();
-    binder.items(&block.items, scope, &context, &items)?;
+    output::bind_items(binder, &block.items, scope, &context, &items)?;
     let items = items.into_inner();
     let mut conditions = from.conditions;
     conditions.extend(filter.clone());
@@ -77,7 +77,7 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
     for relation in &scope.relations {
         let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
         if let Some(below) = below {
-            let nullable = |table: &WrittenTable| WrittenTable {
+            let nullable = |table: &ViewTable| ViewTable {
                 relation: Relation {
                     or_null: table.relation.or_null || relation.or_null,
                     ..table.relation.clone()
@@ -89,7 +89,7 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
             all.checks.extend(below.checks.iter().cloned());
             all.computed.extend(&below.computed);
         } else if relation.table().is_some() {
-            all.tables.push(WrittenTable {
+            all.tables.push(ViewTable {
                 relation: relation.clone(),
                 through: binder.accesses.through().cloned(),
             });

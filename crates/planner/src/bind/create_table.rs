@@ -1,0 +1,373 @@
+//! CREATE TABLE. The catalog checks names, counts and sizes of the whole.
+
+use schema::create_options::CreateOptions;
+use schema::definition::{Ddl, TableDefinition, TableName};
+use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
+use types::{Collation, Error, Result, TypeKind, Warning, errno};
+
+use super::check::check_expressions;
+use super::foreign_key::index_of;
+use super::{
+    Binder, check, collation, column, foreign_key, functional_index, generated_key, partition,
+};
+use crate::errno::{
+    ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
+    WARN_OPTION_IGNORED,
+};
+use syntax::ast::{ColumnDefinition, CreateTable, IndexDefinition, IndexKind, TableElement, TableOptions};
+
+/// A storage engine that a statement names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    InnoDb,
+    /// InnoDB is used in its place.
+    Other,
+    /// The same, outside NO_ENGINE_SUBSTITUTION.
+    Unknown,
+}
+
+/// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
+const OTHER_ENGINES: &[&str] = &[
+    "archive",
+    "aria",
+    "blackhole",
+    "csv",
+    "federated",
+    "heap",
+    "memory",
+    "merge",
+    "mrg_myisam",
+    "myisam",
+    "ndb",
+    "ndbcluster",
+    "rocksdb",
+    "tokudb",
+];
+
+/// `selected`: the columns of CREATE TABLE ... SELECT's query.
+pub(super) fn bind_create_table(
+    binder: &Binder<'_>,
+    create: &CreateTable,
+    selected: Vec<Column>,
+) -> Result<Ddl> {
+    let name = binder.table_name(&create.name)?;
+    if check_engine(binder, &create.options)? != Engine::InnoDb {
+        warn_of_engine(binder, &name.name);
+    }
+    check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
+    let collation = table_collation(binder, &name, &create.options)?;
+    let mut builder = TableBuilder {
+        columns: Vec::new(),
+        indexes: Vec::new(),
+    };
+    let generated = generated_key::of(binder, create)?;
+    let written = create.elements.iter().filter_map(as_column);
+    let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
+    for definition in &columns {
+        builder
+            .columns
+            .push(column::bind_column(binder, definition, collation)?);
+    }
+    builder.columns = with_selected(builder.columns, selected);
+    let checks = check::bind_checks(binder, &name.name, &create.elements, &builder.columns);
+    for definition in &columns {
+        builder.inline_indexes(definition)?;
+    }
+    let mut foreign_keys = Vec::new();
+    for element in &create.elements {
+        match element {
+            TableElement::Column(_) | TableElement::Check(_) => {}
+            TableElement::Index(definition) => {
+                note_hash(binder, definition);
+                let mut definition = definition.clone();
+                index_expressions(binder, &name, &mut builder, &mut definition)?;
+                builder.index(&definition, false)?;
+            }
+            TableElement::ForeignKey(definition) => {
+                foreign_keys.push(foreign_key::bind_foreign_key(binder, definition, &name.database)?);
+                builder.index(&index_of(definition), true)?;
+            }
+        }
+    }
+    let (builder, handle) = builder.finish()?;
+    let options = &create.options;
+    let is_random = builder.columns.iter().any(|column| column.auto_random.is_some());
+    let start = if is_random {
+        options.auto_random_base
+    } else {
+        options.auto_increment
+    };
+    let definition = TableDefinition {
+        columns: builder.columns,
+        indexes: builder.indexes,
+        handle,
+        collation,
+        comment: options.comment.clone().unwrap_or_default(),
+        auto_increment_start: start.unwrap_or(1).max(1),
+        shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
+        pre_split_regions: options.pre_split_regions.unwrap_or(0),
+        checks: checks.iter().map(|(check, _)| check.clone()).collect(),
+        foreign_keys,
+        options: create_options(options),
+        partitioning: match &create.partitioning {
+            Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
+            None => None,
+        },
+    };
+    check_expressions((&name.database, &name.name), &definition, &checks)?;
+    Ok(Ddl::CreateTable {
+        name,
+        definition,
+        if_not_exists: create.if_not_exists,
+    })
+}
+
+/// Adds the hidden columns of an index's expressions.
+fn index_expressions(
+    binder: &Binder<'_>,
+    name: &TableName,
+    builder: &mut TableBuilder,
+    index: &mut IndexDefinition,
+) -> Result<()> {
+    if index.parts.iter().all(|part| part.expression.is_none()) {
+        return Ok(());
+    }
+    let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
+    let indexes = &builder.indexes;
+    let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
+    let columns = functional_index::hidden_columns(binder, &table, index, &is_taken)?;
+    builder.columns.extend(columns);
+    Ok(())
+}
+
+/// The collation of the table's options, else the database's.
+fn table_collation(binder: &Binder<'_>, name: &TableName, options: &TableOptions) -> Result<Collation> {
+    let written =
+        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    if let Some(collation) = written {
+        return Ok(collation);
+    }
+    Ok(binder.env.schema.require_database(&name.database)?.collation)
+}
+
+/// USING HASH is accepted and gives a BTREE, as with InnoDB.
+pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
+    if index.hash {
+        binder.warn(Warning::note(
+            ER_UNSUPPORTED_INDEX_ALGORITHM,
+            "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
+        ));
+    }
+}
+
+/// The storage engine that a statement asks for. Another engine's name is accepted, as MySQL does for an engine
+/// that it lacks.
+///
+/// # Errors
+/// 1286 for an unknown one, unless it is replaced.
+pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
+    let Some(engine) = &options.engine else {
+        return Ok(Engine::InnoDb);
+    };
+    if engine.eq_ignore_ascii_case("innodb") {
+        return Ok(Engine::InnoDb);
+    }
+    if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
+        let message = format!("Unknown storage engine '{engine}'");
+        if !binder.env.sql_mode.substitutes_engines {
+            return Err(Error::new(ER_UNKNOWN_STORAGE_ENGINE, message));
+        }
+        binder.warn(Warning::warning(ER_UNKNOWN_STORAGE_ENGINE, message));
+        return Ok(Engine::Unknown);
+    }
+    Ok(Engine::Other)
+}
+
+pub(super) fn warn_of_engine(binder: &Binder<'_>, table: &str) {
+    binder.warn(Warning::warning(
+        ER_WARN_USING_OTHER_HANDLER,
+        format!("Using storage engine InnoDB for table '{table}'"),
+    ));
+}
+
+/// DATA DIRECTORY and INDEX DIRECTORY.
+pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ignores: bool) -> Result<()> {
+    for name in &options.directories {
+        if !ignores {
+            return Err(Error::not_supported(*name, "leave it out"));
+        }
+        let message = format!("<{name}> option ignored");
+        binder.warn(Warning::warning(WARN_OPTION_IGNORED, message));
+    }
+    Ok(())
+}
+
+/// The columns that are written come first. One that is selected too has its place among those of the query, and
+/// the definition that is written.
+fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
+    let mut last = Vec::with_capacity(selected.len());
+    for column in selected {
+        let same = written
+            .iter()
+            .position(|w| w.name.eq_ignore_ascii_case(&column.name));
+        last.push(match same {
+            Some(at) => written.remove(at),
+            None => column,
+        });
+    }
+    written.extend(last);
+    written
+}
+
+fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        TableElement::Index(_) | TableElement::ForeignKey(_) | TableElement::Check(_) => None,
+    }
+}
+
+struct TableBuilder {
+    columns: Vec<schema::model::Column>,
+    indexes: Vec<Index>,
+}
+
+impl TableBuilder {
+    /// PRIMARY KEY and UNIQUE behind a column.
+    fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
+        for definition in inline_indexes(column) {
+            self.index(&definition, false)?;
+        }
+        Ok(())
+    }
+
+    /// `generated`: for a foreign key only.
+    fn index(&mut self, definition: &IndexDefinition, generated: bool) -> Result<()> {
+        let primary = definition.kind == IndexKind::Primary;
+        if primary && definition.invisible {
+            return Err(Error::new(3522, "A primary key index cannot be invisible"));
+        }
+        if primary && self.indexes.iter().any(|index| index.primary) {
+            return Err(Error::new(
+                errno::ER_MULTIPLE_PRI_KEY,
+                "Multiple primary key defined",
+            ));
+        }
+        let mut parts = Vec::with_capacity(definition.parts.len());
+        for part in &definition.parts {
+            let column = self
+                .columns
+                .iter()
+                .position(|column| column.name.eq_ignore_ascii_case(&part.column))
+                .ok_or_else(|| unknown_key_column(&part.column))?;
+            parts.push(IndexPart {
+                column,
+                prefix: part
+                    .prefix
+                    .filter(|&prefix| !is_whole(&self.columns[column].ty, prefix)),
+                descending: part.descending,
+                stored_descending: part.descending && !primary,
+            });
+        }
+        self.indexes.push(Index {
+            id: 0,
+            name: if primary {
+                "PRIMARY".into()
+            } else {
+                definition.name.clone().unwrap_or_default()
+            },
+            parts,
+            unique: primary || definition.kind == IndexKind::Unique,
+            primary,
+            comment: definition.comment.clone(),
+            state: SchemaState::Public,
+            invisible: definition.invisible,
+            generated,
+        });
+        Ok(())
+    }
+
+    /// Makes the primary key the handle. One of a single integer needs no index of its own: its value is the
+    /// row's key.
+    fn finish(mut self) -> Result<(Self, Handle)> {
+        let Some(position) = self.indexes.iter().position(|index| index.primary) else {
+            return Ok((self, Handle::Hidden));
+        };
+        for part in &self.indexes[position].parts {
+            let column = &mut self.columns[part.column];
+            if column.is_virtual() {
+                return Err(Error::new(
+                    3106,
+                    "'Defining a virtual generated column as primary key' is not supported for generated columns.",
+                ));
+            }
+            if column.default == schema::model::Default::Null {
+                return Err(Error::new(
+                    errno::ER_INVALID_DEFAULT,
+                    format!("Invalid default value for '{}'", column.name),
+                ));
+            }
+            column.nullable = false;
+        }
+        if let [part] = self.indexes[position].parts.as_slice() {
+            let ty = &self.columns[part.column].ty;
+            // Handles are signed 64 bits: the upper half of BIGINT UNSIGNED would come first.
+            let fits = ty.is_integer()
+                && !matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+                && !(ty.kind == TypeKind::BigInt && ty.unsigned);
+            if fits && part.prefix.is_none() {
+                let column = part.column;
+                self.indexes.remove(position);
+                return Ok((self, Handle::Integer { column }));
+            }
+        }
+        Ok((self, Handle::Clustered { index: position }))
+    }
+}
+
+/// The indexes that a column's own attributes define.
+pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
+    let index = |kind| IndexDefinition {
+        kind,
+        name: None,
+        parts: vec![syntax::ast::IndexPart {
+            column: column.name.clone(),
+            expression: None,
+            prefix: None,
+            descending: false,
+            ordered: false,
+        }],
+        comment: String::new(),
+        hash: false,
+        invisible: false,
+    };
+    let mut indexes = Vec::new();
+    if column.primary {
+        indexes.push(index(IndexKind::Primary));
+    }
+    if column.unique {
+        indexes.push(index(IndexKind::Unique));
+    }
+    indexes
+}
+
+/// Error 1072.
+fn unknown_key_column(name: &str) -> Error {
+    Error::new(
+        errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
+        format!("Key column '{name}' doesn't exist in table"),
+    )
+}
+
+/// A prefix as long as the column is the column.
+pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
+    matches!(ty.kind, TypeKind::Char | TypeKind::VarChar) && prefix == ty.length
+}
+
+/// The options that are only shown.
+fn create_options(written: &TableOptions) -> CreateOptions {
+    let mut options = CreateOptions::default();
+    for (name, value) in &written.shown {
+        options.set(name, value);
+    }
+    options
+}

@@ -1,0 +1,282 @@
+//! The tables, derived tables, common table expressions and views that a query block names.
+
+use std::sync::Arc;
+
+use functions::Expr;
+use functions::coercibility::Strength;
+use functions::expr::Label;
+use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
+use syntax::ast::{ColumnName, ObjectName};
+use types::SqlType;
+
+use crate::logical::ColumnId;
+use crate::object_access::ThroughView;
+use crate::plan::ResultColumn;
+
+/// A table, a derived table or a common table expression as a query block names it.
+#[derive(Debug, Clone)]
+pub struct Relation {
+    pub alias: String,
+    pub source: RelationSource,
+    /// It is on the inner side of an outer join, which may leave its columns NULL.
+    pub or_null: bool,
+    /// Under PAD_CHAR_TO_FULL_LENGTH: its CHAR columns are stored without the spaces that statements see.
+    pub pads: bool,
+    /// The view that the name means, whose query these are the columns of.
+    pub view: Option<Arc<ViewRelation>>,
+}
+
+#[derive(Debug, Clone)]
+pub enum RelationSource {
+    /// The column at offset `n` has the id `first + n`.
+    Table { table: Arc<Table>, first: ColumnId },
+    /// The columns of a query.
+    Query(Vec<RelationColumn>),
+}
+
+#[derive(Debug, Clone)]
+pub struct RelationColumn {
+    pub name: String,
+    pub id: ColumnId,
+    pub ty: SqlType,
+    pub nullable: bool,
+    /// How strong its collation is; `None`: as that of a table's column.
+    pub strength: Option<Strength>,
+    /// How the column is announced, if its query is merged into the one around it.
+    pub origin: Option<Box<ResultColumn>>,
+}
+
+/// A view as a query block names it.
+#[derive(Debug, Clone)]
+pub struct ViewRelation {
+    pub definition: Arc<Table>,
+    /// Its columns are announced as those of the view, and not of a temporary table.
+    pub is_merged: bool,
+    /// `None`: no rows can be changed through it.
+    pub written: Option<WrittenView>,
+}
+
+/// The tables below a view, and the rows it shows of them.
+#[derive(Debug, Clone, Default)]
+pub struct WrittenView {
+    pub tables: Vec<ViewTable>,
+    /// The conditions of the view and of the views below it.
+    pub filters: Vec<Expr>,
+    /// Those that a changed row has to satisfy: WITH CHECK OPTION.
+    pub checks: Vec<Expr>,
+    /// The columns that are expressions, and not of a table or another query.
+    pub computed: Vec<ColumnId>,
+}
+
+/// A table below a view.
+#[derive(Debug, Clone)]
+pub struct ViewTable {
+    pub relation: Relation,
+    pub through: Option<Arc<ThroughView>>,
+}
+
+impl WrittenView {
+    pub fn is_computed(&self, column: ColumnId) -> bool {
+        self.computed.contains(&column)
+    }
+
+    /// The table that a column of the view is of, and its offset there; `None` for an expression.
+    pub fn table_of(&self, column: ColumnId) -> Option<(&ViewTable, usize)> {
+        self.tables
+            .iter()
+            .find_map(|table| Some((table, table.relation.position(column)?)))
+    }
+}
+
+impl ViewRelation {
+    /// `database.name`, as in errors.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.definition.database, self.definition.name)
+    }
+}
+
+impl Relation {
+    /// A stored table or one of the server's.
+    pub fn of_table(table: Arc<Table>, alias: &str, first: ColumnId, pads: bool) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            pads: pads && !table.is_virtual(),
+            source: RelationSource::Table { table, first },
+            or_null: false,
+            view: None,
+        }
+    }
+
+    /// The table whose columns these are.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        match &self.source {
+            RelationSource::Table { table, .. } => Some(table),
+            RelationSource::Query(_) => None,
+        }
+    }
+
+    /// The columns of a query under a name of their own.
+    pub fn of_query(columns: Vec<RelationColumn>, alias: &str) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            source: RelationSource::Query(columns),
+            or_null: false,
+            pads: false,
+            view: None,
+        }
+    }
+
+    /// The table or view that the name means.
+    pub fn definition(&self) -> Option<&Arc<Table>> {
+        self.table().or_else(|| Some(&self.view.as_ref()?.definition))
+    }
+
+    /// Position of a column that a query may name.
+    pub fn find(&self, name: &ColumnName) -> Option<usize> {
+        if name.table.as_ref().is_some_and(|table| *table != self.alias) {
+            return None;
+        }
+        if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
+            return None;
+        }
+        match &self.source {
+            RelationSource::Table { table, .. } => {
+                let offset = table.column_offset(&name.column)?;
+                (table.columns[offset].state == SchemaState::Public && !table.columns[offset].hidden)
+                    .then_some(offset)
+            }
+            RelationSource::Query(columns) => columns
+                .iter()
+                .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+        }
+    }
+
+    fn is_in(&self, database: &str) -> bool {
+        self.definition().is_some_and(|table| {
+            let own = &table.database;
+            database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
+        })
+    }
+
+    /// Whether `[database.]name.*` means this relation.
+    pub fn is_named(&self, name: &ObjectName) -> bool {
+        name.name == self.alias && name.database.as_ref().is_none_or(|d| self.is_in(d))
+    }
+
+    /// The positions of the columns that `*` means.
+    pub fn positions(&self) -> Vec<usize> {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.visible_columns().collect(),
+            RelationSource::Query(columns) => (0..columns.len()).collect(),
+        }
+    }
+
+    /// The same with the columns that are invisible.
+    pub fn named_positions(&self) -> Vec<usize> {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.public_columns().collect(),
+            RelationSource::Query(columns) => (0..columns.len()).collect(),
+        }
+    }
+
+    pub fn is_visible(&self, position: usize) -> bool {
+        self.table()
+            .is_none_or(|table| !table.columns[position].invisible)
+    }
+
+    pub fn name(&self, position: usize) -> &str {
+        match &self.source {
+            RelationSource::Table { table, .. } => &table.columns[position].name,
+            RelationSource::Query(columns) => &columns[position].name,
+        }
+    }
+
+    pub fn id(&self, position: usize) -> ColumnId {
+        match &self.source {
+            RelationSource::Table { first, .. } => ColumnId(first.0 + position),
+            RelationSource::Query(columns) => columns[position].id,
+        }
+    }
+
+    pub fn position(&self, id: ColumnId) -> Option<usize> {
+        match &self.source {
+            RelationSource::Table { table, first } => {
+                let offset = id.0.checked_sub(first.0)?;
+                (offset < table.columns.len()).then_some(offset)
+            }
+            RelationSource::Query(columns) => columns.iter().position(|column| column.id == id),
+        }
+    }
+
+    /// A column as statements see it.
+    pub fn column(&self, position: usize) -> Expr {
+        self.shown(self.stored(position))
+    }
+
+    /// A column of this relation as statements see it.
+    pub fn shown(&self, stored: Expr) -> Expr {
+        match self.pads {
+            true => functions::padded_char(stored),
+            false => stored,
+        }
+    }
+
+    /// The type of a column as it is stored.
+    pub fn stored_type(&self, position: usize) -> SqlType {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.columns[position].ty,
+            RelationSource::Query(columns) => columns[position].ty,
+        }
+    }
+
+    /// A column as it is stored.
+    pub fn stored(&self, position: usize) -> Expr {
+        match &self.source {
+            RelationSource::Table { table, .. } => {
+                let column = &table.columns[position];
+                Expr::Column {
+                    index: self.id(position).0,
+                    ty: column.ty,
+                    nullable: column.nullable || self.or_null,
+                    label: Label::column(&table.database, &self.alias, &column.name),
+                }
+            }
+            RelationSource::Query(columns) => {
+                let column = &columns[position];
+                Expr::Column {
+                    index: column.id.0,
+                    ty: column.ty,
+                    nullable: column.nullable || self.or_null,
+                    label: Label::column(
+                        self.definition().map_or("", |view| &view.database),
+                        &self.alias,
+                        &column.name,
+                    )
+                    .with_strength(column.strength),
+                }
+            }
+        }
+    }
+
+    /// `database.alias.column`, as error 1055 names it.
+    pub fn qualified(&self, position: usize) -> String {
+        let column = self.name(position);
+        match self.definition() {
+            None => format!("{}.{column}", self.alias),
+            Some(table) => format!("{}.{}.{column}", table.database, self.alias),
+        }
+    }
+}
+
+/// Whether a column of a table must be given a value by INSERT.
+pub fn has_no_default(table: &Table, offset: usize) -> bool {
+    let column = &table.columns[offset];
+    if column.generated.is_some() {
+        return false;
+    }
+    match column.default {
+        Default::None => !column.nullable && !column.makes_ids(),
+        Default::Dropped => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,82 @@
+//! The subqueries of a clause: each becomes an Apply below the operator whose expression it stands in.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use functions::Expr;
+use types::Result;
+
+use crate::logical::{Apply, ApplyKind, ColumnId, Logical};
+
+/// The subqueries of some expressions, in the order in which they are evaluated.
+#[derive(Default)]
+pub struct Subqueries(RefCell<Vec<Subquery>>);
+
+struct Subquery {
+    kind: ApplyKind,
+    rel: Logical,
+}
+
+impl Subqueries {
+    pub fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    pub fn add(&self, kind: ApplyKind, rel: Logical) {
+        self.0.borrow_mut().push(Subquery { kind, rel });
+    }
+
+    /// The rows with the columns of the subqueries.
+    pub fn applied_to(self, input: Logical) -> Logical {
+        self.0.into_inner().into_iter().fold(input, |input, subquery| {
+            Logical::Apply(Apply {
+                kind: subquery.kind,
+                input: Box::new(input),
+                subquery: Box::new(subquery.rel),
+            })
+        })
+    }
+
+    /// Moves those that make one of these columns to `others`.
+    pub fn move_to(&self, others: &Self, columns: &BTreeSet<ColumnId>) {
+        let all = self.0.take();
+        let (moved, stay): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|subquery| subquery.kind.columns().iter().any(|id| columns.contains(id)));
+        self.0.replace(stay);
+        others.0.borrow_mut().extend(moved);
+    }
+
+    /// The columns of other rows that the subquery that makes a column names.
+    pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
+        let all = self.0.borrow();
+        let found = all.iter().find(|subquery| subquery.kind.columns().contains(&id));
+        found.map_or_else(BTreeSet::new, |subquery| subquery.rel.outer_columns())
+    }
+
+    /// Rewrites every expression of theirs.
+    pub fn rewrite(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<()> {
+        for subquery in self.0.borrow_mut().iter_mut() {
+            subquery.rel.rewrite(map)?;
+            if let ApplyKind::Any { condition, .. } = &mut subquery.kind {
+                *condition = map(condition)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ApplyKind {
+    /// The columns that the Apply has besides its input's.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        match self {
+            Self::Scalar { columns } => columns.clone(),
+            Self::Exists { mark } | Self::Any { mark, .. } => vec![*mark],
+            Self::Lateral { .. } => Vec::new(),
+        }
+    }
+}
