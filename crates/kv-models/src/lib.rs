@@ -104,6 +104,8 @@ pub mod reader;
 pub mod region;
 #[path = "../../kv/src/snapshot.rs"]
 pub mod snapshot;
+#[path = "../../kv/src/sorted_pairs.rs"]
+pub mod sorted_pairs;
 #[path = "../../kv/src/sorter.rs"]
 pub mod sorter;
 #[path = "../../kv/src/storage.rs"]

@@ -34,12 +34,12 @@ use crate::engine::{Durability, Engine};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::reader::KeyRange;
+use crate::sorted_pairs::{SortedFile, SortedPairs};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::transaction::Transaction;
 use crate::txn_options::TxnOptions;
 use memory::{Account, Broker, Holder};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
@@ -51,82 +51,6 @@ const NICE: i32 = 19;
 
 /// Bytes of pairs in one transaction, where the engine has no files.
 const BATCH_BYTES: usize = 1 << 20;
-
-/// Pairs in the order of their keys, gathered in memory.
-#[derive(Debug, Default)]
-pub struct SortedPairs {
-    bytes: Vec<u8>,
-    /// Where each pair's key begins and where its value begins; a value ends where the next key begins.
-    places: Vec<(usize, usize)>,
-}
-
-impl SortedPairs {
-    /// Appends a pair, whose key is above all others.
-    fn push(&mut self, key: &[u8], value: &[u8]) {
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        self.places.push((at, self.bytes.len()));
-        self.bytes.extend_from_slice(value);
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let ends = self.places.iter().skip(1).map(|(key, _)| *key);
-        let ends = ends.chain(std::iter::once(self.bytes.len()));
-        self.places.iter().zip(ends).filter_map(|(&(key, value), end)| {
-            Some((self.bytes.get(key..value)?, self.bytes.get(value..end)?))
-        })
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.bytes.capacity() + self.places.capacity() * size_of::<(usize, usize)>()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    /// The first key and the last.
-    fn ends(&self) -> Option<(&[u8], &[u8])> {
-        let key = |&(start, end): &(usize, usize)| self.bytes.get(start..end);
-        Some((key(self.places.first()?)?, key(self.places.last()?)?))
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-    }
-}
-
-/// A file that holds sorted pairs and is not part of the store yet. It is removed when this is dropped, unless
-/// the store has taken it.
-#[derive(Debug)]
-pub struct SortedFile {
-    path: PathBuf,
-}
-
-impl SortedFile {
-    pub fn new(path: PathBuf) -> Self {
-        Self { path }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for SortedFile {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.path)
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            tracing::debug!(path = %self.path.display(), %error, "a file of a bulk load cannot be removed");
-        }
-    }
-}
 
 /// A file of a load with the keys it holds.
 struct LoadedFile {
@@ -211,7 +135,7 @@ impl Load {
     }
 
     fn note(&self, pairs: &SortedPairs) {
-        self.pairs.fetch_add(pairs.places.len() as u64, Ordering::Relaxed);
+        self.pairs.fetch_add(pairs.len() as u64, Ordering::Relaxed);
     }
 
     fn write_batch(&self, pairs: &SortedPairs) -> Result<()> {

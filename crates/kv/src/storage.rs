@@ -7,9 +7,9 @@ use crate::buffer::WriteBuffer;
 use crate::engine::{Damage, ScanRequest, VisitNewer};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::load::{SortedFile, SortedPairs};
 use crate::locked_versions::LockedVersions;
 use crate::reader::{KeyRange, Visit};
+use crate::sorted_pairs::{SortedFile, SortedPairs};
 use crate::timestamp::Timestamp;
 
 /// Why a group of commits failed.

@@ -7,9 +7,7 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::check::check_expressions;
 use super::foreign_key::index_of;
-use super::{
-    Binder, check, collation, column, foreign_key, functional_index, generated_key, partition,
-};
+use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
 use crate::errno::{
     ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
     WARN_OPTION_IGNORED,
