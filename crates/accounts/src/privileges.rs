@@ -86,6 +86,15 @@ impl TablePrivileges {
 }
 
 impl Privileges {
+    /// What is granted on tables and their columns: database, table, privileges.
+    pub fn granted_tables(&self) -> impl Iterator<Item = (&String, &String, &TablePrivileges)> {
+        let databases = self.on_tables.iter();
+        databases.flat_map(|(database, tables)| {
+            let tables = tables.iter();
+            tables.map(move |(table, granted)| (database, table, granted))
+        })
+    }
+
     /// ALL PRIVILEGES ON *.*
     pub fn everything(grant_option: bool) -> Self {
         let option = match grant_option {

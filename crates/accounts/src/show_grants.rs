@@ -40,11 +40,9 @@ impl Account {
                 *granted,
             ));
         }
-        for (database, tables) in &privileges.on_tables {
-            for (table, granted) in tables {
-                let on = format!("{}.{}", in_backticks(database), in_backticks(table));
-                lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));
-            }
+        for (database, table, granted) in privileges.granted_tables() {
+            let on = format!("{}.{}", in_backticks(database), in_backticks(table));
+            lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));
         }
         for with_admin in [false, true] {
             let roles = self.roles.iter().filter(|role| role.with_admin == with_admin);

@@ -9,7 +9,7 @@ use cluster::wait::WaitLimit;
 use functions::TimeZone;
 use schema::definition::TableName;
 use schema::model::{Handle, Schema, Table};
-use types::{Collation, Error, Result, SqlMode, errno};
+use types::{Collation, Error, Result, SqlMode, Warning, errno};
 
 use crate::about::About;
 
@@ -129,4 +129,16 @@ pub(crate) fn table_exists(name: &str) -> Error {
         errno::ER_TABLE_EXISTS_ERROR,
         format!("Table '{name}' already exists"),
     )
+}
+
+/// What DROP says of the tables and views that do not exist: error 1051, or a note for each with IF EXISTS.
+pub(crate) fn unknown_tables(unknown: &[String], if_exists: bool) -> Result<Vec<Warning>> {
+    let message = |names: &str| format!("Unknown table '{names}'");
+    if !unknown.is_empty() && !if_exists {
+        return Err(Error::new(errno::ER_BAD_TABLE_ERROR, message(&unknown.join(","))));
+    }
+    let notes = unknown.iter();
+    Ok(notes
+        .map(|name| Warning::note(errno::ER_BAD_TABLE_ERROR, message(name)))
+        .collect())
 }

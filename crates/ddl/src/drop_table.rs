@@ -8,7 +8,7 @@ use types::{Error, Result, Warning, errno};
 
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
-use crate::context::{Statement, changeable_table, check_not_system, no_such_table};
+use crate::context::{Statement, changeable_table, check_not_system, no_such_table, unknown_tables};
 use crate::{foreign_key, split};
 
 /// Drops all of the tables. If one does not exist, and the statement has no IF EXISTS, drops none.
@@ -40,16 +40,7 @@ pub(crate) fn drop_tables(
                 None => unknown.push(format!("{}.{}", name.database, name.name)),
             }
         }
-        if !unknown.is_empty() && !if_exists {
-            return Err(Error::new(
-                errno::ER_BAD_TABLE_ERROR,
-                format!("Unknown table '{}'", unknown.join(",")),
-            ));
-        }
-        let notes = unknown
-            .iter()
-            .map(|n| Warning::note(errno::ER_BAD_TABLE_ERROR, format!("Unknown table '{n}'")))
-            .collect();
+        let notes = unknown_tables(&unknown, if_exists)?;
         if found.is_empty() {
             return Ok(Outcome::Nothing(notes));
         }

@@ -4,11 +4,11 @@ use schema::definition::{TableName, ViewVerb};
 use schema::limits::check_table_name;
 use schema::model::{Column, Schema, Table, wrong_object};
 use schema::view::View;
-use types::{Error, Result, Warning, errno};
+use types::{Result, Warning};
 
 use crate::change::Outcome;
 use crate::changer::SchemaChanger;
-use crate::context::{Statement, check_not_system, no_such_table, table_exists};
+use crate::context::{Statement, check_not_system, no_such_table, table_exists, unknown_tables};
 
 /// A view that is replaced keeps its id: what locks it locks the new one.
 pub(crate) fn create_view(
@@ -81,16 +81,7 @@ pub(crate) fn drop_views(
         let unknown: Vec<String> = missing
             .map(|(name, _)| format!("{}.{}", name.database, name.name))
             .collect();
-        if !unknown.is_empty() && !if_exists {
-            return Err(Error::new(
-                errno::ER_BAD_TABLE_ERROR,
-                format!("Unknown table '{}'", unknown.join(",")),
-            ));
-        }
-        let notes = unknown
-            .iter()
-            .map(|name| Warning::note(errno::ER_BAD_TABLE_ERROR, format!("Unknown table '{name}'")))
-            .collect();
+        let notes = unknown_tables(&unknown, if_exists)?;
         let mut dropped = false;
         for view in found.iter().flatten() {
             // The statement may name it twice.

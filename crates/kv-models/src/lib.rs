@@ -128,7 +128,6 @@ pub use fence::Fence;
 pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use load::{Load, LoadWriter};
-pub use sorted_pairs::{SortedFile, SortedPairs};
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use lock_table::LockTable;
 pub use locked_versions::{LockedInOrder, LockedVersions};
@@ -136,6 +135,7 @@ pub use pins::Pins;
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
+pub use sorted_pairs::{SortedFile, SortedPairs};
 pub use storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{

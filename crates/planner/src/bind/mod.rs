@@ -1,11 +1,18 @@
 //! Names and types: from [`syntax::ast`] to plans, definitions and commands.
 //!
-//! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by
-//!   `functions::bind`.
-//! - [`scope`]: what a name can mean where it stands.
-//! - [`mod@query`]: query expressions. [`common_table`]: WITH. [`mod@from`]: FROM. [`select`]: query blocks, with
-//!   [`grouping`], [`mod@window`], [`output`]. [`subquery`]: subqueries in expressions.
-//! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
+//! [`Binder`] is one statement's binding. It has methods in five files only, those by which expressions and queries
+//! find each other: `scalar`, `hinted` and `call` ([`expr`]), `query` ([`mod@query`]), `block` ([`select`]), `from`
+//! and `table` ([`mod@from`]), and what all need (here). Everything else is a function that takes the binder, in the
+//! file named for what it binds.
+//!
+//! - [`expr`] and below it: [`literal`], [`parameter`], [`row_compare`], [`subquery`], [`mod@window`],
+//!   [`default_value`]. Which function a call is and what types it has is decided by `functions::bind`.
+//! - [`mod@query`]: query expressions. [`common_table`]: WITH. [`mod@from`]: FROM, with [`join`], [`view`],
+//!   [`json_table`]. [`select`]: query blocks, with [`grouping`], [`full_group_by`], [`output`], [`limit`], [`hints`].
+//! - What these pass to each other: [`names`] (what a name can mean), [`context`] (where an expression stands),
+//!   [`relation`], [`scope`], [`subqueries`], [`from_place`], [`bound_query`], [`bound_block`].
+//! - [`mod@write`], [`insert`], [`load_data`]: INSERT, UPDATE, DELETE, LOAD DATA. [`definition`]: CREATE and ALTER.
+//!   [`command`]: everything else. [`stored`], [`table_expressions`]: the expressions of a definition.
 
 mod alter;
 mod alter_partitions;

@@ -34,25 +34,23 @@ IS_GRANTABLE varchar(3) ci NOT ""
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.accounts() {
-            for (database, tables) in &account.privileges.on_tables {
-                for (table, granted) in tables {
-                    for privilege in granted.of_columns().iter() {
-                        let with_it = granted
-                            .columns
-                            .iter()
-                            .filter(|(_, granted)| granted.has(privilege));
-                        rows.extend(with_it.map(|(column, _)| {
-                            vec![
-                                text(account.name()),
-                                text(CATALOG),
-                                text(database),
-                                text(table),
-                                text(column),
-                                text(privilege.name()),
-                                yes(granted.table.has(Privilege::Grant)),
-                            ]
-                        }));
-                    }
+            for (database, table, granted) in account.privileges.granted_tables() {
+                for privilege in granted.of_columns().iter() {
+                    let with_it = granted
+                        .columns
+                        .iter()
+                        .filter(|(_, granted)| granted.has(privilege));
+                    rows.extend(with_it.map(|(column, _)| {
+                        vec![
+                            text(account.name()),
+                            text(CATALOG),
+                            text(database),
+                            text(table),
+                            text(column),
+                            text(privilege.name()),
+                            yes(granted.table.has(Privilege::Grant)),
+                        ]
+                    }));
                 }
             }
         }

@@ -34,19 +34,18 @@ IS_GRANTABLE varchar(3) ci NOT ""
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.accounts() {
-            for (database, tables) in &account.privileges.on_tables {
-                for (table, granted) in tables.iter().filter(|(_, granted)| !granted.table.is_empty()) {
-                    rows.extend(listed(granted.table).into_iter().map(|privilege| {
-                        vec![
-                            text(account.name()),
-                            text(CATALOG),
-                            text(database),
-                            text(table),
-                            text(privilege),
-                            yes(granted.table.has(Privilege::Grant)),
-                        ]
-                    }));
-                }
+            let granted = account.privileges.granted_tables();
+            for (database, table, granted) in granted.filter(|(.., granted)| !granted.table.is_empty()) {
+                rows.extend(listed(granted.table).into_iter().map(|privilege| {
+                    vec![
+                        text(account.name()),
+                        text(CATALOG),
+                        text(database),
+                        text(table),
+                        text(privilege),
+                        yes(granted.table.has(Privilege::Grant)),
+                    ]
+                }));
             }
         }
         Ok(rows)

@@ -29,19 +29,17 @@ Column_priv varchar(31) ci NOT ""
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for account in ctx.all_accounts() {
-            for (database, tables) in &account.privileges.on_tables {
-                for (table, granted) in tables {
-                    rows.push(vec![
-                        text(&account.host),
-                        text(database),
-                        text(&account.user),
-                        text(table),
-                        text(&granted.grantor),
-                        ctx.timestamp(granted.granted_us),
-                        text(set_value(granted.table)),
-                        text(set_value(granted.of_columns())),
-                    ]);
-                }
+            for (database, table, granted) in account.privileges.granted_tables() {
+                rows.push(vec![
+                    text(&account.host),
+                    text(database),
+                    text(&account.user),
+                    text(table),
+                    text(&granted.grantor),
+                    ctx.timestamp(granted.granted_us),
+                    text(set_value(granted.table)),
+                    text(set_value(granted.of_columns())),
+                ]);
             }
         }
         Ok(rows)
