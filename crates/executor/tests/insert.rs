@@ -50,7 +50,7 @@ fn missing_values_and_nulls() {
         c.error("insert into q (a, c) values (null, 'x')"),
         "1048 Column 'a' cannot be null"
     );
-    // Told once, and after what is wrong with the first row's values.
+    // Reported once, and after what is wrong with the first row's values.
     assert_eq!(
         c.error("insert into q (a, d) values (null, 1)"),
         "1048 Column 'a' cannot be null"

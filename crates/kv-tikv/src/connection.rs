@@ -57,7 +57,7 @@ impl std::fmt::Display for CallError {
 type ReplyRef = Arc<Reply<Result<Bytes, CallError>>>;
 
 #[derive(Default)]
-struct State {
+struct ConnectionState {
     queue: VecDeque<(u64, Bytes)>,
     in_flight: HashMap<u64, ReplyRef>,
     /// Wakes the sending task while the queue is empty.
@@ -67,7 +67,7 @@ struct State {
 }
 
 struct Link {
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
 }
 
 impl Link {

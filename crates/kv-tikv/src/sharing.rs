@@ -28,14 +28,14 @@ const ONE_BY_ONE: Batch = Batch {
 };
 
 #[derive(Default)]
-struct State {
+struct ProxyState {
     sharers: usize,
     locks: Option<ClusterLocks>,
     /// It has been taken out of the map.
     is_over: bool,
 }
 
-type Proxy = Arc<Mutex<State>>;
+type Proxy = Arc<Mutex<ProxyState>>;
 
 /// The shared locks of this node, by key.
 #[derive(Default)]
@@ -198,7 +198,7 @@ fn lock(
 }
 
 /// Waits for the proxy: the first transaction may hold it while it waits for the cluster.
-fn enter<'a>(proxy: &'a Proxy, request: Request) -> Result<MutexGuard<'a, State>> {
+fn enter<'a>(proxy: &'a Proxy, request: Request) -> Result<MutexGuard<'a, ProxyState>> {
     let patience = match request.wait {
         LockWait::Timeout(timeout) => timeout,
         // The first transaction waits for no lock either, or gets an error: this takes one round trip.

@@ -90,7 +90,7 @@ impl<'p> RangeSelect<'p> {
     /// # Errors
     /// As [`crate::query()`].
     pub fn run(&self, env: &mut Env<'_, '_>, rows: &mut dyn PacketRows) -> Result<()> {
-        let part = Part {
+        let part = RangePart {
             skip: count_of(self.limit.offset, env)?.unwrap_or(0),
             left: count_of(self.limit.count, env)?.unwrap_or(u64::MAX),
         };
@@ -107,7 +107,7 @@ impl<'p> RangeSelect<'p> {
         &self,
         mut access: Path,
         env: &Env<'_, '_>,
-        mut part: Part,
+        mut part: RangePart,
         rows: &mut dyn PacketRows,
     ) -> Result<()> {
         let (zone, mut room, mut read) = (env.eval().time_zone, Vec::new(), 1);
@@ -136,7 +136,7 @@ impl<'p> RangeSelect<'p> {
         sort: &Sort<'_>,
         mut access: Path,
         env: &mut Env<'_, '_>,
-        part: Part,
+        part: RangePart,
         rows: &mut dyn PacketRows,
     ) -> Result<()> {
         let limit = count_of(sort.limit, env)?;
@@ -208,12 +208,12 @@ pub(super) fn read_rows(
 }
 
 /// The part of the rows that LIMIT leaves.
-struct Part {
+struct RangePart {
     skip: u64,
     left: u64,
 }
 
-impl Part {
+impl RangePart {
     fn of<'r>(&self, rows: &'r [usize]) -> &'r [usize] {
         let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
         let rows = rows.get(count(self.skip)..).unwrap_or_default();

@@ -87,7 +87,7 @@ pub(super) struct Point {
 }
 
 /// A row that was found by its key and locked.
-pub(super) struct Found {
+pub(super) struct LockedRow {
     pub key: Vec<u8>,
     pub stored: Arc<[u8]>,
     /// NULL in columns that the statement does not read.
@@ -120,7 +120,7 @@ impl Point {
         target: &Target,
         writer: &mut Writer<'_, '_>,
         ctx: &ExecContext<'_>,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<LockedRow>> {
         check_interrupted(ctx)?;
         let key = point_key(target).unwrap_or_default();
         let values = key.iter().map(|e| eval_value(e, ctx.eval));
@@ -137,7 +137,7 @@ impl Point {
             Some(filter) => eval_row_predicate(filter, &row, ctx.eval)?,
             None => true,
         };
-        Ok(is_meant.then_some(Found { key, stored, row }))
+        Ok(is_meant.then_some(LockedRow { key, stored, row }))
     }
 }
 

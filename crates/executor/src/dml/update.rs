@@ -22,7 +22,7 @@ use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, Row, is_misplaced, rows_of};
 use super::row_check;
 use super::table_codec::TableCodec;
-use super::target::{Found, Point, Rows, add_columns, keys_of};
+use super::target::{LockedRow, Point, Rows, add_columns, keys_of};
 use super::touched::Touched;
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
@@ -199,7 +199,7 @@ impl Update<'_> {
     }
 
     /// Changes a row whose keys do not change.
-    fn change_in_place(&mut self, found: Found, writer: &mut Writer<'_, '_>) -> Result<()> {
+    fn change_in_place(&mut self, found: LockedRow, writer: &mut Writer<'_, '_>) -> Result<()> {
         let (mut row, touched, maker) = (found.row, self.touched, writer.maker);
         self.assign(&mut row)?;
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {

@@ -21,7 +21,7 @@ use super::join::page::{Found, Page};
 use super::join::pairing::Pairing;
 use super::join::partners::Partners;
 use super::join::right_side::{RightSide, RowsTaken, more_than_one_row};
-use super::part::Part;
+use super::part::PlanPart;
 use super::scope::Scope;
 use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, batch_of};
 use crate::env::Env;
@@ -115,7 +115,7 @@ struct LeftRows {
 }
 
 struct Run<'p> {
-    part: Part<'p>,
+    part: PlanPart<'p>,
     rows: usize,
     /// What has come, unless it is too much to be remembered.
     batches: Option<Vec<RecordBatch>>,
@@ -151,7 +151,7 @@ impl<'p> Correlated<'p> {
             env.eval().state.set_outer(outer.slot, value);
         }
         Ok(Run {
-            part: Part::open(&self.apply.subquery, &self.scope, env)?,
+            part: PlanPart::open(&self.apply.subquery, &self.scope, env)?,
             rows: 0,
             batches: self.results.as_ref().map(|_| Vec::new()),
             bytes: 0,

@@ -12,7 +12,7 @@ use types::{Error, Result};
 
 use super::Operator;
 use super::filter::split;
-use super::part::Part;
+use super::part::PlanPart;
 use super::scope::{BoundRows, MadeOnce, Scope};
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::env::Env;
@@ -42,7 +42,7 @@ impl<'p> MadeOnce<'p> {
         let scope = outer.with_definition(id);
         let mut batches = Vec::new();
         let mut bytes = 0;
-        let mut part = Part::open(self.definition, &scope, env)?;
+        let mut part = PlanPart::open(self.definition, &scope, env)?;
         while let Some(batch) = part.next(env, ALL_ROWS)? {
             let more = batch_bytes(&batch);
             env.memory.grow(more)?;

@@ -9,14 +9,14 @@ use super::BoxOperator;
 use super::scope::Scope;
 use crate::env::Env;
 
-pub(super) struct Part<'p> {
+pub(super) struct PlanPart<'p> {
     root: BoxOperator<'p>,
     scope: Scope<'p>,
     /// What its operators hold of the statement's memory, which is free again once they are dropped.
     held_bytes: usize,
 }
 
-impl<'p> Part<'p> {
+impl<'p> PlanPart<'p> {
     pub fn open(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Self> {
         Ok(Self {
             root: scope.build(rel, env)?,

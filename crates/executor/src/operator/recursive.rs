@@ -12,7 +12,7 @@ use types::{Error, Result, SqlType};
 
 use super::Operator;
 use super::distinct::Unseen;
-use super::part::Part;
+use super::part::PlanPart;
 use super::scope::{Round, Scope};
 use crate::batch::{batch_bytes, keep};
 use crate::env::Env;
@@ -28,7 +28,7 @@ pub(super) struct Recursive<'p> {
     /// UNION DISTINCT: the rows that have come.
     unseen: Option<Unseen>,
     /// The seed, or the step of this round. `None` at the end.
-    current: Option<Part<'p>>,
+    current: Option<PlanPart<'p>>,
     /// The rows of this round.
     rows: Vec<RecordBatch>,
     bytes: usize,
@@ -51,7 +51,7 @@ impl<'p> Recursive<'p> {
             before,
             before_bytes: 0,
             unseen: types.map(Unseen::new).transpose()?,
-            current: Some(Part::open(seed, scope, env)?),
+            current: Some(PlanPart::open(seed, scope, env)?),
             rows: Vec::new(),
             bytes: 0,
             rounds: 0,
@@ -59,7 +59,7 @@ impl<'p> Recursive<'p> {
     }
 
     /// The step of the next round; `None` if this round has made no rows.
-    fn next_round(&mut self, env: &mut Env<'_, '_>) -> Result<Option<Part<'p>>> {
+    fn next_round(&mut self, env: &mut Env<'_, '_>) -> Result<Option<PlanPart<'p>>> {
         env.check_interrupted()?;
         if self.rows.is_empty() {
             return Ok(None);
@@ -78,7 +78,7 @@ impl<'p> Recursive<'p> {
         env.memory.shrink(self.before_bytes);
         self.before_bytes = std::mem::take(&mut self.bytes);
         *self.before.rows.borrow_mut() = std::mem::take(&mut self.rows).into();
-        Part::open(self.step, &self.scope, env).map(Some)
+        PlanPart::open(self.step, &self.scope, env).map(Some)
     }
 }
 

@@ -26,13 +26,13 @@ pub struct GroupedAccumulator {
     arg_types: Vec<SqlType>,
     text: String,
     groups: usize,
-    state: State,
+    state: GroupedState,
     /// DISTINCT: the values that each group has had.
     seen: Option<Seen>,
 }
 
 #[derive(Debug)]
-enum State {
+enum GroupedState {
     Mergeable(MergeableAggregate),
     Average { sums: Sums, counts: Counts },
     Bits(Bits),
@@ -45,32 +45,32 @@ impl GroupedAccumulator {
     pub fn new(call: &AggregateCall) -> Result<Self> {
         let arg_types: Vec<SqlType> = call.args.iter().map(crate::Expr::ty).collect();
         let first = arg_types.first().copied().unwrap_or(SqlType::NULL);
-        let mergeable = |function| State::Mergeable(MergeableAggregate::new(function));
+        let mergeable = |function| GroupedState::Mergeable(MergeableAggregate::new(function));
         let state = match call.function {
             AggregateFunction::Count => mergeable(MergeableFunction::Count),
             AggregateFunction::Sum => mergeable(MergeableFunction::sum_of(&first)),
             AggregateFunction::Min => mergeable(MergeableFunction::Min(first)),
             AggregateFunction::Max => mergeable(MergeableFunction::Max(first)),
             AggregateFunction::AnyValue => mergeable(MergeableFunction::First(first)),
-            AggregateFunction::Avg => State::Average {
+            AggregateFunction::Avg => GroupedState::Average {
                 sums: Sums::new(type_of_sum(&first)),
                 counts: Counts::default(),
             },
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 match call.ty.is_binary() {
-                    true => State::BinaryBits(BinaryBits::new(call.function, first.length as usize)),
-                    false => State::Bits(Bits::new(call.function)),
+                    true => GroupedState::BinaryBits(BinaryBits::new(call.function, first.length as usize)),
+                    false => GroupedState::Bits(Bits::new(call.function)),
                 }
             }
             AggregateFunction::StdPop
             | AggregateFunction::StdSamp
             | AggregateFunction::VarPop
-            | AggregateFunction::VarSamp => State::Variance(Variances::default()),
+            | AggregateFunction::VarSamp => GroupedState::Variance(Variances::default()),
             AggregateFunction::GroupConcat | AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
-                State::Collected(Box::new(Collected::new(call)?))
+                GroupedState::Collected(Box::new(Collected::new(call)?))
             }
         };
-        let collects = matches!(state, State::Collected(_));
+        let collects = matches!(state, GroupedState::Collected(_));
         Ok(Self {
             function: call.function,
             ty: call.ty,
@@ -135,16 +135,16 @@ impl GroupedAccumulator {
     /// One group's result. Without rows it is a number for COUNT and the bit functions, else NULL.
     pub fn value(&self, group: usize, ctx: &EvalContext) -> Result<Value> {
         let value = match &self.state {
-            State::Mergeable(aggregate) => aggregate.value(group)?,
-            State::Average { sums, counts } => {
+            GroupedState::Mergeable(aggregate) => aggregate.value(group)?,
+            GroupedState::Average { sums, counts } => {
                 let sum = sums.get(group);
                 let average = average_value(&Datum::of(&sum), counts.get(group), &self.ty);
                 average.ok_or_else(|| self.out_of_range("DECIMAL"))?
             }
-            State::Bits(bits) => Value::UInt(bits.get(group)),
-            State::BinaryBits(bits) => Value::Bytes(bits.get(group)),
-            State::Variance(variances) => return self.spread(variances, group),
-            State::Collected(collected) => collected.value(group, ctx)?,
+            GroupedState::Bits(bits) => Value::UInt(bits.get(group)),
+            GroupedState::BinaryBits(bits) => Value::Bytes(bits.get(group)),
+            GroupedState::Variance(variances) => return self.spread(variances, group),
+            GroupedState::Collected(collected) => collected.value(group, ctx)?,
         };
         let computes = matches!(self.function, AggregateFunction::Sum | AggregateFunction::Avg);
         Ok(match value {
@@ -172,18 +172,18 @@ impl GroupedAccumulator {
     /// Memory held, in bytes, roughly.
     pub fn size_bytes(&self) -> usize {
         let state = match &self.state {
-            State::Mergeable(aggregate) => aggregate.size_bytes(),
-            State::Average { sums, counts } => sums.size_bytes() + counts.size_bytes(),
-            State::Bits(bits) => bits.size_bytes(),
-            State::BinaryBits(bits) => bits.size_bytes(),
-            State::Variance(variances) => variances.size_bytes(),
-            State::Collected(collected) => collected.size_bytes(),
+            GroupedState::Mergeable(aggregate) => aggregate.size_bytes(),
+            GroupedState::Average { sums, counts } => sums.size_bytes() + counts.size_bytes(),
+            GroupedState::Bits(bits) => bits.size_bytes(),
+            GroupedState::BinaryBits(bits) => bits.size_bytes(),
+            GroupedState::Variance(variances) => variances.size_bytes(),
+            GroupedState::Collected(collected) => collected.size_bytes(),
         };
         state + self.seen.as_ref().map_or(0, Seen::size_bytes)
     }
 }
 
-impl State {
+impl GroupedState {
     fn resize(&mut self, groups: usize) {
         match self {
             Self::Mergeable(aggregate) => aggregate.resize(groups),

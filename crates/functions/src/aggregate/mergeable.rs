@@ -62,10 +62,10 @@ impl MergeableFunction {
 
 /// The states of groups `0..n`. [`MergeableAggregate::update`] adds groups as it meets them.
 #[derive(Debug)]
-pub struct MergeableAggregate(State);
+pub struct MergeableAggregate(MergeableState);
 
 #[derive(Debug)]
-enum State {
+enum MergeableState {
     Count(Counts),
     Sum(Sums),
     Extreme(Extremes),
@@ -74,29 +74,29 @@ enum State {
 impl MergeableAggregate {
     pub fn new(function: MergeableFunction) -> Self {
         Self(match function {
-            MergeableFunction::Count => State::Count(Counts::default()),
-            MergeableFunction::Sum(ty) => State::Sum(Sums::new(ty)),
-            MergeableFunction::Min(ty) => State::Extreme(Extremes::new(ty, Choice::Least)),
-            MergeableFunction::Max(ty) => State::Extreme(Extremes::new(ty, Choice::Greatest)),
-            MergeableFunction::First(ty) => State::Extreme(Extremes::new(ty, Choice::First)),
+            MergeableFunction::Count => MergeableState::Count(Counts::default()),
+            MergeableFunction::Sum(ty) => MergeableState::Sum(Sums::new(ty)),
+            MergeableFunction::Min(ty) => MergeableState::Extreme(Extremes::new(ty, Choice::Least)),
+            MergeableFunction::Max(ty) => MergeableState::Extreme(Extremes::new(ty, Choice::Greatest)),
+            MergeableFunction::First(ty) => MergeableState::Extreme(Extremes::new(ty, Choice::First)),
         })
     }
 
     /// Makes groups without rows, up to so many groups in all.
     pub fn resize(&mut self, groups: usize) {
         match &mut self.0 {
-            State::Count(counts) => counts.resize(groups),
-            State::Sum(sums) => sums.resize(groups),
-            State::Extreme(extremes) => extremes.resize(groups),
+            MergeableState::Count(counts) => counts.resize(groups),
+            MergeableState::Sum(sums) => sums.resize(groups),
+            MergeableState::Extreme(extremes) => extremes.resize(groups),
         }
     }
 
     /// How many groups there are.
     pub fn group_count(&self) -> usize {
         match &self.0 {
-            State::Count(counts) => counts.len(),
-            State::Sum(sums) => sums.len(),
-            State::Extreme(extremes) => extremes.len(),
+            MergeableState::Count(counts) => counts.len(),
+            MergeableState::Sum(sums) => sums.len(),
+            MergeableState::Extreme(extremes) => extremes.len(),
         }
     }
 
@@ -104,21 +104,21 @@ impl MergeableAggregate {
     /// row.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         match (&mut self.0, args) {
-            (State::Count(counts), args) => {
+            (MergeableState::Count(counts), args) => {
                 counts.resize(group_count);
                 counts.update(args, groups);
                 Ok(())
             }
-            (State::Sum(sums), [values, ..]) => sums.update(values, groups, group_count),
-            (State::Extreme(extremes), args) => extremes.update(args, groups, group_count),
-            (State::Sum(_), []) => Ok(()),
+            (MergeableState::Sum(sums), [values, ..]) => sums.update(values, groups, group_count),
+            (MergeableState::Extreme(extremes), args) => extremes.update(args, groups, group_count),
+            (MergeableState::Sum(_), []) => Ok(()),
         }
     }
 
     /// Adds states: each row is one of [`MergeableAggregate::take_state`].
     pub fn merge(&mut self, states: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         match (&mut self.0, states) {
-            (State::Count(counts), [parts, ..]) => {
+            (MergeableState::Count(counts), [parts, ..]) => {
                 counts.resize(group_count);
                 counts.merge(parts, groups);
                 Ok(())
@@ -131,22 +131,22 @@ impl MergeableAggregate {
     #[inline(always)]
     pub(super) fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
         match (&mut self.0, value) {
-            (State::Sum(_) | State::Count(_), Datum::Null) => Ok(()),
-            (State::Sum(sums), value) => sums.add(group, value),
-            (State::Count(counts), _) => {
+            (MergeableState::Sum(_) | MergeableState::Count(_), Datum::Null) => Ok(()),
+            (MergeableState::Sum(sums), value) => sums.add(group, value),
+            (MergeableState::Count(counts), _) => {
                 counts.add(group);
                 Ok(())
             }
-            (State::Extreme(extremes), value) => extremes.add(group, value),
+            (MergeableState::Extreme(extremes), value) => extremes.add(group, value),
         }
     }
 
     /// A group's result: 0 or NULL if it has no rows.
     pub(super) fn value(&self, group: usize) -> Result<Value> {
         match &self.0 {
-            State::Count(counts) => Ok(Value::Int(counts.get(group))),
-            State::Sum(sums) => Ok(sums.get(group)),
-            State::Extreme(extremes) => extremes.get(group),
+            MergeableState::Count(counts) => Ok(Value::Int(counts.get(group))),
+            MergeableState::Sum(sums) => Ok(sums.get(group)),
+            MergeableState::Extreme(extremes) => extremes.get(group),
         }
     }
 
@@ -154,9 +154,9 @@ impl MergeableAggregate {
     /// [`MergeableFunction::result_type`].
     pub fn take_result(&mut self, groups: usize) -> Result<ArrayRef> {
         match &mut self.0 {
-            State::Count(counts) => Ok(counts.take(groups)),
-            State::Sum(sums) => Ok(sums.take(groups)),
-            State::Extreme(extremes) => extremes.take(groups),
+            MergeableState::Count(counts) => Ok(counts.take(groups)),
+            MergeableState::Sum(sums) => Ok(sums.take(groups)),
+            MergeableState::Extreme(extremes) => extremes.take(groups),
         }
     }
 
@@ -164,7 +164,7 @@ impl MergeableAggregate {
     /// [`MergeableFunction::state_types`].
     pub fn take_state(&mut self, groups: usize) -> Result<Vec<ArrayRef>> {
         match &mut self.0 {
-            State::Extreme(extremes) => extremes.take_state(groups),
+            MergeableState::Extreme(extremes) => extremes.take_state(groups),
             _ => Ok(vec![self.take_result(groups)?]),
         }
     }
@@ -186,9 +186,9 @@ impl MergeableAggregate {
     /// Memory held, in bytes, roughly.
     pub fn size_bytes(&self) -> usize {
         match &self.0 {
-            State::Count(counts) => counts.size_bytes(),
-            State::Sum(sums) => sums.size_bytes(),
-            State::Extreme(extremes) => extremes.size_bytes(),
+            MergeableState::Count(counts) => counts.size_bytes(),
+            MergeableState::Sum(sums) => sums.size_bytes(),
+            MergeableState::Extreme(extremes) => extremes.size_bytes(),
         }
     }
 }

@@ -20,12 +20,12 @@ const MEMBER_TIMEOUT: Duration = Duration::from_secs(3);
 /// See the module.
 pub struct Members {
     connector: Connector,
-    state: Mutex<State>,
+    state: Mutex<MemberState>,
     /// 0: unknown yet. It never changes: a member of another cluster is refused.
     cluster_id: AtomicU64,
 }
 
-struct State {
+struct MemberState {
     addresses: Vec<String>,
     leader: Option<(String, Channel)>,
 }
@@ -34,7 +34,7 @@ impl Members {
     pub fn new(connector: Connector, addresses: Vec<String>) -> Self {
         Self {
             connector,
-            state: Mutex::new(State {
+            state: Mutex::new(MemberState {
                 addresses,
                 leader: None,
             }),

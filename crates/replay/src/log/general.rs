@@ -50,7 +50,7 @@ const COMMANDS: &[&[u8]] = &[
 ];
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct GeneralLogState {
     at_us: u64,
     open: Option<Open>,
 }
@@ -76,7 +76,7 @@ pub(super) fn is_start(line: &[u8]) -> bool {
     head(line).is_some()
 }
 
-impl State {
+impl GeneralLogState {
     pub(super) fn line(
         &mut self,
         line: &[u8],

@@ -25,8 +25,8 @@ pub(crate) struct Log<R> {
 
 #[derive(Debug)]
 enum Format {
-    General(general::State),
-    Slow(slow::State),
+    General(general::GeneralLogState),
+    Slow(slow::SlowLogState),
 }
 
 impl<R: BufRead> Log<R> {
@@ -56,9 +56,9 @@ impl<R: BufRead> Log<R> {
         let number = self.lines.number;
         if self.format.is_none() {
             if slow::is_start(line) {
-                self.format = Some(Format::Slow(slow::State::default()));
+                self.format = Some(Format::Slow(slow::SlowLogState::default()));
             } else if general::is_start(line) {
-                self.format = Some(Format::General(general::State::default()));
+                self.format = Some(Format::General(general::GeneralLogState::default()));
             }
         }
         let skipped = &mut self.lines.skipped;

@@ -7,7 +7,7 @@ use super::entry::{Action, Entry, Skipped, is_banner, statement};
 use super::time;
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct SlowLogState {
     at_us: u64,
     connection: u64,
     is_open: bool,
@@ -19,7 +19,7 @@ pub(super) fn is_start(line: &[u8]) -> bool {
     line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ")
 }
 
-impl State {
+impl SlowLogState {
     pub(super) fn line(
         &mut self,
         line: &[u8],

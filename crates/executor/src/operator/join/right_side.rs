@@ -13,7 +13,7 @@ use types::{Error, Result, SqlType, errno};
 
 use crate::batch::{ALL_ROWS, arrow_error, batch_bytes, schema_of};
 use crate::env::Env;
-use crate::operator::part::Part;
+use crate::operator::part::PlanPart;
 use crate::operator::scope::Scope;
 
 pub(in crate::operator) struct RightSide<'p> {
@@ -46,7 +46,7 @@ impl<'p> RightSide<'p> {
         if let Some(rows) = self.scope.remembered(self.rel) {
             return Ok(rows);
         }
-        let mut part = Part::open(self.rel, &self.scope, env)?;
+        let mut part = PlanPart::open(self.rel, &self.scope, env)?;
         let rows = self.read(&mut part, env)?;
         part.close(env);
         env.memory.grow(batch_bytes(&rows))?;
@@ -57,7 +57,7 @@ impl<'p> RightSide<'p> {
     }
 
     /// Reads all rows. The part counts them while there are several batches.
-    fn read(&self, part: &mut Part<'p>, env: &mut Env<'_, '_>) -> Result<RecordBatch> {
+    fn read(&self, part: &mut PlanPart<'p>, env: &mut Env<'_, '_>) -> Result<RecordBatch> {
         let wanted = match self.taken {
             RowsTaken::All => ALL_ROWS,
             RowsTaken::First => 1,
