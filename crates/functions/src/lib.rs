@@ -3,12 +3,15 @@
 //!
 //! The planner binds calls with [`bind`], which types each call and makes every implicit conversion explicit.
 //! The result is an [`Expr`]. [`mod@eval`] computes it for one row or for a batch, with the session's state
-//! in an [`EvalContext`]. [`registry`] lists all functions and operators, [`aggregate`] has the aggregate
-//! functions, [`window`] the window functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
+//! in an [`EvalContext`].
 //!
 //! Not here: names and plans (`planner`), operators over rows (`executor`, `analytics`), values and their
-//! types (`types`). To add a function, add an entry to the table of its family, for example in
-//! `string/basic.rs`.
+//! types (`types`).
+//!
+//! Where to go next: [`expr`] has what an expression is and what a function is given; start there.
+//! [`registry`] finds functions and operators. To add one, add an entry to the table of its family, for example
+//! in `string/basic.rs`. [`aggregate`] has the aggregate functions, [`window`] the window functions, [`order`]
+//! the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
 
 pub mod aggregate;
 pub mod assign;

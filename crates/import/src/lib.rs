@@ -3,6 +3,9 @@
 //! Both are clients, and know nothing of the server's insides: any server that speaks MySQL's protocol can be
 //! source and target.
 //!
+//! Not here: dumps and files, which clients load as they are (`docs/moving.md`), and comparing two servers
+//! (`replay`).
+//!
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 //! - [`binlog`]: reads binary logs.
 //! - [`files`]: loads dumps, CSV and Parquet files.

@@ -1,6 +1,8 @@
 //! What a real application sends to its server, tried here: `stemdb replay` runs the statements of a log and
 //! measures and compares them, `stemdb check-compat` reads a dump or a log and lists what will not work.
 //!
+//! Not here: the client and its latencies (`loadgen`), the grammar (`syntax`), and moving data (`import`).
+//!
 //! - [`log`]: the statements of a general log or a slow log, with their connections and times.
 //! - [`play`]: sends them. [`tally`]: counts what came of it. [`report`]: prints it.
 //! - [`compat`]: parses statements without running them.
