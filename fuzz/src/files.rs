@@ -66,7 +66,7 @@ pub fn lines(input: &[u8]) {
         drop(reader.ignore_lines(1));
         loop {
             let read = match format.has_fixed_rows() {
-                true => reader.read_fixed_line(100).map(|read| usize::from(read)),
+                true => reader.read_fixed_line(100).map(usize::from),
                 false => fields(&mut reader),
             };
             if !read.is_ok_and(|fields| fields > 0) || !reader.next_line().unwrap_or(false) {

@@ -327,7 +327,8 @@ impl Files {
         ];
         let (succeeded, printed) = self.import("", &arguments, b"")?;
         expect(succeeded && printed.contains("2 rows in"), &printed)?;
-        let rows: Vec<(i32, Option<String>, Option<i32>, Option<String>)> = target
+        type Row = (i32, Option<String>, Option<i32>, Option<String>);
+        let rows: Vec<Row> = target
             .query("SELECT id, name, n, HEX(b) FROM l.t ORDER BY id")
             .map_err(text)?;
         let row = |id, name: Option<&str>, n, b: Option<&str>| {

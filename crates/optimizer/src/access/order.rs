@@ -34,9 +34,7 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
                 None
             };
         }
-        let Some((_, stored_descending)) = given.next().filter(|(given, _)| *given == column) else {
-            return None;
-        };
+        let (_, stored_descending) = given.next().filter(|(given, _)| *given == column)?;
         let backwards = descending != stored_descending;
         if reverse.is_some_and(|r| r != backwards) {
             return None;

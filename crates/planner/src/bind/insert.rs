@@ -335,7 +335,7 @@ fn on_duplicate(
     source: &mut LogicalInsertSource,
 ) -> Result<Vec<LogicalAssignment>> {
     let names = DuplicateNames {
-        binder: binder,
+        binder,
         table,
         read,
         alias: insert.alias.as_ref(),

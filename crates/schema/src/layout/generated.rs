@@ -244,7 +244,7 @@ fn values_come_back_and_keys_are_in_their_order() {
             let read = layout
                 .decode_row_values(&row_key, &stored, TimeZone::UTC)
                 .unwrap();
-            assert_eq!(read, [value.clone()], "{ty:?}");
+            assert_eq!(read, std::slice::from_ref(&value), "{ty:?}");
             let key = parts.key(std::slice::from_ref(&value), TimeZone::UTC).unwrap();
             if let Some((other, other_key)) = &before {
                 let expected = compare(other, &value, &ty);

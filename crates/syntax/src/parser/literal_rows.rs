@@ -247,8 +247,10 @@ mod tests {
     use crate::lexer::raw_bytes::carry;
     use crate::parser::Parser;
 
+    type Rows = Vec<Vec<Option<Expr>>>;
+
     /// As expressions: by this file, and by the parser.
-    fn both(rows: &str) -> (Option<Vec<Vec<Option<Expr>>>>, Vec<Vec<Option<Expr>>>) {
+    fn both(rows: &str) -> (Option<Rows>, Rows) {
         let fast = literal_rows(rows, 0, true, false).map(|(found, end)| {
             assert_eq!(end, rows.len());
             found.to_expressions()

@@ -126,7 +126,9 @@ fn put_field(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         | TypeKind::LongText => put_text(ty, value, out)?,
         TypeKind::Json => match value {
             Value::Json(document) => document.root().write_text(out),
-            _ => value.is_null().then_some(())?,
+            // MySQL reads the missing document as one.
+            Value::Null => out.extend(b"null"),
+            _ => return None,
         },
         TypeKind::Enum(members) => little(if members.texts().len() < 256 { 1 } else { 2 }, out),
         TypeKind::Set(members) => little(set_bytes(members.texts().len()), out),
@@ -183,8 +185,8 @@ fn put_time(microseconds: i64, fsp: u8, out: &mut Vec<u8>) {
     let unit = [1_000_000, 10_000, 100, 1].get(bytes).copied().unwrap_or(1);
     let total = microseconds.unsigned_abs();
     let seconds = total / 1_000_000;
-    let packed = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60;
-    let magnitude = (packed << (8 * bytes) | total % 1_000_000 / unit) as i64;
+    let packed = ((seconds / 3600) << 12) | ((seconds / 60 % 60) << 6) | (seconds % 60);
+    let magnitude = ((packed << (8 * bytes)) | (total % 1_000_000 / unit)) as i64;
     let signed = if microseconds < 0 { -magnitude } else { magnitude };
     let zero = 0x80_0000_i64 << (8 * bytes);
     big_endian((zero + signed) as u64, 3 + bytes, out);
