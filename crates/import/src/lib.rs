@@ -9,7 +9,7 @@
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 //! - [`binlog`]: reads binary logs.
 //! - [`files`]: loads dumps, CSV and Parquet files.
-//! - [`export`]: writes them.
+//! - [`mod@export`]: writes them.
 //! - [`script`]: takes SQL scripts apart.
 //!
 //! Shared by these: [`endpoint`], connections to both servers; [`inventory`], what a server has; [`snapshot`],

@@ -1,7 +1,7 @@
 //! New indexes that are built by sorting: where the store takes sorted files ([`kv::load`]).
 //!
 //! 1. Several threads read the rows at one snapshot, and sort the entries that they make of them ([`entries`]).
-//! 2. All entries are merged and written to files, in the order of their keys ([`fill`]). Of a unique index, two
+//! 2. All entries are merged and written to files, in the order of their keys ([`mod@fill`]). Of a unique index, two
 //!    entries with one key are a duplicate.
 //! 3. For a moment no other statement uses the table. The files become part of the store, and what writers have
 //!    changed since the snapshot is put on top of them ([`complete`]).

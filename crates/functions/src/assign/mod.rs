@@ -5,7 +5,7 @@
 //! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
 //! - [`plain`]: texts that need none of their rules.
 //! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
-//! - [`text`]: strings, binary data, JSON.
+//! - [`mod@text`]: strings, binary data, JSON.
 //!
 //! [`crate::EvalContext::strictness`] decides whether a value that does not fit fails. NOT NULL is checked by
 //! the executor. Source: manual 5.1.11 "Strict SQL Mode", and MySQL 8.0.33's answers.

@@ -32,7 +32,7 @@ struct BlockOfHints {
     hints: Vec<Hint>,
 }
 
-/// Begins a block. [`Binder::leave_block`] ends it.
+/// Begins a block. [`leave_block`] ends it.
 pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
     let mut state = binder.hints.borrow_mut();
     state.count += 1;

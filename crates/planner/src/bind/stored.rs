@@ -86,7 +86,7 @@ pub(super) fn calls_any(expr: &Expr, names: &[&str]) -> bool {
 /// The columns that a CHECK constraint refers to. `column`: the one that it stands behind, if it does.
 ///
 /// # Errors
-/// As [`expressions`]; 3813 if it refers to another column than `column`.
+/// As [`expressions`](super::table_expressions::expressions); 3813 if it refers to another column than `column`.
 pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Vec<usize>> {
     let name = &check.name;
     let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;
@@ -166,7 +166,7 @@ pub fn bind_partition_value(table: &Table, text: &str) -> Result<Expr> {
 /// The expression of a new index, by the index's name.
 ///
 /// # Errors
-/// As [`expressions`].
+/// As [`expressions`](super::table_expressions::expressions).
 pub fn bind_index_expression(table: &Table, stored: &StoredExpression, index: &str) -> Result<Expr> {
     bind_one(table, stored, Owner::Index(index))
 }

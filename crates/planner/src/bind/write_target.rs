@@ -80,7 +80,7 @@ pub(super) fn assigned_to<'s>(
 /// The table that DELETE removes rows of, where FROM names a relation.
 ///
 /// # Errors
-/// As [`Self::assigned_to`]; 1395 for a view of several tables.
+/// As [`assigned_to`]; 1395 for a view of several tables.
 pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> Result<&'s Relation> {
     if let Some(table) = relation.table() {
         refuse_virtual(binder, table)?;
