@@ -204,7 +204,7 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-            system_variable: &|_, name| panic!("no @@{name} here"),
+            system_variable: &|_, name| Err(types::Error::internal(format!("no @@{name} here"))),
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
