@@ -221,6 +221,8 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
         self.shared.health.check_writable()?;
+        // A collection removes deletions that it has looked at before: what is added between would go with them.
+        let _collecting = self.shared.garbage.begin();
         self.shared.storage.ingest(range, files)
     }
 

@@ -95,5 +95,7 @@ impl Runner<'_> {
             self.transaction.ends.rollbacks += 1;
         }
         self.transaction.abandon();
+        // A branch that is still the session's has nothing any more that could be committed.
+        self.transaction.fail_xa(false);
     }
 }

@@ -48,7 +48,10 @@ impl Routed {
 
     /// A plan for `executor` beside one for `analytics`.
     fn with_larger(small: Built, large: Built) -> Self {
-        let is_candidate = large.rel.runs_in_parallel() && !ends_early(&small.rel) && !passes_on(&small.rel);
+        let is_candidate = large.rel.runs_in_parallel()
+            && !ends_early(&small.rel)
+            && !passes_on(&small.rel)
+            && may_start_anew(&small.rel);
         let microseconds = START + large.cost / CORES;
         let rows_max = (microseconds / microseconds_per_row(&small.rel)).max(ROWS_MIN) as u64;
         Self {
@@ -140,20 +143,26 @@ fn reads_points(rel: &Rel) -> bool {
     )
 }
 
+/// Whether a plan may be given up after some rows for another one. The number of rows must say how far it is: a plan
+/// that looks up one table's rows for another's reads cheap and expensive ones. And no function may do anything but
+/// return a value, as SLEEP() and GET_LOCK() do, or another value the next time.
+fn may_start_anew(rel: &Rel) -> bool {
+    let mut may = true;
+    rel.walk(&mut |rel| {
+        may &= !matches!(rel, Rel::LookupJoin(_) | Rel::Apply(_));
+        rel.expressions(&mut |expr| may &= functions::is_deterministic(expr));
+    });
+    may
+}
+
 /// About how long `executor` takes for a row that it looks at.
 fn microseconds_per_row(rel: &Rel) -> f64 {
     let mut fetches = false;
     rel.walk(&mut |rel| {
-        fetches |= match rel {
-            Rel::LookupJoin(_) => true,
-            Rel::Scan(scan) => !matches!(
-                scan.access,
-                Access::Full { .. }
-                    | Access::PrimaryRanges { .. }
-                    | Access::IndexRanges { covering: true, .. }
-            ),
-            _ => false,
-        };
+        fetches |= matches!(rel, Rel::Scan(scan) if !matches!(
+            scan.access,
+            Access::Full { .. } | Access::PrimaryRanges { .. } | Access::IndexRanges { covering: true, .. }
+        ));
     });
     match fetches {
         true => cost::POINT_READ,

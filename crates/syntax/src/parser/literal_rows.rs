@@ -11,6 +11,8 @@ use crate::lexer::raw_bytes::{bytes_of, has_carried};
 
 /// Integers of so many digits are surely signed ones of 64 bits.
 const INTEGER_DIGITS: usize = 18;
+/// Room that is made at once for texts; a text of many statements does not ask for more with each of them.
+const RESERVED_BYTES: usize = 1 << 20;
 /// DECIMAL has no more.
 const DECIMAL_DIGITS: usize = 65;
 
@@ -27,18 +29,20 @@ pub(super) fn literal_rows(
         at,
         backslash_escapes,
         ansi_quotes,
-        carries: None,
         rows: LiteralRows::default(),
     };
     scanner.row()?;
-    scanner.rows.reserve(text.len() - at);
+    scanner.rows.reserve((text.len() - at).min(RESERVED_BYTES));
     loop {
         let end = scanner.at;
         scanner.skip_blank();
-        if scanner.peek() != b',' {
-            return Some((scanner.rows.finished(), end));
+        match scanner.peek() {
+            b',' => scanner.at += 1,
+            // What may stand behind rows: the end, which is a byte 0 here, another statement, AS or ON.
+            0 | b';' | b'a' | b'A' | b'o' | b'O' => return Some((scanner.rows.finished(), end)),
+            // A comment, behind which more rows may follow.
+            _ => return None,
         }
-        scanner.at += 1;
         scanner.skip_blank();
         scanner.row()?;
     }
@@ -51,8 +55,6 @@ struct Scanner<'a> {
     backslash_escapes: bool,
     /// Double quotes are for names.
     ansi_quotes: bool,
-    /// Whether the statement carries bytes that are no text; not known before a text asks.
-    carries: Option<bool>,
     rows: LiteralRows,
 }
 
@@ -164,8 +166,7 @@ impl Scanner<'_> {
             let text = self.rows.take_text(from);
             return self.rows.push_binary(&bytes_of(text));
         }
-        let carries = *self.carries.get_or_insert_with(|| has_carried(self.text));
-        if carries && has_carried(self.rows.text_from(from)) {
+        if has_carried(self.rows.text_from(from)) {
             let text = self.rows.take_text(from);
             return self.rows.push_raw(&bytes_of(text));
         }

@@ -111,7 +111,13 @@ fn select(table: &Table, columns: &[&Column]) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "{comma}{item}");
     }
-    format!("{text} FROM {}.{}", quoted(&table.database), quoted(&table.name))
+    // With a limit, which sql_select_limit does not change.
+    format!(
+        "{text} FROM {}.{} LIMIT {}",
+        quoted(&table.database),
+        quoted(&table.name),
+        u64::MAX
+    )
 }
 
 fn has_default(column: &Column) -> bool {
