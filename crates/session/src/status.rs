@@ -39,7 +39,7 @@ impl SessionView<'_> {
     }
 }
 
-/// What is of the server, whoever asks.
+/// The server's own counters, the same for every session.
 fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let connections = shared.connections.get().map(|counters| counters());
     let rows = ROWS.map(|(name, counter)| (name, sums.of(counter)));

@@ -1,4 +1,4 @@
-//! Who is logged in to the page, by the token that the browser got.
+//! Logins to the page, by the token that the browser got.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
