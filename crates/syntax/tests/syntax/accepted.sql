@@ -237,3 +237,7 @@ select a from t for share of t nowait for update of u skip locked
 select ntile(3) over w, lead(a) over w, lag(a, ?, b + 1) over w, nth_value(a, 2) from first over w, first_value(a) over w from t window w as (order by a)
 select json_value(a, '$.b'), json_value(a, '$.b' returning decimal(4, 2) default -1 on empty error on error), json_value(a, '$' returning char null on error)
 select weight_string(a), weight_string(a as char(4)), weight_string(a as binary(4)), cast(a at time zone '+00:00' as datetime(2)), cast(a at time zone interval 'utc' as datetime)
+xa start 'x'
+xa end X'78', 'b', 7
+xa commit 'x' one phase
+checksum table t, d.u extended
