@@ -130,7 +130,7 @@ async function main() {
   Model.knex(k);
   await step('objection graph', async () => {
     await U.query().insertGraph({ name: 'og', posts: [{ t: '1' }, { t: '2' }] });
-    return (await U.query().withGraphJoined('posts').where('ku.name', 'og').orderBy('posts.id')).map((u) => u.posts.map((p) => p.t));
+    return (await U.query().withGraphJoined('posts').where('ku.name', 'og').orderBy('posts.id')).map((u) => u.posts.map((p) => p.t).sort());
   });
   await step('objection upsertGraph', async () => {
     const u = await U.query().findOne({ name: 'og' }).withGraphFetched('posts');
