@@ -47,9 +47,12 @@ pub struct Chain {
 pub struct Behind {
     /// Log and offset of the first fragment.
     pub first: Option<(u64, u64)>,
-    /// The number of batches that start there, and the sequence number after the last one's last entry.
+    /// The number of batches that start and end there, and the sequence number after the last one's last entry.
     pub batches: u64,
     pub next_sequence: u64,
+    /// The batch whose end has not been found: the last one that has none was being written when the process
+    /// or the machine stopped.
+    open: Option<Batch>,
     /// The highest sequence number that any of them says had been synced when it was written.
     pub synced: Option<u64>,
     /// The last batch does not say how far the log had been synced.
@@ -176,25 +179,28 @@ impl Behind {
     }
 
     fn add(&mut self, place: (u64, u64), part: Part, payload: &[u8], next_sequence: u64) {
-        let begins = matches!(part, Part::Whole | Part::First);
-        if begins {
-            match Batch::parse(payload) {
-                Some(batch) if batch.count > 0 && batch.sequence >= next_sequence => {
-                    self.batches += 1;
-                    self.next_sequence = self.next_sequence.max(batch.next_sequence());
-                    self.is_last_silent = true;
+        match part {
+            Part::Note => return,
+            Part::Whole | Part::First => {
+                self.open =
+                    Batch::parse(payload).filter(|batch| batch.count > 0 && batch.sequence >= next_sequence);
+                if self.open.is_none() {
+                    return;
                 }
-                _ => return,
             }
-        } else if part == Part::Note {
-            return;
+            Part::Middle | Part::Last => {}
         }
         self.first.get_or_insert(place);
-        if matches!(part, Part::Whole | Part::Last)
-            && let Some(synced) = synced_before(payload)
-        {
-            self.synced = self.synced.max(Some(synced));
-            self.is_last_silent = false;
+        if matches!(part, Part::Whole | Part::Last) {
+            if let Some(batch) = self.open.take() {
+                self.batches += 1;
+                self.next_sequence = self.next_sequence.max(batch.next_sequence());
+                self.is_last_silent = true;
+            }
+            if let Some(synced) = synced_before(payload) {
+                self.synced = self.synced.max(Some(synced));
+                self.is_last_silent = false;
+            }
         }
     }
 }

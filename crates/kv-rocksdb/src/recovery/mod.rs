@@ -15,8 +15,8 @@
 //!    that had been synced is damaged. If it is not, the machine stopped before all of what was being written
 //!    had reached the disk, in whatever order it got there. No client had been promised that it would last,
 //!    and the logs are cut off before it ([`Finding::Unsynced`]). If the last batch does not say, an earlier
-//!    program wrote it, and it counts as lost. Fragments without a start belong to the one batch that was
-//!    being written.
+//!    program wrote it, and it counts as lost. Fragments without a start or without an end belong to the one
+//!    batch that was being written.
 //!
 //! After a crash of the process alone, 3 is exact. After a crash of the machine, damage to nothing but the
 //! last batch that had been synced cannot be distinguished from a torn batch, and is not.

@@ -142,6 +142,37 @@ fn what_is_behind_damage_is_found() {
     }
 }
 
+/// A process that is killed leaves a large batch of which only the first blocks have been written.
+#[test]
+fn a_batch_without_an_end_was_being_written() {
+    let mut bytes = log(4, 1, 3, 50);
+    let valid = bytes.len();
+    push(&mut bytes, &noted(7, 2_100, 5 * BLOCK_BYTES, 6), Some(4));
+    for end in (valid + 1..bytes.len()).step_by(997) {
+        let chain = Logs::new(&[(4, bytes[..end].to_vec())]).chain();
+        assert_eq!(chain.next_sequence, Some(7));
+        let behind = chain.behind(7).unwrap();
+        assert_eq!(behind.first.is_some(), end >= BLOCK_BYTES, "byte {end}");
+        assert_eq!(
+            (behind.batches, behind.synced, behind.is_last_silent),
+            (0, None, false)
+        );
+    }
+    // A whole one that does not say how far the log had been synced, and then one without an end.
+    let mut silent = log(4, 1, 3, 50);
+    let damaged = silent.len() - 10;
+    push(&mut silent, &batch(7, 2, 50), Some(4));
+    push(&mut silent, &batch(9, 2, 2 * BLOCK_BYTES), Some(4));
+    silent[damaged] ^= 1;
+    silent.truncate(silent.len() - 10);
+    let chain = Logs::new(&[(4, silent)]).chain();
+    let behind = chain.behind(5).unwrap();
+    assert_eq!(
+        (behind.batches, behind.next_sequence, behind.is_last_silent),
+        (1, 9, true)
+    );
+}
+
 #[test]
 fn a_log_that_is_missing_leaves_a_gap() {
     let logs = Logs::new(&[
