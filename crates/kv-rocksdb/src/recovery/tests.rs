@@ -149,7 +149,8 @@ fn a_batch_without_an_end_was_being_written() {
     let valid = bytes.len();
     push(&mut bytes, &noted(7, 2_100, 5 * BLOCK_BYTES, 6), Some(4));
     for end in (valid + 1..bytes.len()).step_by(997) {
-        let chain = Logs::new(&[(4, bytes[..end].to_vec())]).chain();
+        let logs = Logs::new(&[(4, bytes[..end].to_vec())]);
+        let chain = logs.chain();
         assert_eq!(chain.next_sequence, Some(7));
         let behind = chain.behind(7).unwrap();
         assert_eq!(behind.first.is_some(), end >= BLOCK_BYTES, "byte {end}");
@@ -165,8 +166,8 @@ fn a_batch_without_an_end_was_being_written() {
     push(&mut silent, &batch(9, 2, 2 * BLOCK_BYTES), Some(4));
     silent[damaged] ^= 1;
     silent.truncate(silent.len() - 10);
-    let chain = Logs::new(&[(4, silent)]).chain();
-    let behind = chain.behind(5).unwrap();
+    let logs = Logs::new(&[(4, silent)]);
+    let behind = logs.chain().behind(5).unwrap();
     assert_eq!(
         (behind.batches, behind.next_sequence, behind.is_last_silent),
         (1, 9, true)
