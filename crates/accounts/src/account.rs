@@ -27,7 +27,7 @@ pub struct Account {
     /// Microseconds since 1970.
     pub password_changed_us: i64,
     pub privileges: Privileges,
-    /// CREATE ROLE made it: nobody can log in to it before it gets a password.
+    /// Created by CREATE ROLE: no client can log in to it before it gets a password.
     #[serde(default)]
     pub password_expired: bool,
     /// The roles that have been granted to it, in the order of hosts and users.
@@ -68,7 +68,7 @@ impl Account {
         }
     }
 
-    /// Stands in for an account that does not exist.
+    /// In place of an account that does not exist.
     pub fn none() -> Self {
         Self {
             locked: true,
@@ -89,7 +89,7 @@ impl Account {
         quoted_name(&self.user, &self.host)
     }
 
-    /// What SHOW CREATE USER gives: a statement that makes the same account.
+    /// The result of SHOW CREATE USER: a statement that creates the same account.
     ///
     /// A hash of caching_sha2_password holds bytes that no terminal shows; `hex` writes it in hexadecimal
     /// digits (`@@print_identified_with_as_hex`).

@@ -1,5 +1,5 @@
-//! What an account has besides its password and its privileges: rules for its passwords and logins, limits, and
-//! words about it (manual 13.7.1.3, "CREATE USER Statement").
+//! An account's options: rules for its passwords and logins, resource limits, comment and attributes (manual
+//! 13.7.1.3, "CREATE USER Statement").
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const ER_INVALID_USER_ATTRIBUTE_JSON: u16 = 3982;
 
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// Everything that CREATE USER takes as default is left out where it is stored.
+/// Options that have CREATE USER's defaults are not stored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccountOptions {

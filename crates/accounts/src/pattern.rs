@@ -1,4 +1,4 @@
-//! Names of databases as GRANT has them: `%` and `_` stand for any characters unless a backslash precedes them.
+//! Database names in GRANT: `%` and `_` match any characters unless a backslash precedes them.
 
 /// The name that the pattern is, if it matches one name only.
 pub(crate) fn plain_name(pattern: &str) -> Option<String> {

@@ -6,8 +6,8 @@ use crate::account::{Account, AccountName, name_in_backticks, names_in_backticks
 use crate::privileges::{Privileges, TablePrivileges};
 
 impl Account {
-    /// The statements that grant `privileges`, which are those of the account, with those of some roles added
-    /// or not, and its roles.
+    /// The statements that grant the account's roles and `privileges`: those of the account, perhaps with
+    /// those of some roles.
     pub fn grants(&self, privileges: &Privileges) -> Vec<String> {
         let to = format!("TO {}", name_in_backticks(&self.user, &self.host));
         let mut lines = vec![line(

@@ -1,8 +1,8 @@
 //! Locks that applications name (GET_LOCK), among the nodes that share a store.
 //!
-//! A lock is the row lock of a key that is never written, so the store ends it when the node dies. Beside it
-//! stands the number of the connection that has it, for those who ask. The sessions of one node agree among
-//! themselves before ([`NamedLock`] is taken by one of them at a time).
+//! A lock is the row lock of a key that is never written, so the store releases it when the node dies. A
+//! second key has the number of the connection that holds it, for IS_USED_LOCK(). Among the sessions of one
+//! node, only the one that has the lock on its node takes a [`NamedLock`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::meta::{Meta, keys, read_counter};
 
 /// How long the lock of a node that has died stays.
 const LOCK_TTL: Duration = Duration::from_secs(6);
-/// How long somebody who only looks whether a lock is free may have it.
+/// How long a check whether the lock is free may hold it.
 const PROBE: Duration = Duration::from_millis(20);
 
 /// A lock that a session of this node has. Dropped, it is released.
@@ -70,7 +70,7 @@ impl NamedLock {
         probe.rollback();
         match is_free {
             true => Ok(None),
-            // Between the lock and its number it is nobody's in particular.
+            // The lock has been taken, but its owner's number is not stored yet.
             false => Ok(Some(
                 read_counter(&store.latest(), &keys::user_lock_owner(name))?.unwrap_or(0),
             )),

@@ -16,9 +16,9 @@ pub const NUMBER_MAX: u32 = (1 << 11) - 1;
 /// How a process joins the others on its store.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
-    /// Where MySQL clients reach the node. For people only.
+    /// Where MySQL clients reach the node. Shown to people only.
     pub address: String,
-    /// Where the node's `/status` is. For people only.
+    /// Where the node's `/status` is. Shown to people only.
     pub status_address: String,
     /// How long the other nodes wait for one that has crashed.
     pub lease: Duration,

@@ -1,5 +1,5 @@
-//! XA transactions (manual 13.3.8): which branches are at work in this process, and the prepared ones, which
-//! wait for their end with their row locks and their metadata locks. A restart reinstates them before
+//! XA transactions (manual 13.3.8): which branches sessions of this process have begun, and the prepared
+//! ones, which keep their row locks and metadata locks until they end. A restart reinstates them before
 //! anything else uses the store.
 //!
 //! A prepared branch is stored under `Prepared` ([`crate::meta::keys`]), its writes and locks in parts beside
@@ -74,7 +74,7 @@ struct State {
     prepared: BTreeMap<Xid, Waiting>,
 }
 
-/// A branch that a session has begun. Dropped, it gives its xid free.
+/// A branch that a session has begun. Dropping it frees its xid.
 pub struct ActiveBranch {
     branches: Arc<XaBranches>,
     xid: Xid,
@@ -101,7 +101,7 @@ impl XaBranches {
         }
     }
 
-    /// Takes the prepared branches from the store, with their locks. Nobody uses the store yet.
+    /// Loads the prepared branches from the store, with their locks, before anything else uses the store.
     ///
     /// # Errors
     /// 1105 for a record that is damaged; those of the store.

@@ -22,15 +22,15 @@ pub struct TransactionLocks {
     held: usize,
     /// The lease under which the transaction began, where several processes share the store.
     node: Option<Arc<Node>>,
-    /// What others see; `None`: nothing.
+    /// The tables as other sessions see them; `None`: they are not shown.
     shown: Option<Arc<TableUses>>,
 }
 
 /// How many tables of a transaction others see.
 const SHOWN: usize = 16;
 
-/// The tables that a session's transaction uses, for those who look for what a schema change waits for. The
-/// session alone writes it, others read it at any time.
+/// The tables that a session's transaction uses, for `metadata_locks`, which shows what a schema change waits
+/// for. Only the session writes it; others read it at any time.
 #[derive(Default)]
 pub struct TableUses {
     /// Ids and how they are used, in one number; 0: none.

@@ -123,7 +123,7 @@ fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
     Ok(())
 }
 
-/// A CHECK that stands behind a column refers to that column only.
+/// A CHECK in a column's definition refers to that column only.
 fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
     let added = changes.iter().filter_map(|change| match change {
         AlterChange::AddCheck { column, .. } => Some(column),

@@ -129,7 +129,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     Ok(altered)
 }
 
-/// What MySQL says of actions that do nothing.
+/// MySQL's notes about actions that do nothing.
 fn notes(table: &Table, changes: &[AlterChange]) -> Vec<Warning> {
     let note = |change: &AlterChange| match change {
         AlterChange::Keys => Some(Warning::note(

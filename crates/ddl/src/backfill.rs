@@ -31,7 +31,7 @@ const PAGE_BYTES: usize = 1 << 20;
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Makes what `job` makes of the rows of `table`: entries of new indexes, which `table` has in any state, or
+/// Writes what `job` adds for the rows of `table`: entries of new indexes, which `table` has in any state, or
 /// rewritten rows.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! How an ALTER TABLE rewrites rows: under which handles, and by which settings values are converted.
+//! How an ALTER TABLE rewrites rows: with which handles, and with which settings values are converted.
 
 use schema::model::{Handle, Table};
 use schema::shadow::{Conversion, ShadowHandles};

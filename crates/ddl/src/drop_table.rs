@@ -67,7 +67,7 @@ pub(crate) fn truncate_table(
     ctx: &Statement,
 ) -> Result<Vec<Warning>> {
     let table = |schema: &Schema| {
-        // Of a view, MySQL says that there is no such table.
+        // MySQL reports a view as a table that does not exist.
         let table = changeable_table(schema, name, ctx).map_err(|error| match error.code {
             errno::ER_WRONG_OBJECT => no_such_table(name),
             _ => error,

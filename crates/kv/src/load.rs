@@ -193,7 +193,7 @@ impl LoadWriter<'_> {
         // And as much in the file that is being written.
         let capacity = 2 * self.pairs.capacity();
         if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
-            // Others have the memory: what there is has to do from now on.
+            // There is no more memory: continue with what this has.
             self.limit = (self.pairs.bytes() / 2).max(BATCH_BYTES).min(self.limit);
             self.flush()?;
             self.wait_for_file()?;

@@ -93,7 +93,7 @@ pub struct LockStats {
 /// A lock that a transaction holds.
 pub type HeldLock = (Arc<[u8]>, LockMode);
 
-/// A locked key, for those who look for what a transaction waits for.
+/// A locked key, for `data_locks`, which shows what a transaction waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockedKey {
     pub key: Arc<[u8]>,

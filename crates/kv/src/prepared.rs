@@ -49,7 +49,8 @@ impl Transaction {
         self.check_guards()?;
         let held = self.locks.held().ok_or(Error::NotPrepared)?;
         let bytes = encode(&held, self)?;
-        // It may wait for days, and nobody may read as of its beginning any more. No statement ends it.
+        // It may wait for days, so it must not hold back garbage collection: nothing reads as of its start
+        // any more. No statement ends it.
         self.snapshot = Snapshot::latest(Arc::clone(self.snapshot.engine()));
         self.options.interrupt = None;
         Ok(bytes)

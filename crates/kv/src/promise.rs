@@ -11,9 +11,9 @@
 //!    depends on.
 //!
 //! The types prevent most mistakes. A [`Guard`] comes from the write of a guard or from its lock, and is
-//! valid for its own transaction only. A [`Fresh`] comes from the guard's newest version. Neither costs
-//! anything. An engine that checks promises ([`crate::Engine::checks_promises`], which tests use) checks them
-//! at each commit, and fails it if one is broken.
+//! valid for its own transaction only. A [`Fresh`] comes from the guard's newest version. Neither has a cost
+//! at run time. An engine that checks promises ([`crate::Engine::checks_promises`], which tests use) checks
+//! them at each commit, and fails it if one is broken.
 
 use crate::buffer::WriteBuffer;
 use crate::error::{Error, Result};

@@ -189,7 +189,7 @@ impl Sorter {
         self.gathered.push(key, value);
         let capacity = self.gathered.capacity();
         if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
-            // Others have the memory: what there is has to do from now on.
+            // There is no more memory: continue with what this has.
             if used < RUN_BYTES_MIN {
                 return Err(Error::OutOfMemory);
             }

@@ -1,4 +1,4 @@
-//! The front door: one database of ordered keys, over any engine.
+//! One database of ordered keys, over any engine: where users of this crate start.
 
 use crate::engine::{Damage, Engine, GcReport, VisitNewer};
 use crate::error::{Error, Result};

@@ -68,7 +68,7 @@ fn known_truth(expr: &Expr) -> Option<bool> {
     expr.walk(&mut |e| {
         pure &= match e {
             Expr::Literal { .. } => true,
-            // What a moment is depends on the session's time zone and modes.
+            // The conversion to a point in time depends on the session's time zone and modes.
             Expr::Cast { input, ty, .. } => !ty.is_temporal() && !input.ty().is_temporal(),
             Expr::Call { function, .. } => PURE.contains(&function.0.name),
             _ => false,

@@ -1,4 +1,4 @@
-//! What operators cost, in microseconds of one core. Measured on RocksDB with its block cache warm
+//! Costs of operators, in microseconds of one core. Measured on RocksDB with its block cache warm
 //! (docs/performance.md); only their ratios matter.
 
 use planner::plan::{Access, Range};

@@ -1,5 +1,5 @@
-//! How many rows satisfy a join's condition, by how many values its columns have: from statistics, else from
-//! keys.
+//! The selectivity of a join's condition, from the number of distinct values of its columns: from statistics,
+//! or else from keys.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use schema::model::{SchemaState, Table};
 use crate::estimates::{Estimates, TableEstimate};
 use crate::expr::bare_column;
 
-/// One value in so many rows, in a column of which nothing is known.
+/// Rows per distinct value, in a column without statistics.
 const ROWS_PER_VALUE: f64 = 10.0;
 /// The share of pairs that satisfies a condition that is no equality.
 const OTHER: f64 = 0.3;

@@ -1,4 +1,4 @@
-//! What is known of the tables of a statement, and shares of their rows that follow from it.
+//! What is known about the tables of a statement, and the selectivities that follow from it.
 //!
 //! In this order: statistics of values (ANALYZE TABLE), the engine's estimate for a range of keys (MySQL's
 //! index dives), and rules of thumb, which the callers have.
@@ -15,10 +15,10 @@ use types::Value;
 use crate::access::interval::Interval;
 use crate::access::sarg;
 
-/// The share of rows that satisfies a condition of which nothing is known.
+/// The share of rows that satisfies a condition without statistics.
 pub const UNKNOWN_CONDITION: f64 = 0.3;
 
-/// What the server knows of tables.
+/// The server's knowledge about tables.
 pub trait Estimates {
     /// About how many rows a table has, by its id.
     fn rows(&self, table: i64) -> u64;

@@ -6,7 +6,7 @@
 //! - [`rules`]: rewrites that make any plan cheaper, one a file. `join_order`: which tables are joined first.
 //! - `physical`: operators. `access`: which index of a table serves. `route`: which executor.
 //! - [`Estimates`]: what is known of tables.
-//! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
+//! - [`explain`]: EXPLAIN's formats; [`dump`]: a plan as the golden tests compare it.
 //!
 //! Not here: what names mean (`planner`), running anything (`executor`, `analytics`).
 
@@ -34,7 +34,7 @@ use planner::plan::{Plan, Route};
 use schema::definition::Ddl;
 use types::Result;
 
-/// What a plan depends on besides the statement.
+/// The environment of a plan: what it depends on besides the statement.
 pub(crate) struct OptimizerEnv<'a> {
     pub types: &'a TypeEnv,
     /// Overrides the choice of an executor, where both can run the plan.
@@ -82,7 +82,7 @@ impl Default for Switches {
     }
 }
 
-/// What the choice of a plan depends on besides the statement.
+/// The environment that decides the choice of a plan.
 pub struct Surroundings<'a> {
     /// Overrides the choice of an executor, where both can run the plan.
     pub route: Option<Route>,
@@ -100,7 +100,7 @@ pub enum Planned {
     Command(Command),
 }
 
-/// A physical plan, and what EXPLAIN says of the way to it.
+/// A physical plan, and what EXPLAIN reports about its choice.
 #[derive(Debug)]
 pub struct PlannedStatement {
     pub plan: Plan,

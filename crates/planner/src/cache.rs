@@ -2,8 +2,8 @@
 //!
 //! The key of a plan is its text, the default database, the types of its parameters, and a hash of everything
 //! else that planning depends on. The caller checks whether a plan still fits the schema
-//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a plan is made anew
-//! when a table has become much larger or smaller, or when its statistics have changed.
+//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a statement is
+//! planned again when a table has become much larger or smaller, or when its statistics have changed.
 //!
 //! The cache has shards, each with a lock of its own that is held for a lookup. A full shard evicts by the
 //! clock algorithm.
@@ -99,7 +99,7 @@ impl CachedPlan {
         }
     }
 
-    /// With what it was made from: `known` says it of a table, by its id. `generation`: of all statistics.
+    /// With what it was made from: `known` returns that for a table id. `generation`: of all statistics.
     #[must_use]
     pub fn made_from(mut self, generation: u64, known: impl Fn(i64) -> TableKnowledge) -> Self {
         if depends_on_estimates(&self.plan) {
@@ -115,8 +115,8 @@ impl CachedPlan {
         self
     }
 
-    /// Takes in how many rows an execution has looked at. Where it is many more than the plan was made for, the
-    /// plan is not for all values of its parameters.
+    /// Records how many rows an execution has looked at. If that is many more than estimated, the plan is not
+    /// good for all values of its parameters.
     pub fn observe(&self, examined: u64) {
         if let Some(estimates) = &self.estimates
             && let Some(reads) = estimates.reads
@@ -175,7 +175,7 @@ impl CachedPlan {
     }
 }
 
-/// What is known of a table when a plan is made.
+/// What is known about a table when a plan is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableKnowledge {
     pub rows: u64,

@@ -1,6 +1,6 @@
-//! What binding makes of a statement; and statements that are neither plans nor definitions
-//! (`schema::definition::Ddl`): session statements, SHOW. Names are resolved and expressions bound, as far as this needs no execution. `session` runs them, one kind
-//! per file.
+//! The result of binding a statement; and statements that are neither plans nor definitions
+//! (`schema::definition::Ddl`): session statements, SHOW. Names are resolved and expressions bound, as far as
+//! this needs no execution. `session` runs them, one kind per file.
 
 use functions::Expr;
 use functions::bind::TypeEnv;
@@ -192,7 +192,7 @@ pub struct OfRow {
     pub row_use: RowUse,
 }
 
-/// What is done with the row.
+/// The use of the row.
 #[derive(Debug, Clone)]
 pub enum RowUse {
     /// `SELECT ... INTO @a, @b`: each variable takes a column.

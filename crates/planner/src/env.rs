@@ -13,7 +13,7 @@ use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::object_access::{ObjectAccess, TableNeeds};
 
-/// The surroundings of a statement that is being planned; made by `session`.
+/// The environment of a statement that is being planned; `session` provides it.
 pub struct BindEnv<'a> {
     pub schema: Arc<Schema>,
     /// Tables of the session, which hide those of the schema.

@@ -1,4 +1,4 @@
-//! What a plan carries for its executor.
+//! Data that an executor attaches to a plan.
 
 use std::any::Any;
 use std::fmt;

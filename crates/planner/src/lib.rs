@@ -2,7 +2,7 @@
 //!
 //! [`bind()`] finds what names mean and what types expressions have. It gives operators over columns with ids
 //! ([`logical`]), a definition for `ddl`, or a [`command`]. `optimizer` makes a physical [`plan`] of the
-//! operators. [`PlanCache`] spares both for statements that have been planned before.
+//! operators. [`PlanCache`] saves both for statements that have been planned before.
 //!
 //! Where to go next: `bind`, whose module documentation says which file binds what, and [`logical`], which has the
 //! operators.

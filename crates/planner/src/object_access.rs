@@ -1,5 +1,5 @@
-//! What a statement needs of the objects it names: privileges, and a metadata lock. One entry per object, and
-//! part of the plan: which accounts may run the plan, and what must be locked for it, follows from it alone.
+//! The privileges and metadata locks that a statement needs, one entry per object. They are part of the plan,
+//! and decide alone which accounts may run it and what must be locked for it.
 //!
 //! The binder makes the entries as it resolves names. `session` checks the privileges of the account it runs
 //! for, and `runner` takes the locks.
@@ -20,7 +20,7 @@ use crate::logical::{ColumnId, LogicalStatement};
 #[derive(Debug, Clone)]
 pub struct ObjectAccess {
     pub table: Arc<Table>,
-    /// What the statement calls the table: LOCK TABLES locks aliases (manual 13.3.6).
+    /// The alias of the table in the statement: LOCK TABLES locks aliases (manual 13.3.6).
     pub alias: String,
     pub needs: TableNeeds,
     /// What the statement does with columns of the table: offset and privileges. Each is needed on the table or
@@ -68,7 +68,7 @@ impl OneOf {
         }
     }
 
-    /// What error 1142 calls it.
+    /// Its name in error 1142.
     pub fn command(self) -> &'static str {
         match self {
             Self::Locks => "SELECT with locking clause",

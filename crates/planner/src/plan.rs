@@ -1,4 +1,4 @@
-//! Bound plans: what the planner hands to the executors.
+//! Physical plans: the optimizer's output, which the executors run.
 //!
 //! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers
 //! to the columns of that operator's input by position. An expression inside the subquery of an [`Apply`]
@@ -75,7 +75,7 @@ pub struct QueryPlan {
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<std::time::Duration>,
-    /// What takes its place once it has turned out larger than it was expected to be.
+    /// The plan that replaces it if it reads many more rows than estimated.
     pub larger: Option<Box<LargerPlan>>,
 }
 
@@ -278,7 +278,7 @@ pub struct TableScan {
     pub partitions: Option<Box<ScanPartitions>>,
 }
 
-/// What the optimizer expects of reading a table, once or for one row of a join's other side.
+/// The optimizer's estimates for reading a table, once or for one row of a join's other side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Expected {
     /// Rows that the access path gives, and those of them that satisfy the filter.

@@ -1,4 +1,4 @@
-//! What the counters of statements say of a plan, whatever its rows are.
+//! Properties of a plan that the counters of statements record, independent of its rows.
 
 use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
 

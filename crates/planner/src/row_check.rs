@@ -1,5 +1,5 @@
-//! What a written row has to satisfy beside the constraints of its table: WITH CHECK OPTION of a view that the
-//! statement writes through.
+//! A condition that a written row must satisfy in addition to its table's constraints: WITH CHECK OPTION of a
+//! view that the statement writes through.
 
 use functions::Expr;
 use schema::definition::TableName;

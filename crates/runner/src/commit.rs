@@ -1,4 +1,4 @@
-//! COMMIT and ROLLBACK, of transactions and of statements that are their own.
+//! COMMIT and ROLLBACK: of transactions, and of single statements in autocommit mode.
 
 use cluster::TransactionLocks;
 use types::{Error, Result};
@@ -6,7 +6,7 @@ use types::{Error, Result};
 use crate::engine::Engine;
 use crate::runner::Runner;
 
-/// The outcome of a commit that the statement has not waited for, with the metadata locks that it holds.
+/// The outcome of a commit that its statement has not waited for, and the transaction's metadata locks.
 pub struct CommitEnd {
     outcome: kv::Result<kv::Timestamp>,
     locks: TransactionLocks,
@@ -26,7 +26,7 @@ impl CommitEnd {
 }
 
 impl Runner<'_> {
-    /// Commits what is open, and waits for it; nothing open is no error.
+    /// Commits the open transaction, if there is one, and waits for the outcome.
     ///
     /// # Errors
     /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome
@@ -35,8 +35,8 @@ impl Runner<'_> {
         self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)
     }
 
-    /// Commits what is open. Where there is something to write, `observer` may give a function that takes the
-    /// outcome, on this thread or on another one. Then this does not wait, and answers `true`.
+    /// Commits the open transaction. If it has writes, `observer` may return a function that receives the
+    /// outcome, on this thread or on another one. Then this does not wait, and returns `true`.
     ///
     /// # Errors
     /// Those of [`Runner::commit`], where no observer gets them.
@@ -88,14 +88,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Rolls back what is open; nothing open is no error.
+    /// Rolls back the open transaction, if there is one.
     pub fn rollback(&mut self) {
         if self.transaction.is_open() {
             self.env.engine.counters.count_end(false);
             self.transaction.ends.rollbacks += 1;
         }
         self.transaction.abandon();
-        // A branch that is still the session's has nothing any more that could be committed.
+        // An XA branch that the session has not prepared is over: nothing of it can be committed any more.
         self.transaction.fail_xa(false);
     }
 }

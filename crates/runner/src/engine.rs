@@ -10,11 +10,12 @@ use kv::{Durability, Store};
 use memory::Broker;
 use types::{Error, Result, errno};
 
-/// The store with its schema, and what statements share besides. Made once, when the process starts.
+/// The store with its schema, and the other things that all statements share. Created once, when the process
+/// starts.
 pub struct Engine {
     pub store: Store,
     pub cluster: Arc<Cluster>,
-    /// Gives statements and transactions their memory.
+    /// Statements and transactions get their memory from it.
     pub memory: &'static Broker,
     /// Analytical queries spill to it.
     pub spill_directory: PathBuf,
@@ -25,7 +26,7 @@ pub struct Engine {
     read_only: AtomicBool,
 }
 
-/// What statements have done. In cache lines of its own: all threads write there.
+/// Counters of what statements have done, in cache lines of their own because all threads write to them.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Counters {
@@ -81,7 +82,7 @@ impl Engine {
     /// Releases a transaction's metadata locks after its commit.
     pub(crate) fn end_locks(&self, locks: &mut TransactionLocks, commit: &Result<()>) {
         if matches!(commit, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
-            // The commit may still arrive at the store, and was made for the definitions as they are.
+            // The commit may still arrive at the store, and its writes fit only the definitions of now.
             let none = TransactionLocks::new(self.cluster.metadata_locks().clone());
             self.cluster.keep_undetermined(std::mem::replace(locks, none));
         }

@@ -1,6 +1,7 @@
 //! The execution of one statement: the executors, over rows that are read from a snapshot or a transaction.
 //!
-//! Everything here works on a bare transaction, so that a statement can run while another one has it in use.
+//! Everything here takes a transaction by reference, so that a statement can run inside another statement of
+//! the same transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,8 +68,8 @@ impl Execution<'_> {
         executor::query(query, source, &self.context(None), sink)
     }
 
-    /// The same of a query that may turn out larger than it was expected to be: then it runs in `analytics`, at the
-    /// same snapshot, as long as no row of it has left.
+    /// The same for a query that may read more rows than estimated: as long as no row has been sent, it can
+    /// be stopped and run in `analytics`, at the same snapshot.
     pub fn query_or_larger(
         &self,
         query: &QueryPlan,
@@ -110,8 +111,8 @@ impl Execution<'_> {
         Ok(result)
     }
 
-    /// Runs a statement inside another one that has the transaction in use. What it writes stays if it
-    /// succeeds and is undone if it fails.
+    /// Runs a statement inside another one, in its transaction. If it succeeds, its writes stay; if it fails,
+    /// they are undone.
     pub fn nested(
         &self,
         plan: &Plan,

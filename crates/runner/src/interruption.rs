@@ -3,7 +3,7 @@
 use kv::Interrupt;
 use types::{Error, errno};
 
-/// Error 3024 in place of 1317, where it was the statement's time limit that interrupted it and not KILL.
+/// Error 3024 instead of 1317 if the statement was interrupted by its time limit and not by KILL.
 pub fn interruption(interrupt: &Interrupt, error: Error) -> Error {
     if error.code == errno::ER_QUERY_INTERRUPTED && !interrupt.is_killed() && interrupt.is_late() {
         return out_of_time();

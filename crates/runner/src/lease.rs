@@ -1,4 +1,4 @@
-//! What a statement does where its node has no lease in the store: it waits for one, and goes on or begins
+//! What a statement does if its node has no lease in the store: it waits for one, and continues or starts
 //! again under it.
 //!
 //! A store that pauses for longer than a lease lasts would otherwise fail every statement that comes next,
@@ -84,7 +84,8 @@ impl Runner<'_> {
     }
 
     /// A transaction that had to wait for its timestamp may have begun after the end of the lease, within
-    /// which it has to commit. As long as it has done nothing, it can rely on the next lease.
+    /// which it has to commit. As long as it has neither written nor locked anything, it can rely on the next
+    /// lease.
     fn begin_within_lease(&mut self, start_ts: kv::Timestamp) -> Result<()> {
         let is_behind = |fence: &kv::Fence| fence.last() < start_ts;
         if !self.transaction.locks.fence().is_some_and(is_behind) || self.transaction.has_locked() {

@@ -7,7 +7,7 @@ use types::Result;
 
 use crate::runner::Runner;
 
-/// The use of a table that a lock mode stands for.
+/// What a lock mode means for a table's metadata lock.
 pub fn use_of(mode: LockMode) -> Use {
     match mode {
         LockMode::Read => Use::Read,

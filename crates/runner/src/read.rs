@@ -31,7 +31,7 @@ impl Runner<'_> {
             self.rows(query, with, u64::MAX, &mut counted)?;
             return Ok(Some(counted.rows));
         }
-        // A LIMIT of the statement goes before sql_select_limit.
+        // A LIMIT of the statement takes precedence over sql_select_limit.
         let limit = if has_limit(&query.root) {
             u64::MAX
         } else {
@@ -118,14 +118,14 @@ impl Runner<'_> {
         let source = ReadSource::Snapshot(&snapshot);
         let result = execution.query_or_larger(query, source, || snapshot.clone(), sink);
         if one_moment {
-            // The newest version has no moment before it has been read.
+            // The newest version has no timestamp before it has been read.
             self.check_read_at(snapshot.ts(), || false)?;
         }
         result
     }
 
-    /// The shortest way of a query: `read` looks up one row of a table by its key. `one_moment`: it reads the
-    /// store once.
+    /// The fast path of a query that looks up one row by its key, which `read` does. `one_moment`: it reads
+    /// the store once only.
     ///
     /// # Errors
     /// Those of `read`; 1412 where the snapshot is older than the table's definition; 8027 where no lease

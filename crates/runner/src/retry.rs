@@ -1,5 +1,5 @@
-//! Statements that are run again after a failure of which no client hears. The caller runs them again from
-//! the start, their metadata locks included.
+//! Statements that run a second time after a failure, which the client does not see. The caller runs them
+//! again from the start, including their metadata locks.
 //!
 //! - The lease of the node was over when the statement came to its end, and nothing is committed: it runs
 //!   under the next lease.
@@ -25,7 +25,7 @@ pub struct Retry {
     left: usize,
     /// What SET TRANSACTION had asked for before the first run.
     next: Characteristics,
-    /// This run leaves duplicates to its commit.
+    /// In this run, the commit checks for duplicates.
     defers_duplicates: bool,
 }
 
@@ -40,7 +40,7 @@ impl Retry {
         })
     }
 
-    /// Whether this run leaves duplicates to its commit, which then has to be waited for.
+    /// Whether the commit of this run checks for duplicates: the statement has to wait for it.
     pub fn defers_duplicates(&self) -> bool {
         self.defers_duplicates
     }
@@ -87,7 +87,7 @@ fn is_repeatable(insert: &InsertPlan) -> bool {
         }
 }
 
-/// Whether an expression has the same value a second time, and leaves nothing behind.
+/// Whether an expression has the same value a second time, and no side effects.
 fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Literal { .. } | Expr::Param { .. } | Expr::Outer { .. } => true,

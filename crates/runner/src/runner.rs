@@ -13,8 +13,8 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. Where no
-    /// transaction outlives the statement, it is committed.
+    /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. If the
+    /// statement is not part of a longer transaction, it is committed.
     ///
     /// # Errors
     /// Those of `body`, 3024 in place of 1317 at the time limit; those of the commit.

@@ -1,4 +1,4 @@
-//! What the surroundings of a statement settle: isolation, limits, time-outs.
+//! Settings of a statement: isolation, limits, time-outs.
 
 use std::time::Duration;
 

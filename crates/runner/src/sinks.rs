@@ -1,4 +1,4 @@
-//! Where a query's rows go on their way to the caller: ended after a number of them, counted, or collected.
+//! Sinks between a query and its caller: they end it after a number of rows, count the rows, or collect them.
 
 use arrow::record_batch::RecordBatch;
 use executor::{PacketRows, RowSink};

@@ -67,9 +67,9 @@ pub struct TransactionContext {
     defers_duplicates: bool,
     /// The session's own keys: rows of its temporary tables. `None`: it has had none.
     private: Option<Arc<PrivateKeys>>,
-    /// What of its temporary tables the open transaction cannot roll back.
+    /// Changes of temporary tables that the open transaction cannot roll back.
     pub temporary_changes: TemporaryChanges,
-    /// What has been counted since the session took it.
+    /// How transactions have ended since the session last read this.
     pub ends: TransactionEnds,
     /// The XA branch that the session has begun, and has neither ended nor prepared.
     pub xa: Option<XaBranch>,
@@ -156,7 +156,7 @@ struct Open {
     snapshot_taken: bool,
     /// WITH CONSISTENT SNAPSHOT.
     began_with_snapshot: bool,
-    /// Where the statement began that has opened the transaction, until it ends.
+    /// The savepoint at the start of the statement that opened the transaction, until that statement ends.
     first_statement: Option<Savepoint>,
     savepoints: Vec<(String, Savepoint)>,
 }
@@ -264,8 +264,7 @@ impl TransactionContext {
         self.open.as_ref().map_or(self.next, of_open)
     }
 
-    /// Whether the next transaction of a statement's own leaves it to its commit to find duplicates
-    /// ([`crate::Retry`]).
+    /// Whether the next single-statement transaction lets its commit check for duplicates ([`crate::Retry`]).
     pub fn set_defers_duplicates(&mut self, defers: bool) {
         self.defers_duplicates = defers;
     }
@@ -284,7 +283,7 @@ impl TransactionContext {
         Ok(())
     }
 
-    /// `lasting`: beyond the statement that runs.
+    /// `lasting`: it outlives the statement.
     fn open(&mut self, env: Environment<'_>, options: BeginOptions, lasting: bool) -> Result<&mut Open> {
         let settings = env.settings;
         let next = std::mem::take(&mut self.next);
@@ -485,7 +484,8 @@ impl TransactionContext {
         open.is_some_and(|o| o.transaction.is_dirty() || o.transaction.lock_count() > 0)
     }
 
-    /// COMMIT, within the lease that the metadata locks were taken under; nothing open is no error.
+    /// COMMIT, within the lease that the metadata locks were taken under. Does nothing without an open
+    /// transaction.
     pub(crate) fn commit(&mut self, durability: Durability) -> Result<()> {
         match self.close() {
             Some(open) => open
@@ -505,7 +505,7 @@ impl TransactionContext {
         }
     }
 
-    /// Rolls back what is open and releases its metadata locks.
+    /// Rolls back the open transaction, if there is one, and releases its metadata locks.
     pub fn abandon(&mut self) {
         if let Some(open) = self.close() {
             open.transaction.rollback();
@@ -540,7 +540,7 @@ impl TransactionContext {
         }
     }
 
-    /// ROLLBACK TO SAVEPOINT: those set after it are gone, it stays.
+    /// ROLLBACK TO SAVEPOINT: removes the savepoints set after it, and keeps this one.
     ///
     /// # Errors
     /// 1305 where there is none of this name.
@@ -555,14 +555,14 @@ impl TransactionContext {
         Ok(())
     }
 
-    /// RELEASE SAVEPOINT: it and those set after it are gone, the writes stay.
+    /// RELEASE SAVEPOINT: removes it and those set after it, and keeps the writes.
     ///
     /// # Errors
     /// 1305 where there is none of this name.
     pub fn release(&mut self, name: &str) -> Result<()> {
         let position = self.find_savepoint(name)?;
-        // The store's savepoint is left to the transaction: a name that was used again may stand before older
-        // ones here and after them in the store, where releasing it would end those too.
+        // The store's savepoint is not released before the transaction ends. A name that was used again may
+        // precede older savepoints here and follow them in the store, where releasing it would end those too.
         self.truncate_savepoints(position);
         Ok(())
     }

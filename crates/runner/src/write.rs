@@ -1,4 +1,4 @@
-//! INSERT, REPLACE, UPDATE and DELETE; and statements inside them.
+//! INSERT, REPLACE, UPDATE and DELETE; and statements inside other statements.
 
 use executor::{DmlResult, RowSink};
 use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Rel, TableScan};
@@ -20,7 +20,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Runs a write in the transaction that is open, or opens one.
+    /// Runs a write in the open transaction, or opens one.
     ///
     /// # Errors
     /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be

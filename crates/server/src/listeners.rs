@@ -206,7 +206,7 @@ fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
     }
 }
 
-/// Sends an error in place of the greeting, and does not wait for the client.
+/// Sends an error in place of the greeting, without waiting for the client.
 fn refuse(shared: &Shared, socket: &Arc<Socket>, error: &types::Error) {
     let metrics = &shared.metrics;
     let mut channel = Channel::new(

@@ -6,7 +6,7 @@
 //! once per commit, not twice.
 //!
 //! If sending a reply panics, the panic must not reach the committing thread, and the client must not wait
-//! for ever: the panic is logged, and the connection is closed as after a crash (error 2013 at the client).
+//! forever: the panic is logged, and the connection is closed as after a crash (error 2013 at the client).
 
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

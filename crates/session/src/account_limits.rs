@@ -1,5 +1,6 @@
-//! What only some accounts are checked for at each statement: a password that has expired, and limits of resources
-//! (manual 6.2.16 and 6.2.21). An account without either has no [`Guard`], and its statements meet no counter.
+//! Checks that only some accounts need before each statement: an expired password, and resource limits
+//! (manual 6.2.16 and 6.2.21). An account without either has no [`Guard`], and its statements update no
+//! counter.
 
 use std::collections::HashMap;
 use std::sync::Arc;

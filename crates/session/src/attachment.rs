@@ -1,4 +1,4 @@
-//! What is made of a query's plan with its first run, and attached to the plan for all sessions.
+//! What the first run of a query's plan prepares and attaches to the plan, for all sessions.
 
 use executor::direct::point::PointSelect;
 use planner::CachedPlan;
@@ -14,7 +14,7 @@ struct QueryAttachment {
     column_packets: ColumnPackets,
 }
 
-/// The point select that a plan comes to.
+/// The plan as a point select, if it is one.
 pub fn point_of<'a>(
     plan: &'a CachedPlan,
     reply: &ReplyContext,
@@ -29,7 +29,7 @@ pub fn point_of<'a>(
     attachment(plan, query, reply)?.point.as_ref()
 }
 
-/// The columns of a plan's result, with their packets where those fit the session.
+/// The columns of a plan's result, with their encoded packets if those are right for the session.
 pub fn columns_of<'a>(plan: &'a CachedPlan, query: &'a QueryPlan, reply: &ReplyContext) -> Columns<'a> {
     let packets = attachment(plan, query, reply).map(|attachment| &attachment.column_packets);
     Columns {
@@ -45,7 +45,7 @@ fn attachment<'a>(
 ) -> Option<&'a QueryAttachment> {
     let attached = plan.attachment.get_or_init(|| {
         let mut packets = FrameEncoder::new();
-        // A buffer takes everything.
+        // Writing to a buffer cannot fail.
         let _ = reply.send_count_and_definitions(&query.columns, &mut packets);
         Box::new(QueryAttachment {
             point: PointSelect::compile(query),

@@ -26,7 +26,7 @@ pub struct Client {
     pub roles: Vec<AccountName>,
     /// Of an account with limits, or whose password has expired.
     pub guard: Option<Box<Guard>>,
-    /// The list that the account was found in.
+    /// The version of the accounts that it was taken from.
     accounts: Arc<Accounts>,
 }
 
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
+    /// Applies the changes that GRANT and ALTER USER have made to the account since the last statement.
     pub fn refresh(&mut self, accounts: &AccountStore) {
         if accounts.is_current(&self.accounts) {
             return;
@@ -141,7 +141,7 @@ impl Client {
         self.info.capabilities & capability != 0
     }
 
-    /// User and host of the account that matched, apart.
+    /// User and host of the matching account, separately.
     pub fn account_parts(&self) -> (String, String) {
         match self.info.account.rsplit_once('@') {
             Some((user, host)) => (user.to_owned(), host.to_owned()),

@@ -8,8 +8,8 @@ use wire::framing::FrameEncoder;
 
 /// The packets of a result's column definitions.
 pub struct ColumnPackets {
-    /// They depend on `@@character_set_results`. The first session that runs the plan decides for which value
-    /// they are made; nearly all sessions have the same.
+    /// They depend on `@@character_set_results`. They are encoded for the value of the first session that
+    /// runs the plan; nearly all sessions have the same value.
     pub results: Option<Charset>,
     pub packets: FrameEncoder,
 }

@@ -1,4 +1,4 @@
-//! Commits whose reply waits for them in the session's place: the session reads the next command meanwhile.
+//! Commits with a pending reply: the committing thread sends it, and the session reads the next command meanwhile.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::statistics::Kind;
 use crate::view::SessionView;
 
 /// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect,
-/// the client gets an error and does not wait for ever.
+/// the client gets an error instead of waiting forever.
 struct ReplyGuard(Option<Arc<dyn PendingReply>>);
 
 impl ReplyGuard {
-    /// Sends the reply, or the error in its place. `deferred` runs before, where the session has gone on.
+    /// Sends the reply, or the error in its place. `deferred` runs before that, if the session has read on.
     fn complete(mut self, outcome: Result<()>, deferred: &mut dyn FnMut()) {
         if let Some(reply) = self.0.take() {
             reply.complete(outcome, deferred);
@@ -52,17 +52,17 @@ pub struct Committer<'a> {
     pub deferral: Deferral<'a>,
 }
 
-/// Whether the reply of a statement may wait for its commit.
+/// Whether a statement's reply may be left pending until its commit ends.
 pub struct Deferral<'a> {
     /// Not with more statements of the same packet to come.
     pub is_allowed: bool,
-    /// Set where the reply waits.
+    /// Set if the reply is pending.
     pub reply_waits: &'a mut bool,
 }
 
 impl Committer<'_> {
-    /// Commits what the runner has open. Where the reply waits for it, this does not: it says that all went
-    /// well.
+    /// Commits the runner's transaction. If the reply is left pending, this returns success before the commit
+    /// has ended.
     pub fn commit(self, runner: &mut Runner<'_>) -> Result<()> {
         let mut held = None;
         let observer = || {
@@ -102,27 +102,18 @@ impl Committer<'_> {
     }
 }
 
-impl Session {
-    /// COMMIT, by a statement whose reply may wait for it.
-    pub(crate) fn commit_replying(&mut self, kind: Kind, out: &mut dyn PacketSink) -> Result<()> {
-        let (started, event) = (self.statement_started, self.event);
-        let mut parts = self.parts();
-        let committer = Committer {
-            view: parts.view,
-            kind,
-            started,
-            event,
-            written: None,
-            out,
-            deferral: parts.deferral,
-        };
-        committer.commit(&mut parts.runner)
-    }
-
-    /// A commit whose reply waited for it has failed, and the client has the error.
-    pub fn pending_reply_failed(&mut self, error: &Error) {
-        // It has not received what the reply would have reported.
-        self.tracker.forget_transaction();
-        self.note_failure(error);
-    }
+/// COMMIT by a statement whose reply may be left pending.
+pub fn commit_replying(session: &mut Session, kind: Kind, out: &mut dyn PacketSink) -> Result<()> {
+    let (started, event) = (session.statement_started, session.event);
+    let mut parts = session.parts();
+    let committer = Committer {
+        view: parts.view,
+        kind,
+        started,
+        event,
+        written: None,
+        out,
+        deferral: parts.deferral,
+    };
+    committer.commit(&mut parts.runner)
 }

@@ -1,5 +1,5 @@
-//! What each session has done, as SHOW STATUS counts it. A session adds to its own counters; those of the
-//! server are the sums over all sessions, those that have ended included, made when somebody asks.
+//! Counters of SHOW STATUS for each session. A session adds to its own. The server's are sums over all
+//! sessions, ended ones included, computed when they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,7 +64,7 @@ const COMMANDS: usize = SqlCommand::ALL.len();
 pub struct SessionCounters {
     commands: [AtomicU64; COMMANDS],
     counters: [AtomicU64; COUNTERS],
-    /// Commands that are no questions.
+    /// Commands that do not count as `Questions`.
     beside: AtomicU64,
     /// Reads of one row by its key, outside of transactions.
     points: AtomicU64,
@@ -101,14 +101,14 @@ impl SessionCounters {
         }
     }
 
-    /// Counts a command that is no question of its own.
+    /// Counts a command that does not count as a question.
     pub fn count_beside(&self, command: SqlCommand) {
         self.count_command(command);
         self.beside.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The value of a counter. What every statement would add to is not counted again: each one that could be
-    /// parsed has its kind, and a read of one row by its key is in `points` alone.
+    /// The value of a counter. Sums are computed here, so that statements update fewer counters: `Questions`
+    /// is the sum over all kinds, and a read of one row by its key adds to `points` only.
     pub fn of(&self, counter: StatusCounter) -> u64 {
         use StatusCounter as S;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl SessionCounters {
         }
     }
 
-    /// [`SessionCounters::add`], where there mostly is nothing.
+    /// [`SessionCounters::add`] of a number that is mostly 0.
     #[inline]
     pub fn add_some(&self, counter: StatusCounter, by: u64) {
         if by > 0 {

@@ -1,32 +1,37 @@
-//! A compiled statement runs: privileges, metadata locks, the runner, and once more where it may.
+//! A compiled statement runs: a query ([`crate::query`]), a write, a definition or a command ([`crate::statement`]). A
+//! statement that failed at a conflict runs a second time, as if it had not run before.
 
 use std::cell::Cell;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use functions::{EvalContext, Strictness};
-use planner::CachedPlan;
-use planner::plan::{InsertMode, Plan, QueryPlan, Rel, ResultColumn};
+use functions::Strictness;
+use planner::command::Command;
+use planner::plan::{InsertMode, Plan};
 use runner::{Evaluation, Retry};
-use types::{Error, Result, Value, errno};
+use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
-use crate::attachment::{columns_of, point_of};
 use crate::commit::Committer;
+use crate::compile;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
 use crate::diagnostics::DiagnosticsMark;
-use crate::events::event::{RowChanges, StatementEvent};
-use crate::reply::{Done, Outcome};
-use crate::result_set::ResultSetSink;
+use crate::events::event::RowChanges;
+use crate::events::observe;
+use crate::hinted_variables;
+use crate::lock::{self, REPLANS_MAX, schema_has_changed};
+use crate::prepared::parameter_types::{Protocol, convert_row_counts};
+use crate::prepared::prepare;
+use crate::query;
+use crate::reply::{self, Done, Outcome};
 use crate::session::Session;
-use crate::statement;
+use crate::statement::{self, named};
 use crate::statistics::Kind;
+use crate::transaction_rules;
 use crate::virtual_tables::ServerTables;
-
-/// How often a statement is planned again while the schema changes.
-const REPLANS_MAX: usize = 10;
+use crate::write_reply;
 
 /// A statement's first run, and what the session was before it.
 struct FirstRun {
@@ -36,388 +41,205 @@ struct FirstRun {
     side_effects: (u64, u64),
 }
 
-impl Session {
-    /// Clears what the last statement left for SHOW WARNINGS.
-    pub(crate) fn begin_statement(&mut self) {
-        self.diagnostics.begin();
-        self.event = StatementEvent::default();
-        self.client.refresh(&self.shared.catalog.accounts);
+/// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between
+/// plan and metadata lock.
+///
+/// # Errors
+/// The client is gone.
+pub fn run_compiled(
+    session: &mut Session,
+    compiled: &mut Compiled,
+    mut params: Vec<Value>,
+    format: Format,
+    replan: &dyn Fn(&mut Session) -> Result<Compiled>,
+    out: &mut dyn PacketSink,
+) -> io::Result<(Kind, Result<Outcome>)> {
+    if let Some(guard) = &session.client.guard
+        && let Err(error) = guard.check(compiled, cluster::now_us())
+    {
+        return Ok((Kind::Other, Err(error)));
     }
-
-    /// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between
-    /// plan and metadata lock.
-    ///
-    /// # Errors
-    /// The client is gone.
-    pub(crate) fn run_compiled(
-        &mut self,
-        compiled: &mut Compiled,
-        mut params: Vec<Value>,
-        format: Format,
-        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<(Kind, Result<Outcome>)> {
-        if let Some(guard) = &self.client.guard
-            && let Err(error) = guard.check(compiled, cluster::now_us())
-        {
-            return Ok((Kind::Other, Err(error)));
+    session.start_deadline(compiled.plan());
+    let mut first_run = None;
+    while let Compiled::Plan(plan) = &*compiled {
+        let kind = Kind::of_plan(&plan.plan);
+        if let Err(error) = lock::lock_current(session, compiled, replan) {
+            return Ok((kind, Err(error)));
         }
-        self.start_deadline(compiled.plan());
-        let mut first_run = None;
-        while let Compiled::Plan(plan) = &*compiled {
-            let kind = Kind::of_plan(&plan.plan);
-            if let Err(error) = self.lock_current(compiled, replan) {
-                return Ok((kind, Err(error)));
-            }
-            let Compiled::Plan(plan) = &*compiled else { break };
-            self.event.traits = plan.traits;
-            self.event.tables = plan.accesses.len() as u32;
-            let first_run = first_run.get_or_insert_with(|| self.first_run(&plan.plan));
-            let result = match &plan.plan {
-                Plan::Query(query) => match self.run_point((plan, query), &mut params, format, out)? {
-                    Some(result) => result,
-                    None => {
-                        // Rows may have been sent.
-                        *first_run = None;
-                        self.run_query((plan, query), &mut params, format, out)?
-                    }
-                },
-                write => {
-                    let waits = first_run
-                        .as_ref()
-                        .is_some_and(|run| run.retry.defers_duplicates());
-                    self.run_write((kind, write), &mut params, waits, out)
-                        .map(Outcome::Ok)
+        let Compiled::Plan(plan) = &*compiled else { break };
+        session.event.traits = plan.traits;
+        session.event.tables = plan.accesses.len() as u32;
+        let first_run = first_run.get_or_insert_with(|| before_first_run(session, &plan.plan));
+        let result = match &plan.plan {
+            Plan::Query(query) => match query::run_point(session, (plan, query), &mut params, format, out)? {
+                Some(result) => result,
+                None => {
+                    // Rows may have been sent.
+                    *first_run = None;
+                    query::run_query(session, (plan, query), &mut params, format, out)?
                 }
-            };
-            match &result {
-                Err(error) if self.runs_again(first_run, error) => {}
-                _ => return Ok((kind, result)),
-            }
-        }
-        self.diagnostics.collect_planning(self.settings.warnings);
-        match &*compiled {
-            Compiled::Plan(_) => Err(io::Error::other("a plan that was not run")),
-            Compiled::Ddl(ddl) => {
-                let done = statement::run_definition(self, ddl);
-                Ok((Kind::Definition, done.map(Outcome::Ok)))
-            }
-            Compiled::Command(_) => self.run_command(compiled, &params, format, replan, out),
-        }
-    }
-
-    /// Runs a command. If the schema has changed before a query in it got its locks, nothing has been done, and
-    /// the whole command is planned again.
-    fn run_command(
-        &mut self,
-        compiled: &mut Compiled,
-        params: &[Value],
-        format: Format,
-        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<(Kind, Result<Outcome>)> {
-        for _ in 0..REPLANS_MAX {
-            let Compiled::Command(command) = &*compiled else {
-                break;
-            };
-            self.command_params.extend_from_slice(params);
-            match statement::run(self, command, format, out)? {
-                (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED => {}
-                done => return Ok(done),
-            }
-            match replan(self) {
-                Ok(again) => *compiled = again,
-                Err(error) => return Ok((Kind::Other, Err(error))),
-            }
-        }
-        Ok((Kind::Other, Err(schema_has_changed())))
-    }
-
-    /// Takes the metadata locks of a plan the account may run, planning it again while the schema changes
-    /// between plan and lock. On an error, locks that no transaction holds are released at the end of the
-    /// statement.
-    pub(crate) fn lock_current(
-        &mut self,
-        compiled: &mut Compiled,
-        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
-    ) -> Result<()> {
-        for _ in 0..REPLANS_MAX {
-            self.diagnostics.collect_planning(self.settings.warnings);
-            let Compiled::Plan(plan) = &*compiled else {
-                return Ok(());
-            };
-            self.client.check_privileges(&plan.accesses)?;
-            if plan.uses_temporary {
-                self.check_no_xa()?;
-            }
-            self.runner().rely_on_lease()?;
-            let are_held = self.check_table_locks(plan)?;
-            if self
-                .runner()
-                .lock_tables(&plan.accesses, plan.schema_version, are_held)?
-            {
-                return Ok(());
-            }
-            self.transaction.release_statement_locks();
-            *compiled = replan(self)?;
-        }
-        Err(schema_has_changed())
-    }
-
-    /// Fails with 4091 in an XA branch, which may outlive the session and its temporary tables.
-    pub(crate) fn check_no_xa(&self) -> Result<()> {
-        match self.transaction.xa.is_some() {
-            true => Err(Error::new(
-                errno::ER_XA_TEMP_TABLE,
-                "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the
-    /// plan.
-    fn check_table_locks(&mut self, plan: &CachedPlan) -> Result<bool> {
-        if let Err(error) = self.table_locks.check_lease(&self.shared.engine.cluster) {
-            // What the transaction has done cannot be committed any more.
-            self.runner().rollback();
-            return Err(error);
-        }
-        self.table_locks.check_plan(&plan.accesses)
-    }
-
-    /// The short way of `SELECT columns FROM t WHERE key = ?`: from the store's bytes to the packet's, with
-    /// no operators and no batches in between. `None`: it is another query.
-    fn run_point(
-        &mut self,
-        (plan, query): (&CachedPlan, &QueryPlan),
-        params: &mut Vec<Value>,
-        format: Format,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<Option<Result<Outcome>>> {
-        /// Room for most rows.
-        const ROW_BYTES: usize = 512;
-
-        let reply = self.reply_context();
-        let Some(point) = point_of(plan, &reply, self.settings.run.select_limit) else {
-            return Ok(None);
-        };
-        let encoder = reply.row_encoder(&query.columns, format);
-        let mut row = Vec::with_capacity(ROW_BYTES);
-        let eval = self.eval_context(std::mem::take(params), Strictness::Warn);
-        let found = self.runner().statement(|runner| {
-            runner.read_row(point.table(), point.reads_one_moment(), |reader| {
-                point.run(reader, &eval, &encoder, &mut row)
-            })
-        });
-        self.diagnostics.collect(&eval, self.settings.warnings);
-        *params = self.contexts.give_back(eval);
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => return Ok(Some(Err(error))),
-        };
-        self.last.found_rows = u64::from(found);
-        self.event.is_point = true;
-        self.event.is_lone_point = !self.transaction.is_open();
-        self.event.rows_sent = u64::from(found);
-        self.event.reads.keys = 1;
-        self.track_transaction(true);
-        let reply = self.reply_context();
-        reply.send_columns(columns_of(plan, query, &reply), 0, out)?;
-        if found {
-            out.send(&row)?;
-        }
-        reply.send_rows_end(0, self.tracker.changes(), out)?;
-        Ok(Some(Ok(Outcome::Sent)))
-    }
-
-    /// Runs a query and sends its rows.
-    ///
-    /// # Errors
-    /// Outer: the client is gone. Inner: the statement failed, and nothing or part of a result set was sent.
-    fn run_query(
-        &mut self,
-        (plan, query): (&CachedPlan, &QueryPlan),
-        params: &mut Vec<Value>,
-        format: Format,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<Result<Outcome>> {
-        let eval = self.eval_context(std::mem::take(params), Strictness::Warn);
-        let reply = self.reply_context();
-        let mut rows = ResultSetSink::new(reply, columns_of(plan, query, &reply), format, out);
-        let mut parts = self.parts();
-        let with = Evaluation {
-            context: &eval,
-            tables: &ServerTables { view: parts.view },
-            file: None,
-        };
-        let result = parts
-            .runner
-            .statement(|runner| runner.query(query, with, &mut rows));
-        let sent = rows.rows();
-        // The rows that OFFSET leaves out are found, too.
-        self.last.found_rows = match sent {
-            0 => 0,
-            sent => sent.saturating_add(rows_left_out(query, &eval)),
-        };
-        self.event.rows_sent = sent;
-        self.event.reads = eval.reads.take();
-        plan.observe(self.event.reads.examined());
-        self.end_of_evaluation(&eval);
-        self.contexts.give_back(eval);
-        let result = result.map(|counted| {
-            self.last.found_rows = counted.unwrap_or(self.last.found_rows);
-            self.track_transaction(true);
-        });
-        let reply = self.reply_context();
-        let sent = rows.finish(result, &reply, self.tracker.changes())?;
-        Ok(sent.map(|()| Outcome::Sent))
-    }
-
-    /// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: the commit
-    /// is waited for, and not left to the reply.
-    fn run_write(
-        &mut self,
-        (kind, plan): (Kind, &Plan),
-        params: &mut Vec<Value>,
-        waits: bool,
-        out: &mut dyn PacketSink,
-    ) -> Result<Done> {
-        let strictness = match self.settings.sql_mode.strict {
-            _ if ignores_errors(plan) => Strictness::Ignore,
-            true => Strictness::Error,
-            false => Strictness::Warn,
-        };
-        let eval = self.eval_context(std::mem::take(params), strictness);
-        let (started, event) = (self.statement_started, self.event);
-        self.transaction.set_defers_duplicates(waits);
-        let mut parts = self.parts();
-        let with = Evaluation {
-            context: &eval,
-            tables: &ServerTables { view: parts.view },
-            file: None,
-        };
-        let mut deferral = parts.deferral;
-        // The slow log is written by the session.
-        deferral.is_allowed &= !waits && !parts.view.shared.events.slow_log.is_on();
-        let changes = Cell::new(RowChanges::default());
-        let committer = Committer {
-            view: parts.view,
-            kind,
-            started,
-            event,
-            written: Some((&eval.reads, &changes)),
-            out,
-            deferral,
-        };
-        let result = parts.runner.statement_then(
-            |runner| {
-                let result = runner.write(plan, with)?;
-                changes.set(RowChanges::of(plan, &result));
-                Ok(result)
             },
-            |runner| committer.commit(runner),
-        );
-        self.transaction.set_defers_duplicates(false);
-        self.event.reads = eval.reads.take();
-        self.end_of_evaluation(&eval);
-        *params = self.contexts.give_back(eval);
-        let result = result?;
-        self.event.changes = changes.get();
-        Ok(self.write_done(plan, &result))
-    }
-
-    /// `None`: the statement does not run a second time.
-    fn first_run(&mut self, plan: &Plan) -> Option<FirstRun> {
-        let retry = Retry::new(&self.runner(), plan)?;
-        Some(FirstRun {
-            retry,
-            diagnostics: self.diagnostics.mark(),
-            last_insert_id: self.last.insert_id,
-            side_effects: self.side_effects(),
-        })
-    }
-
-    /// Whether a statement that has failed is to run again, as if it had not run before.
-    fn runs_again(&mut self, first_run: &mut Option<FirstRun>, error: &Error) -> bool {
-        let Some(first) = first_run else { return false };
-        if first.side_effects != self.side_effects() {
-            return false;
-        }
-        let started = self.statement_started;
-        let again = first.retry.runs_again(&mut self.runner(), error, started);
-        if again {
-            self.diagnostics.return_to(first.diagnostics);
-            self.last.insert_id = first.last_insert_id;
-        }
-        again
-    }
-
-    /// Another value than before: functions have left behind what cannot be taken back.
-    fn side_effects(&self) -> (u64, u64) {
-        (self.user_variables.assignments(), self.user_locks.uses())
-    }
-
-    /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern
-    /// SELECT only.
-    pub(crate) fn start_deadline(&self, plan: Option<&Plan>) {
-        let limit = match plan {
-            Some(Plan::Query(query)) => query.max_execution.unwrap_or(self.settings.max_execution),
-            _ => Duration::ZERO,
+            write => {
+                let waits = first_run
+                    .as_ref()
+                    .is_some_and(|run| run.retry.defers_duplicates());
+                run_write(session, (kind, write), &mut params, waits, out).map(Outcome::Ok)
+            }
         };
-        if limit > Duration::ZERO {
-            self.process.counters.add(StatusCounter::MaxExecutionTimeSet, 1);
+        match &result {
+            Err(error) if runs_again(session, first_run, error) => {}
+            _ => return Ok((kind, result)),
         }
-        let deadline = (limit > Duration::ZERO).then(|| Instant::now() + limit);
-        self.process.interrupt.set_deadline(deadline);
     }
-
-    /// Sends the reply, counts, and sets what ROW_COUNT() gives.
-    pub(crate) fn finish_statement(
-        &mut self,
-        (kind, result): (Kind, Result<Outcome>),
-        started: Instant,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<Flow> {
-        self.count(kind, started, result.is_err());
-        if let Err(error) = &result {
-            self.runner().end_of_failure(error);
+    session.diagnostics.collect_planning(session.settings.warnings);
+    match &*compiled {
+        Compiled::Plan(_) => Err(io::Error::other("a plan that was not run")),
+        Compiled::Ddl(ddl) => {
+            let done = statement::run_definition(session, ddl);
+            Ok((Kind::Definition, done.map(Outcome::Ok)))
         }
-        match result {
-            Ok(Outcome::Sent) => self.rows_sent(),
-            Ok(Outcome::Ok(done)) => {
-                self.last.note_affected(done.affected);
-                self.send_ok(&done, out)?;
-            }
-            Ok(Outcome::Close(done)) => {
-                self.send_ok(&done, out)?;
-                return Ok(Flow::Close);
-            }
-            Err(error) => self.fail(&error, out)?,
-        }
-        Ok(Flow::Continue)
+        Compiled::Command(_) => run_command(session, compiled, &params, format, replan, out),
     }
 }
 
-/// How many rows the OFFSET of a query leaves out, if it sends any.
-fn rows_left_out(query: &QueryPlan, eval: &EvalContext) -> u64 {
-    let is_limit = |rel: &&Rel| matches!(rel, Rel::Limit { .. } | Rel::Project { .. });
-    let mut above = query.root.operators().take_while(is_limit);
-    let offset = above.find_map(|rel| match rel {
-        Rel::Limit { offset, .. } => offset.as_ref(),
-        _ => None,
-    });
-    offset
-        .and_then(|offset| functions::eval_value(offset, eval).ok()?.as_u64())
-        .unwrap_or(0)
+/// Runs a command. If the schema has changed before a query in it got its locks, nothing has been done, and
+/// the whole command is planned again.
+fn run_command(
+    session: &mut Session,
+    compiled: &mut Compiled,
+    params: &[Value],
+    format: Format,
+    replan: &dyn Fn(&mut Session) -> Result<Compiled>,
+    out: &mut dyn PacketSink,
+) -> io::Result<(Kind, Result<Outcome>)> {
+    for _ in 0..REPLANS_MAX {
+        let Compiled::Command(command) = &*compiled else {
+            break;
+        };
+        if let Command::Execute { name, using } = &**command {
+            return run_named(session, name, using, out);
+        }
+        session.command_params.extend_from_slice(params);
+        match statement::run(session, command, format, out)? {
+            (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED => {}
+            done => return Ok(done),
+        }
+        match replan(session) {
+            Ok(again) => *compiled = again,
+            Err(error) => return Ok((Kind::Other, Err(error))),
+        }
+    }
+    Ok((Kind::Other, Err(schema_has_changed())))
 }
 
-/// Result columns of a plan; none for writes.
-pub fn plan_columns(plan: &Plan) -> &[ResultColumn] {
-    match plan {
-        Plan::Query(query) => &query.columns,
-        _ => &[],
+/// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: this waits for
+/// the commit, so the reply is not left pending.
+fn run_write(
+    session: &mut Session,
+    (kind, plan): (Kind, &Plan),
+    params: &mut Vec<Value>,
+    waits: bool,
+    out: &mut dyn PacketSink,
+) -> Result<Done> {
+    let strictness = match session.settings.sql_mode.strict {
+        _ if ignores_errors(plan) => Strictness::Ignore,
+        true => Strictness::Error,
+        false => Strictness::Warn,
+    };
+    let eval = session.eval_context(std::mem::take(params), strictness);
+    let (started, event) = (session.statement_started, session.event);
+    session.transaction.set_defers_duplicates(waits);
+    let mut parts = session.parts();
+    let with = Evaluation {
+        context: &eval,
+        tables: &ServerTables { view: parts.view },
+        file: None,
+    };
+    let mut deferral = parts.deferral;
+    // The slow log is written by the session.
+    deferral.is_allowed &= !waits && !parts.view.shared.events.slow_log.is_on();
+    let changes = Cell::new(RowChanges::default());
+    let committer = Committer {
+        view: parts.view,
+        kind,
+        started,
+        event,
+        written: Some((&eval.reads, &changes)),
+        out,
+        deferral,
+    };
+    let result = parts.runner.statement_then(
+        |runner| {
+            let result = runner.write(plan, with)?;
+            changes.set(RowChanges::of(plan, &result));
+            Ok(result)
+        },
+        |runner| committer.commit(runner),
+    );
+    session.transaction.set_defers_duplicates(false);
+    session.event.reads = eval.reads.take();
+    session.end_of_evaluation(&eval);
+    *params = session.contexts.give_back(eval);
+    let result = result?;
+    session.event.changes = changes.get();
+    Ok(write_reply::write_done(session, plan, &result))
+}
+
+/// `None`: the statement does not run a second time.
+fn before_first_run(session: &mut Session, plan: &Plan) -> Option<FirstRun> {
+    let retry = Retry::new(&session.runner(), plan)?;
+    Some(FirstRun {
+        retry,
+        diagnostics: session.diagnostics.mark(),
+        last_insert_id: session.last.insert_id,
+        side_effects: side_effects(session),
+    })
+}
+
+/// Whether a statement that has failed is to run again, as if it had not run before.
+fn runs_again(session: &mut Session, first_run: &mut Option<FirstRun>, error: &Error) -> bool {
+    let Some(first) = first_run else { return false };
+    if first.side_effects != side_effects(session) {
+        return false;
     }
+    let started = session.statement_started;
+    let again = first.retry.runs_again(&mut session.runner(), error, started);
+    if again {
+        session.diagnostics.return_to(first.diagnostics);
+        session.last.insert_id = first.last_insert_id;
+    }
+    again
+}
+
+/// A value that changes when functions have had effects that cannot be undone.
+fn side_effects(session: &Session) -> (u64, u64) {
+    (session.user_variables.assignments(), session.user_locks.uses())
+}
+
+/// Sends the reply, counts, and sets what ROW_COUNT() gives.
+pub fn finish_statement(
+    session: &mut Session,
+    (kind, result): (Kind, Result<Outcome>),
+    started: Instant,
+    out: &mut dyn PacketSink,
+) -> io::Result<Flow> {
+    observe::end(session, kind, started, result.is_err());
+    if let Err(error) = &result {
+        session.runner().end_of_failure(error);
+    }
+    match result {
+        Ok(Outcome::Sent) => reply::rows_sent(session),
+        Ok(Outcome::Ok(done)) => {
+            session.last.note_affected(done.affected);
+            reply::send_ok(session, &done, out)?;
+        }
+        Ok(Outcome::Close(done)) => {
+            reply::send_ok(session, &done, out)?;
+            return Ok(Flow::Close);
+        }
+        Err(error) => reply::fail(session, &error, out)?,
+    }
+    Ok(Flow::Continue)
 }
 
 /// IGNORE: errors of single values and rows are warnings.
@@ -429,6 +251,57 @@ fn ignores_errors(plan: &Plan) -> bool {
         Plan::FoundWrite(write) => write.ignore,
         Plan::Query(_) => false,
     }
+}
+
+/// EXECUTE name USING @a, @b
+fn run_named(
+    session: &mut Session,
+    name: &str,
+    using: &[String],
+    out: &mut dyn PacketSink,
+) -> io::Result<(Kind, Result<Outcome>)> {
+    let Some(statement) = session.named.get(name).cloned() else {
+        return Ok((Kind::Other, Err(named::unknown_name(name, "EXECUTE"))));
+    };
+    if statement.parsed.parameters != using.len() {
+        let error = Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE");
+        return Ok((Kind::Other, Err(error)));
+    }
+    // EXECUTE counts, and so does what it executes.
+    let counters = &session.process.counters;
+    counters.add(StatusCounter::StmtExecute, 1);
+    if let Some(command) = statement.parsed.statement.command() {
+        counters.count_beside(command);
+    }
+    let value = |name: &String| session.user_variables.get(name).cloned().unwrap_or(Value::Null);
+    let mut values: Vec<Value> = using.iter().map(value).collect();
+    let collation = session.settings.collation_connection;
+    let mut types: Vec<SqlType> = values
+        .iter()
+        .map(|v| functions::bind::type_of_value(v, collation))
+        .collect();
+    let row_counts = &statement.parsed.row_counts;
+    if let Err(error) = convert_row_counts(row_counts, Protocol::Sql, &mut values, &mut types) {
+        return Ok((Kind::Other, Err(error)));
+    }
+    prepare::convert_parameters(session, &statement.parameter_types, &mut values, &mut types);
+    let current = std::mem::replace(&mut session.database, statement.database.clone());
+    let compile = |session: &mut Session, values: &[Value]| {
+        compile::compile_prepared(session, &statement.parsed, &statement.text, &types, values)
+    };
+    let replan = |session: &mut Session| compile(session, &[]);
+    let result = hinted_variables::run_with(session, &statement.parsed.set_vars, |session| {
+        let compiled = match transaction_rules::enter_statement(session, &statement.parsed.statement) {
+            Ok(()) => compile(session, &values),
+            Err(error) => Err(error),
+        };
+        match compiled {
+            Ok(mut compiled) => run_compiled(session, &mut compiled, values, Format::Text, &replan, out),
+            Err(error) => Ok((Kind::Other, Err(error))),
+        }
+    });
+    session.restore_database(current, &statement.database);
+    result
 }
 
 impl Kind {
@@ -443,11 +316,4 @@ impl Kind {
             Plan::FoundWrite(_) => Kind::Delete,
         }
     }
-}
-
-pub fn schema_has_changed() -> Error {
-    Error::new(
-        errno::ER_SCHEMA_CHANGED,
-        "Information schema is changed during the execution of the statement; try again",
-    )
 }

@@ -62,59 +62,59 @@ const HINTABLE: &[&str] = &[
     "windowing_use_high_precision",
 ];
 
-impl Session {
-    /// Runs a statement with the variables that its hints set, and gives them their values back. What cannot be
-    /// set is a warning.
-    pub(crate) fn with_hinted_variables<T>(
-        &mut self,
-        hinted: &[(String, Expr)],
-        run: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        if hinted.is_empty() {
-            return run(self);
-        }
-        let before = self.variables.clone();
-        let mut set: Vec<&str> = Vec::new();
-        for (name, value) in hinted {
-            if set.contains(&name.as_str()) {
-                let text = format!("Hint SET_VAR({name}) is ignored as conflicting/duplicated");
-                self.diagnostics.add(Warning::warning(3126, text));
-                continue;
-            }
-            set.push(name);
-            if let Err(error) = self.set_hinted(name, value) {
-                self.diagnostics.add(Warning::warning(error.code, error.message));
-            }
-        }
-        let result = run(self);
-        self.variables = before;
-        self.tracker.clear_changes();
-        self.settings_changed();
-        result
+/// Runs a statement with the variables that its hints set, and gives them their values back. What cannot be
+/// set is a warning.
+pub fn run_with<T>(
+    session: &mut Session,
+    hinted: &[(String, Expr)],
+    run: impl FnOnce(&mut Session) -> T,
+) -> T {
+    if hinted.is_empty() {
+        return run(session);
     }
+    let before = session.variables.clone();
+    let mut set: Vec<&str> = Vec::new();
+    for (name, value) in hinted {
+        if set.contains(&name.as_str()) {
+            let text = format!("Hint SET_VAR({name}) is ignored as conflicting/duplicated");
+            session.diagnostics.add(Warning::warning(3126, text));
+            continue;
+        }
+        set.push(name);
+        if let Err(error) = set_hinted(session, name, value) {
+            session
+                .diagnostics
+                .add(Warning::warning(error.code, error.message));
+        }
+    }
+    let result = run(session);
+    session.variables = before;
+    session.tracker.clear_changes();
+    session.settings_changed();
+    result
+}
 
-    fn set_hinted(&mut self, name: &str, value: &Expr) -> types::Result<()> {
-        let Some(definition) = lookup(name) else {
-            return Err(Error::new(
-                ER_UNRESOLVED_HINT_NAME,
-                format!("Unresolved name '{name}' for SET_VAR hint"),
-            ));
-        };
-        let name = definition.canonical().name;
-        if !HINTABLE.contains(&name) {
-            return Err(Error::new(
-                ER_NOT_HINT_UPDATABLE_VARIABLE,
-                format!("Variable '{name}' cannot be set using SET_VAR hint."),
-            ));
-        }
-        let value = literal(value).ok_or_else(|| {
-            Error::new(
-                errno::ER_WRONG_TYPE_FOR_VAR,
-                format!("Incorrect argument type to variable '{name}'"),
-            )
-        })?;
-        set_session_variable(self, name, value)
+fn set_hinted(session: &mut Session, name: &str, value: &Expr) -> types::Result<()> {
+    let Some(definition) = lookup(name) else {
+        return Err(Error::new(
+            ER_UNRESOLVED_HINT_NAME,
+            format!("Unresolved name '{name}' for SET_VAR hint"),
+        ));
+    };
+    let name = definition.canonical().name;
+    if !HINTABLE.contains(&name) {
+        return Err(Error::new(
+            ER_NOT_HINT_UPDATABLE_VARIABLE,
+            format!("Variable '{name}' cannot be set using SET_VAR hint."),
+        ));
     }
+    let value = literal(value).ok_or_else(|| {
+        Error::new(
+            errno::ER_WRONG_TYPE_FOR_VAR,
+            format!("Incorrect argument type to variable '{name}'"),
+        )
+    })?;
+    set_session_variable(session, name, value)
 }
 
 /// The value of a literal.

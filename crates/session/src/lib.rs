@@ -4,17 +4,17 @@
 //! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of
 //!    the execution before ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it
 //!    in the plan cache of all connections or has `planner` make it.
-//! 3. **Run.** [`execute`] checks the account's privileges ([`privileges`]), has `runner` take the metadata locks
-//!    the plan lists, and gives it the plan with an evaluation context ([`evaluation`]) and a sink
-//!    ([`result_set`]). `runner` opens or joins the transaction and calls an executor. If the schema has
-//!    changed, the statement is planned again. [`parts`] takes the session apart for that time.
+//! 3. **Run.** [`execute`] has [`lock`] check the account's privileges ([`privileges`]) and take the metadata locks that
+//!    the plan lists. If the schema has changed, the statement is planned again. Then [`query`], or [`execute`] itself
+//!    for a write, gives `runner` the plan with an evaluation context ([`evaluation`]) and a sink ([`result_set`]).
+//!    `runner` opens or joins the transaction and calls an executor. [`parts`] takes the session apart for that time.
 //! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the
 //!    executor. Column definitions are encoded once per plan ([`attachment`]).
-//! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may wait for the
-//!    log in the session's place ([`commit`]).
+//! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may be left
+//!    pending until the log is synced ([`commit`]).
 //!
-//! A statement that is no plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one kind
-//! in a file.
+//! A statement without a plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one file
+//! for each kind.
 //!
 //! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`); transactions, locks and
 //! retries (`runner`). To add a system variable, start at [`variables`]; to add a statement, at
@@ -38,12 +38,15 @@ pub mod events;
 mod execute;
 mod hinted_variables;
 mod last_statement;
+mod lifecycle;
 mod listing;
+mod lock;
 mod other_nodes;
 mod parts;
 mod prepared;
 mod privileges;
 mod process;
+mod query;
 mod recent_texts;
 mod reply;
 mod reply_context;
@@ -55,9 +58,10 @@ mod statement;
 pub mod statistics;
 mod status;
 mod table_locks;
-mod temporary;
+mod temporary_tables;
 mod text;
 mod tracking;
+mod transaction_rules;
 mod user_locks;
 mod user_variables;
 pub mod variables;

@@ -1,6 +1,6 @@
 //! What nodes that share a store do for each other: SET GLOBAL, KILL, and the list of connections.
 //!
-//! A server that has the store to itself is no node, and does none of it.
+//! A server that has the store to itself does none of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -36,8 +36,8 @@ impl Responder for ThisNode {
 
     fn renumbered(&self, number: u32) {
         let Some(shared) = self.0.upgrade() else { return };
-        // Connections of another node have these ids by now, or will have them. Nothing that these
-        // connections did since could have been committed.
+        // Another node may have given these ids to its connections by now. Nothing that these connections did
+        // since then can have been committed.
         for process in shared.processes.all() {
             if node_of(process.id) != u64::from(number) {
                 process.kill();

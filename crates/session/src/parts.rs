@@ -1,4 +1,4 @@
-//! The session, taken apart for the time of a statement: the runner changes the transaction while sinks and
+//! The session, borrowed in parts while a statement runs: the runner changes the transaction while sinks and
 //! virtual tables read the rest.
 
 use std::sync::Arc;

@@ -48,6 +48,23 @@ impl Process {
         self.activity.lock().clone()
     }
 
+    /// The client's host without its port, as the logs print it.
+    pub fn host_name(&self) -> String {
+        let host = self.activity().host;
+        let name = host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host);
+        match name {
+            "127.0.0.1" | "::1" => "localhost".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The client's address; empty for a Unix socket.
+    pub fn host_address(&self) -> String {
+        let host = self.activity().host;
+        let address = host.rsplit_once(':').map_or("", |(host, _)| host);
+        address.to_owned()
+    }
+
     /// What the connection does, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
         match self.progress.load(Ordering::Relaxed) {

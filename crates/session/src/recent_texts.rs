@@ -35,9 +35,8 @@ pub struct PlanScope {
 }
 
 impl RecentTexts {
-    /// A text's shape and plan, which may be out of date, and its literals. It is away from here until it is
-    /// put back: one more owner of the plan would have to be counted in a cache line that all connections
-    /// share.
+    /// A text's shape and plan, which may be out of date, and its literals. It is moved out while it runs: a
+    /// second reference to the plan would be counted in a cache line that all connections share.
     pub fn take(
         &mut self,
         text: &str,

@@ -27,7 +27,7 @@ pub struct Done {
     pub info: Cow<'static, str>,
 }
 
-/// What a statement's run left to send.
+/// What remains to be sent after a statement has run.
 pub enum Outcome {
     /// Rows were sent, with what ends them.
     Sent,
@@ -36,141 +36,140 @@ pub enum Outcome {
     Close(Done),
 }
 
-impl Session {
-    pub(crate) fn reply_context(&self) -> ReplyContext {
-        ReplyContext {
-            capabilities: self.client.info.capabilities,
-            results: self.settings.charset_results,
-            status: self.status_flags(),
-            warnings: self.warning_count(),
-        }
+pub fn context(session: &Session) -> ReplyContext {
+    ReplyContext {
+        capabilities: session.client.info.capabilities,
+        results: session.settings.charset_results,
+        status: status_flags(session),
+        warnings: warning_count(session),
     }
+}
 
-    /// The status flags of this moment.
-    fn status_flags(&self) -> u16 {
-        let mut flags = 0;
-        let mut set = |on: bool, flag: u16| flags |= if on { flag } else { 0 };
-        let in_transaction = self.transaction.in_transaction();
-        set(self.settings.run.autocommit, status::AUTOCOMMIT);
-        set(in_transaction, status::IN_TRANSACTION);
-        set(
-            in_transaction && self.transaction.is_read_only(),
-            status::IN_TRANSACTION_READ_ONLY,
-        );
-        set(self.more_results, status::MORE_RESULTS_EXISTS);
-        set(
-            self.settings.sql_mode.no_backslash_escapes,
-            status::NO_BACKSLASH_ESCAPES,
-        );
-        flags
-    }
+/// The status flags of this moment.
+fn status_flags(session: &Session) -> u16 {
+    let mut flags = 0;
+    let mut set = |on: bool, flag: u16| flags |= if on { flag } else { 0 };
+    let in_transaction = session.transaction.in_transaction();
+    set(session.settings.run.autocommit, status::AUTOCOMMIT);
+    set(in_transaction, status::IN_TRANSACTION);
+    set(
+        in_transaction && session.transaction.is_read_only(),
+        status::IN_TRANSACTION_READ_ONLY,
+    );
+    set(session.more_results, status::MORE_RESULTS_EXISTS);
+    set(
+        session.settings.sql_mode.no_backslash_escapes,
+        status::NO_BACKSLASH_ESCAPES,
+    );
+    flags
+}
 
-    fn warning_count(&self) -> u16 {
-        if self.hide_warning_count {
-            return 0;
-        }
-        u16::try_from(self.diagnostics.count).unwrap_or(u16::MAX)
+fn warning_count(session: &Session) -> u16 {
+    if session.hide_warning_count {
+        return 0;
     }
+    u16::try_from(session.diagnostics.count).unwrap_or(u16::MAX)
+}
 
-    /// A packet is about to leave that can report the transaction; `rows`: it ends a result set.
-    pub(crate) fn track_transaction(&mut self, rows: bool) {
-        let track = self.settings.track_transaction;
-        let locked = self.table_locks.is_locked();
-        self.tracker
-            .transaction(track, &mut self.transaction, locked, rows);
-    }
+/// A packet is about to leave that can report the transaction; `rows`: it ends a result set.
+pub fn track_transaction(session: &mut Session, rows: bool) {
+    let track = session.settings.track_transaction;
+    let locked = session.table_locks.is_locked();
+    session
+        .tracker
+        .transaction(track, &mut session.transaction, locked, rows);
+}
 
-    pub(crate) fn send_ok(&mut self, done: &Done, out: &mut dyn PacketSink) -> io::Result<()> {
-        self.track_transaction(false);
-        let mut flags = self.status_flags();
-        let changes = self.tracker.take_changes();
-        let tracked = !changes.is_empty() && self.client.has(capability::SESSION_TRACK);
-        if tracked {
-            flags |= status::SESSION_STATE_CHANGED;
-        }
-        let ok = wire::ok::Ok {
-            affected_rows: done.affected,
-            last_insert_id: done.insert_id,
-            status: flags,
-            warnings: self.warning_count(),
-            info: &done.info,
-            changes: tracked.then_some(&changes),
-        };
-        let capabilities = self.client.info.capabilities;
-        out.send_with(&mut |packet| ok.encode(capabilities, packet))
+pub fn send_ok(session: &mut Session, done: &Done, out: &mut dyn PacketSink) -> io::Result<()> {
+    track_transaction(session, false);
+    let mut flags = status_flags(session);
+    let changes = session.tracker.take_changes();
+    let tracked = !changes.is_empty() && session.client.has(capability::SESSION_TRACK);
+    if tracked {
+        flags |= status::SESSION_STATE_CHANGED;
     }
+    let ok = wire::ok::Ok {
+        affected_rows: done.affected,
+        last_insert_id: done.insert_id,
+        status: flags,
+        warnings: warning_count(session),
+        info: &done.info,
+        changes: tracked.then_some(&changes),
+    };
+    let capabilities = session.client.info.capabilities;
+    out.send_with(&mut |packet| ok.encode(capabilities, packet))
+}
 
-    pub(crate) fn send_error(&self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
-        let (capabilities, results) = (self.client.info.capabilities, self.settings.charset_results);
-        out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
-    }
+pub fn send_error(session: &Session, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
+    let (capabilities, results) = (session.client.info.capabilities, session.settings.charset_results);
+    out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
+}
 
-    /// Sends an error and adds it to the diagnostics area.
-    pub(crate) fn fail(&mut self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
-        self.note_failure(error);
-        self.send_error(error, out)
-    }
+/// Sends an error and adds it to the diagnostics area.
+pub fn fail(session: &mut Session, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
+    note_failure(session, error);
+    send_error(session, error, out)
+}
 
-    /// Adds an error to the diagnostics area.
-    pub(crate) fn note_failure(&mut self, error: &Error) {
-        // The warnings of planning came before it.
-        self.diagnostics.collect_planning(self.settings.warnings);
-        self.last.note_no_count();
-        self.diagnostics.add_error(error);
-    }
+/// Adds an error to the diagnostics area.
+pub fn note_failure(session: &mut Session, error: &Error) {
+    // The warnings of planning came before it.
+    session.diagnostics.collect_planning(session.settings.warnings);
+    session.last.note_no_count();
+    session.diagnostics.add_error(error);
+}
 
-    /// The packet after the last row.
-    pub(crate) fn send_rows_end(&self, extra_status: u16, out: &mut dyn PacketSink) -> io::Result<()> {
-        let reply = self.reply_context();
-        reply.send_rows_end(extra_status, self.tracker.changes(), out)
-    }
+/// The packet after the last row.
+pub fn send_rows_end(session: &Session, extra_status: u16, out: &mut dyn PacketSink) -> io::Result<()> {
+    let reply = context(session);
+    reply.send_rows_end(extra_status, session.tracker.changes(), out)
+}
 
-    /// A result set has been sent, and the session's changes with it where its end is an OK packet.
-    pub(crate) fn rows_sent(&mut self) {
-        self.last.note_no_count();
-        if self.client.has(capability::DEPRECATE_EOF) {
-            self.tracker.clear_changes();
-        }
+/// A result set has been sent, and the session's changes with it where its end is an OK packet.
+pub fn rows_sent(session: &mut Session) {
+    session.last.note_no_count();
+    if session.client.has(capability::DEPRECATE_EOF) {
+        session.tracker.clear_changes();
     }
+}
 
-    /// The definitions of a table's columns, each with its default.
-    pub(crate) fn send_field_list(
-        &self,
-        columns: &[ResultColumn],
-        out: &mut dyn PacketSink,
-    ) -> io::Result<()> {
-        let results = self.settings.charset_results.map(|c| c.default_collation());
-        let names = Transcoder::of_names(self.settings.charset_results);
-        let schema = self.shared.engine.cluster.schema();
-        for column in columns {
-            let temporary = self.temporary.find(&column.database, &column.original_table);
-            let table = temporary.or_else(|| schema.table(&column.database, &column.original_table));
-            let default = table
-                .and_then(|t| t.columns.iter().find(|c| c.name == column.original_name))
-                .and_then(|c| initial(c, &self.settings.time_zone));
-            out.send_with(&mut |packet| {
-                definition(column, results).encode_for_field_list(default.as_deref(), names, packet);
-            })?;
-        }
-        Ok(())
+/// The definitions of a table's columns, each with its default.
+pub fn send_field_list(
+    session: &Session,
+    columns: &[ResultColumn],
+    out: &mut dyn PacketSink,
+) -> io::Result<()> {
+    let results = session.settings.charset_results.map(|c| c.default_collation());
+    let names = Transcoder::of_names(session.settings.charset_results);
+    let schema = session.shared.engine.cluster.schema();
+    for column in columns {
+        let temporary = session.temporary.find(&column.database, &column.original_table);
+        let table = temporary.or_else(|| schema.table(&column.database, &column.original_table));
+        let default = table
+            .and_then(|t| t.columns.iter().find(|c| c.name == column.original_name))
+            .and_then(|c| initial(c, &session.settings.time_zone));
+        out.send_with(&mut |packet| {
+            definition(column, results).encode_for_field_list(default.as_deref(), names, packet);
+        })?;
     }
+    Ok(())
+}
 
-    /// Sends a listing as a result set. The inner result is the listing's own failure.
-    pub(crate) fn send_listing(
-        &mut self,
-        listing: &Listing,
-        format: Format,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<Result<()>> {
-        let batch = match listing.batch() {
-            Ok(batch) => batch,
-            Err(error) => return Ok(Err(error)),
-        };
-        let columns = listing.result_columns();
-        self.track_transaction(true);
-        let reply = self.reply_context();
-        let mut rows = ResultSetSink::new(reply, columns.as_slice().into(), format, out);
-        let sent = rows.batch(&batch);
-        rows.finish(sent, &reply, self.tracker.changes())
-    }
+/// Sends a listing as a result set. The inner result is the listing's own failure.
+pub fn send_listing(
+    session: &mut Session,
+    listing: &Listing,
+    format: Format,
+    out: &mut dyn PacketSink,
+) -> io::Result<Result<()>> {
+    let batch = match listing.batch() {
+        Ok(batch) => batch,
+        Err(error) => return Ok(Err(error)),
+    };
+    let columns = listing.result_columns();
+    track_transaction(session, true);
+    let reply = context(session);
+    let mut rows = ResultSetSink::new(reply, columns.as_slice().into(), format, out);
+    let sent = rows.batch(&batch);
+    rows.finish(sent, &reply, session.tracker.changes())
 }

@@ -1,4 +1,4 @@
-//! Files on the server's disk that statements name: who may use them, and MySQL's errors.
+//! Files on the server's disk that statements name: which accounts may use them, and MySQL's errors.
 //!
 //! Source: manual 5.1.8, "secure_file_priv"; 6.2.2, "FILE".
 

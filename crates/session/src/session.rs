@@ -1,20 +1,24 @@
-//! One connection's state, and how it begins and ends. A method is in the file of the field that it is about;
-//! what needs several fields is in the file of its step on a query's way (see the crate's documentation).
+//! One connection's state.
+//!
+//! Where to find what: a method of a field is in the file of the field's type. A step on a query's way needs many fields:
+//! it is a function in a module of its own (`execute::run_compiled(session, ..)`), and a call names the module.
+//! `Session` itself has methods only here, in `parts` and `lifecycle`, and in `command` those that the server calls.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::time::Instant;
 
-use functions::UserLocks;
+use planner::plan::Plan;
 use runner::TransactionContext;
 use schema::definition::TableName;
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
 use schema::temporary_tables::TemporaryTables;
 use types::{Result, Value};
-use wire::capability;
-use wire::connection::{ClientInfo, TlsInfo};
+use wire::connection::TlsInfo;
 
 use crate::client::Client;
+use crate::counters::StatusCounter;
 use crate::diagnostics::Diagnostics;
 use crate::errors;
 use crate::evaluation::EvalContexts;
@@ -26,10 +30,10 @@ use crate::recent_texts::RecentTexts;
 use crate::shared::Shared;
 use crate::table_locks::TableLocks;
 use crate::tracking::SessionTracker;
-use crate::user_locks::{SessionUserLocks, SharedLocks};
+use crate::user_locks::SessionUserLocks;
 use crate::user_variables::UserVariables;
-use crate::variables::SessionVariables;
 use crate::variables::settings::Settings;
+use crate::variables::{SessionVariables, lookup};
 
 /// One connection's state.
 pub struct Session {
@@ -69,128 +73,32 @@ pub struct Session {
     pub(crate) word_digests: [u32; 3],
     /// More statements of the same COM_QUERY follow.
     pub(crate) more_results: bool,
-    /// The reply waits for the statement's commit, which is still under way.
+    /// The reply is pending: the statement's commit has not ended.
     pub(crate) reply_waits: bool,
     /// SHOW WARNINGS announces no warnings of its own.
     pub(crate) hide_warning_count: bool,
 }
 
 impl Session {
-    /// Opens a session for a client that has authenticated itself.
-    ///
-    /// # Errors
-    /// 1049 if the database it asks for is not there.
-    pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
-        let process = shared
-            .processes
-            .add(connection_id, &client.user, &Client::host_and_port(&client));
-        let variables = SessionVariables::new(&shared.variables);
-        let settings = Settings::read(&variables);
-        let interrupt = process.interrupt.clone();
-        let shared_locks = shared.engine.cluster.is_shared().then(|| SharedLocks {
-            store: shared.engine.store.clone(),
-            interrupt: process.interrupt.clone(),
-        });
-        let cluster = &shared.engine.cluster;
-        let mut session = Self {
-            interrupted: Arc::new(move || interrupt.is_raised()),
-            process,
-            variables,
-            settings,
-            transaction: TransactionContext::new(cluster.metadata_locks().clone()),
-            table_locks: TableLocks::default(),
-            temporary: TemporaryTables::default(),
-            user_locks: Arc::new(SessionUserLocks::new(
-                shared.user_locks.clone(),
-                connection_id,
-                shared_locks,
-            )),
-            client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
-            database: None,
-            contexts: EvalContexts::default(),
-            prepared: PreparedStatements::new(shared.prepared_count.clone()),
-            named: NamedStatements::default(),
-            recent_texts: RecentTexts::default(),
-            user_variables: UserVariables::default(),
-            last: LastStatement::default(),
-            diagnostics: Diagnostics::default(),
-            tracker: SessionTracker::default(),
-            command_params: Vec::new(),
-            statement_started: Instant::now(),
-            ended: None,
-            event: StatementEvent::default(),
-            word_digests: [0; 3],
-            more_results: false,
-            reply_waits: false,
-            hide_warning_count: false,
-            shared,
+    /// Clears what the last statement left for SHOW WARNINGS.
+    pub(crate) fn begin_statement(&mut self) {
+        self.diagnostics.begin();
+        self.event = StatementEvent::default();
+        self.client.refresh(&self.shared.catalog.accounts);
+    }
+
+    /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern
+    /// SELECT only.
+    pub(crate) fn start_deadline(&self, plan: Option<&Plan>) {
+        let limit = match plan {
+            Some(Plan::Query(query)) => query.max_execution.unwrap_or(self.settings.max_execution),
+            _ => Duration::ZERO,
         };
-        let uses = session.transaction.show_tables();
-        session.process.show_table_uses(uses);
-        session.start()?;
-        Ok(session)
-    }
-
-    /// Begins anew for a client, after COM_CHANGE_USER has authenticated it.
-    ///
-    /// # Errors
-    /// 1049 if the database it asks for is not there.
-    pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
-        self.reset();
-        self.process
-            .set_user(&client.user, &Client::host_and_port(&client));
-        self.database = None;
-        self.client = Client::new(
-            client,
-            &self.shared.catalog.accounts,
-            self.shared.activates_all_roles(),
-        );
-        self.start()
-    }
-
-    fn start(&mut self) -> Result<()> {
-        let shared = &self.shared;
-        let default_days = shared.variables.integer("default_password_lifetime");
-        let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
-        self.client.guard =
-            shared
-                .account_usage
-                .begin(&self.client.account, default_days, cluster::now_us())?;
-        if self.client.has(capability::INTERACTIVE) {
-            // From here on wait_timeout is what counts, and can be set.
-            let timeout = self.settings.interactive_timeout.as_secs().to_string();
-            self.variables.put("wait_timeout", &timeout);
+        if limit > Duration::ZERO {
+            self.process.counters.add(StatusCounter::MaxExecutionTimeSet, 1);
         }
-        self.set_connection_collation(self.client.info.collation)?;
-        let database = self.client.info.database.clone();
-        if let Some(database) = database.filter(|d| !d.is_empty()) {
-            self.use_database(&database)?;
-        }
-        self.tracker.clear_changes();
-        self.process.set_attributes(&self.client.info.attributes);
-        self.log_connect();
-        Ok(())
-    }
-
-    /// COM_RESET_CONNECTION: a fresh session for the same user and database.
-    pub(crate) fn reset(&mut self) {
-        self.shared.processes.reset_counters(&self.process);
-        self.transaction.abandon();
-        self.transaction.xa = None;
-        self.transaction.next = runner::Characteristics::default();
-        self.table_locks.unlock();
-        self.reset_temporary();
-        self.user_locks.release_all();
-        self.variables = SessionVariables::new(&self.shared.variables);
-        self.settings_changed();
-        // The session has taken it before.
-        let _ = self.set_connection_collation(self.client.info.collation);
-        self.prepared.close_all();
-        self.named = NamedStatements::default();
-        self.user_variables.clear();
-        self.last = LastStatement::default();
-        self.diagnostics.clear();
-        self.tracker = SessionTracker::default();
+        let deadline = (limit > Duration::ZERO).then(|| Instant::now() + limit);
+        self.process.interrupt.set_deadline(deadline);
     }
 
     /// `USE database`.
@@ -258,6 +166,42 @@ impl Session {
         }
     }
 
+    pub(crate) fn put_tracked(&mut self, name: &str, text: &str) {
+        self.variables.put(name, text);
+        self.track(name);
+    }
+
+    /// The next OK reports the variable, if the client asked for it.
+    pub(crate) fn track(&mut self, name: &str) {
+        let listed = &self.settings.track_variables;
+        if listed == "*" || listed.split(',').any(|n| n.trim().eq_ignore_ascii_case(name)) {
+            let value = lookup(name)
+                .and_then(|d| self.variables.text(d))
+                .unwrap_or_else(|| "".into());
+            self.tracker.system_variable(name, &value);
+        }
+        if name != "session_track_state_change" {
+            self.state_changed();
+        }
+    }
+
+    /// Selects the database again that was selected before a prepared statement ran in its own; unless the
+    /// statement has dropped it.
+    pub(crate) fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
+        let dropped = self.database.is_none() && of_statement.is_some() && *of_statement == current;
+        if !dropped {
+            self.database = current;
+        }
+        if self.database != *of_statement {
+            self.process.set_database(self.database.clone());
+        }
+    }
+
+    /// `max_prepared_stmt_count`
+    pub(crate) fn prepared_max(&self) -> u64 {
+        self.shared.variables.integer("max_prepared_stmt_count")
+    }
+
     pub(crate) fn settings_changed(&mut self) {
         self.settings = Settings::read(&self.variables);
         if let Some(private) = self.transaction.private() {
@@ -265,7 +209,7 @@ impl Session {
         }
     }
 
-    /// The next OK reports, if the client asked for it, that something about the session is not as it was.
+    /// The next OK reports, if the client asked for it, that the session's state has changed.
     pub(crate) fn state_changed(&mut self) {
         if self.settings.track_state {
             self.tracker.state_change();
@@ -302,16 +246,5 @@ impl Session {
 
     pub fn max_allowed_packet(&self) -> usize {
         self.settings.max_allowed_packet
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.transaction.abandon();
-        self.table_locks.unlock();
-        self.user_locks.release_all();
-        self.prepared.close_all();
-        self.log_command("Quit", "");
-        self.shared.processes.remove(self.process.id);
     }
 }

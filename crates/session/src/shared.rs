@@ -100,8 +100,7 @@ impl Shared {
         let _ = self.connections.set(counters);
     }
 
-    /// Brings what the server reads often in line with the global variables.
-    /// `@@activate_all_roles_on_login`.
+    /// Updates the server's parsed copies of global variables. `@@activate_all_roles_on_login`.
     pub(crate) fn activates_all_roles(&self) -> bool {
         self.variables.boolean("activate_all_roles_on_login")
     }

@@ -1,5 +1,5 @@
-//! SESSION_TRACK: changes of the session that the next OK packet reports, for programs that move sessions
-//! from server to server (manual 5.1.18, "Server Tracking of Client Session State").
+//! SESSION_TRACK: changes of the session's state that the next OK packet reports, for programs that move
+//! sessions from server to server (manual 5.1.18, "Server Tracking of Client Session State").
 //!
 //! Changes of the transaction are found by comparison with what was reported last, when a packet leaves that
 //! can carry them.

@@ -1,5 +1,6 @@
-//! User-level locks: GET_LOCK() and its family. Gone with their server, as MySQL's are. Where servers share a
-//! store, a session that gets a lock on its own server takes it among the servers too ([`cluster::named_lock`]).
+//! User-level locks: GET_LOCK() and its family. They end with their server, as in MySQL. Where servers share
+//! a store, a session that gets a lock on its own server takes it among the servers too
+//! ([`cluster::named_lock`]).
 //!
 //! A session may hold several, each of them several times. Sessions that wait get a lock in the order of
 //! their requests. A wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have
@@ -141,7 +142,7 @@ impl SessionUserLocks {
         }
     }
 
-    /// Another number than before: the statement has taken or released locks.
+    /// Changes whenever a statement has taken or released locks.
     pub fn uses(&self) -> u64 {
         self.uses.load(Ordering::Relaxed)
     }
@@ -221,7 +222,7 @@ impl functions::UserLocks for SessionUserLocks {
         let mut state = self.table.state.lock();
         let Some(lock) = state.locks.get_mut(name) else {
             drop(state);
-            // Another server may have it.
+            // The other server may still hold it.
             return Ok(self.owner(name)?.map(|_| false));
         };
         if lock.owner != self.session {

@@ -9,34 +9,32 @@ use wire::capability;
 use crate::reply::Done;
 use crate::session::Session;
 
-impl Session {
-    /// The OK packet of a write.
-    pub(crate) fn write_done(&self, plan: &Plan, result: &DmlResult) -> Done {
-        let warnings = self.diagnostics.count;
-        let found_rows = self.client.has(capability::FOUND_ROWS);
-        let counts_matches = match plan {
-            Plan::Update(_) => true,
-            Plan::FoundWrite(write) => write.is_update,
-            Plan::Insert(insert) => matches!(insert.mode, InsertMode::Update(_)),
-            _ => false,
-        };
-        Done {
-            affected: if found_rows && counts_matches {
-                result.matched
-            } else {
-                result.affected
-            },
-            insert_id: match plan {
-                Plan::Insert(insert) if matches!(insert.source, InsertSource::File(_)) => 0,
-                _ => result.ok_insert_id,
-            },
-            info: match plan {
-                Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
-                Plan::Update(_) => update_info(result, warnings),
-                Plan::FoundWrite(write) if write.is_update => update_info(result, warnings),
-                _ => Cow::default(),
-            },
-        }
+/// The OK packet of a write.
+pub fn write_done(session: &Session, plan: &Plan, result: &DmlResult) -> Done {
+    let warnings = session.diagnostics.count;
+    let found_rows = session.client.has(capability::FOUND_ROWS);
+    let counts_matches = match plan {
+        Plan::Update(_) => true,
+        Plan::FoundWrite(write) => write.is_update,
+        Plan::Insert(insert) => matches!(insert.mode, InsertMode::Update(_)),
+        _ => false,
+    };
+    Done {
+        affected: if found_rows && counts_matches {
+            result.matched
+        } else {
+            result.affected
+        },
+        insert_id: match plan {
+            Plan::Insert(insert) if matches!(insert.source, InsertSource::File(_)) => 0,
+            _ => result.ok_insert_id,
+        },
+        info: match plan {
+            Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
+            Plan::Update(_) => update_info(result, warnings),
+            Plan::FoundWrite(write) if write.is_update => update_info(result, warnings),
+            _ => Cow::default(),
+        },
     }
 }
 

@@ -25,7 +25,7 @@ pub struct NewPassword {
     pub defaults: (u16, u16),
 }
 
-/// What a statement does with an account's second password.
+/// What a statement does to an account's second password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SecondPassword {
     #[default]
@@ -207,7 +207,7 @@ impl AccountStore {
         })
     }
 
-    /// CREATE ROLE: accounts that nobody can log in to.
+    /// CREATE ROLE: accounts that no client can log in to.
     ///
     /// # Errors
     /// 1396 naming the accounts that exist already, 1470 for names that are too long.

@@ -12,7 +12,7 @@ use crate::page_work::Backfilled;
 /// Changes of one transaction.
 const BATCH: usize = 512;
 
-/// Bytes of changes that are kept in memory; more go to a file.
+/// Bytes of changes in memory; more go to a file.
 const MEMORY: usize = 8 << 20;
 
 /// The first byte of a kept change: the entry was removed, or written.

@@ -1,4 +1,4 @@
-//! How far a sorted build is, for those who look at it, and whether it is to stop.
+//! The progress of a sorted build, which ADMIN SHOW DDL JOBS shows, and whether the build is to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Rows or entries between two looks of a thread at whether to stop.
 pub(super) const ENTRIES_PER_LOOK: u64 = 1_024;
 
-/// How far a build is, and whether it is to stop.
+/// The progress of a build, and whether it is to stop.
 pub(super) struct Pace<'a> {
     store: &'a Store,
     job: &'a Job,

@@ -68,7 +68,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
     }
 }
 
-/// The primary key (or the rows as they lie), then the indexes that may be read.
+/// The primary key (or the rows in the order of their hidden ids), then the indexes that may be read.
 fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
     let mut candidates = vec![Candidate {
         index: None,

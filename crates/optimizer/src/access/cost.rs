@@ -1,6 +1,5 @@
-//! The cost of an access path, in rows of a full scan. Where nothing is known of a table's values,
-//! selectivities are rules of thumb. The order of preference that they give is point, unique, equality,
-//! range, full.
+//! The cost of an access path, in rows of a full scan. Without statistics of a table's values, selectivities
+//! are rules of thumb. They lead to this order of preference: point, unique, equality, range, full scan.
 
 use super::RowLimit;
 use super::paths::{Bounded, Path};
@@ -16,11 +15,11 @@ const ENTRY: f64 = 0.5;
 const SORT: f64 = 0.1;
 /// The least number of rows assumed: statistics lag behind, and a table that seems empty may be growing.
 const ROWS_MIN: f64 = 1_000.0;
-/// The number of rows wanted, where only the execution has it.
+/// The assumed number of wanted rows, if only the execution knows it.
 const LIMIT_GUESS: f64 = 100.0;
 /// One row in so many satisfies the conditions that the index does not serve.
 const FILTER_ROWS: f64 = 10.0;
-/// The same where the index serves no condition at all.
+/// The same for an index that serves no condition at all.
 const WHOLE_FILTER_ROWS: f64 = 100.0;
 
 /// Rows that a path reads: for comparisons, and of the table as it is now. `dives`: the engine may be asked.

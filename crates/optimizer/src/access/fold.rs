@@ -1,4 +1,4 @@
-//! Constant keys are computed when the plan is made, and not again for each execution.
+//! Computes constant keys when the plan is made, instead of in each execution.
 
 use functions::{EvalContext, Expr};
 use types::Value;
@@ -8,8 +8,8 @@ pub fn is_constant(expr: &Expr) -> bool {
     expr.is_constant() && functions::is_deterministic(expr)
 }
 
-/// The expression as a literal, if it is made of literals and conversions that depend on nothing else; else
-/// as it is.
+/// The expression as a literal, if it consists of literals and conversions that depend on nothing else;
+/// otherwise unchanged.
 pub fn folded(expr: Expr) -> Expr {
     match value(&expr) {
         Some(value) => Expr::literal(value, expr.ty()),

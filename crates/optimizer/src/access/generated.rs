@@ -11,7 +11,7 @@ use schema::bound::ColumnExpression;
 use schema::model::{Column, Table};
 use types::{Result, SqlType, TypeKind, Value};
 
-/// Puts indexed generated columns in the place of their expressions. Columns are offsets in the table.
+/// Replaces expressions of indexed generated columns by these columns. Columns are offsets in the table.
 pub fn with_generated_columns(conditions: Vec<Expr>, table: &Table) -> Vec<Expr> {
     let Ok(Some(expressions)) = table.expressions() else {
         return conditions;

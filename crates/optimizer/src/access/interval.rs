@@ -1,4 +1,4 @@
-//! A part of an index that a condition allows.
+//! An interval of a column's values.
 
 use planner::plan::{RangeBound, RangeValue};
 

@@ -39,7 +39,7 @@ pub use choose::full;
 pub use fold::is_constant;
 pub use generated::with_generated_columns;
 
-/// What a table is read for.
+/// The request for a table's rows.
 pub struct Request<'a> {
     pub table: &'a Table,
     /// Conditions that all rows must satisfy, over all the table's columns.

@@ -34,7 +34,7 @@ pub struct Path {
     pub useful: bool,
 }
 
-/// How the part after the fixed ones is bounded.
+/// The bounds of the part after the fixed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bounded {
     No,
@@ -157,7 +157,7 @@ impl Builder<'_> {
         if values.len() == 1 {
             self.path.constant_columns.push(part.column);
         }
-        // A prefix index does not decide conditions about what is behind the prefix.
+        // A prefix index does not decide conditions about the text after the prefix.
         if sarg.exact && part.prefix.is_none() {
             self.path.satisfied.push(condition);
         }
@@ -276,7 +276,7 @@ fn range(mut prefix: Vec<RangeValue>, interval: &Interval) -> Range {
     }
 }
 
-/// In an index of prefixes, values that differ behind the prefix are equal.
+/// In an index of prefixes, values that differ only after the prefix are equal.
 fn include_ends(interval: &mut Interval) {
     if let Interval::Between { lower, upper } = interval {
         for bound in [lower, upper].into_iter().flatten() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use functions::Expr;
 use planner::plan::{ApplyKind, JoinKind, Rel, TableScan};
 
-/// What a lookup's keys are made of.
+/// The columns that a lookup's keys are computed from.
 #[derive(Debug, Default, Clone)]
 pub struct Names {
     /// Of the columns of the rows that it is made for.

@@ -1,7 +1,7 @@
 //! EXPLAIN FORMAT=TREE: the operators of a plan under the names that MySQL has for them.
 //!
-//! Costs are the optimizer's microseconds. What an operator above tables expects is derived from what these
-//! expect, as it was when the plan was made.
+//! Costs are the optimizer's microseconds. The estimates of an operator are derived from those of the tables
+//! below it, as when the plan was made.
 
 use std::collections::HashMap;
 
@@ -484,7 +484,7 @@ fn fetched(rows: usize) -> Node {
     Node::new("Rows fetched before execution", 0.0, rows as f64, Vec::new())
 }
 
-/// What is gathered before its first row comes.
+/// Rows that are collected before the first row is returned.
 fn temporary(text: &str, cost: f64, rows: f64, inputs: Vec<Node>) -> Node {
     let gathered = Node::plain(text, inputs);
     Node::new("Table scan on <temporary>", cost, rows, vec![gathered])

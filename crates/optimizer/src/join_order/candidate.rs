@@ -33,7 +33,7 @@ enum How {
     },
 }
 
-/// What of an edge does not depend on the sets that it joins.
+/// The properties of an edge that do not depend on the sets that it joins.
 struct EdgeFacts {
     share: f64,
     has_key: bool,

@@ -1,4 +1,4 @@
-//! What optimizer hints (JOIN_ORDER, JOIN_PREFIX, JOIN_SUFFIX) say of the order in which relations are read.
+//! Restrictions on the order of relations by optimizer hints (JOIN_ORDER, JOIN_PREFIX, JOIN_SUFFIX).
 
 use planner::logical::{OrderPlace, OrderRule};
 

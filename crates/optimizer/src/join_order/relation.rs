@@ -1,4 +1,4 @@
-//! What is joined: about how many rows each input has, and what reading it costs.
+//! The inputs of a join: about how many rows each has, and the cost of reading it.
 
 use planner::logical::{ColumnId, JoinKind, Logical};
 use types::Result;

@@ -15,7 +15,7 @@ use crate::cost;
 use crate::expr::{ColumnList, bare_column, positioned, replace_columns};
 use crate::rules::Unnested;
 
-/// What a semi join is that runs for each row.
+/// A semi join that runs for each row.
 pub struct SemiByRows {
     subquery: Rel,
     outer: Vec<OuterColumn>,

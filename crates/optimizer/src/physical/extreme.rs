@@ -14,7 +14,7 @@ use crate::constant::Gate;
 use crate::limit::unsigned;
 
 impl Builder<'_> {
-    /// The one row where an index makes it possible, else all rows.
+    /// The one row if an index makes it possible, otherwise all rows.
     pub(super) fn extreme_or_all(&self, input: Logical, extreme: &Extreme, want: &Want) -> Result<Built> {
         let found = match &input {
             Logical::Get(get) => Some((get, None)),

@@ -7,7 +7,7 @@ use planner::logical::columns_of;
 use planner::plan::JoinKey;
 use types::{SqlType, TypeKind};
 
-/// A join's condition by what it is good for.
+/// A join's condition, split into keys and the rest.
 #[derive(Debug, Default)]
 pub struct Split {
     /// Each side over the ids of its own columns.

@@ -1,7 +1,7 @@
 //! From the logical to the physical plan: how each operator runs, and positions in place of column ids.
 //!
-//! An operator says to its input what it wants of it ([`Want`]): columns, and an order and a number of rows if
-//! the input can give them cheaply. It gets operators and the ids of their columns ([`Built`]).
+//! An operator passes its requirements to its input ([`Want`]): columns, and an order and a number of rows if
+//! the input can provide them cheaply. It gets back operators and the ids of their columns ([`Built`]).
 //!
 //! - [`scan`], [`extreme`]: one table. [`join`], [`apply`], [`set`]: several inputs. [`project`], [`sort`],
 //!   [`aggregate`], [`window`]: one input. [`target`]: the rows of UPDATE and DELETE.
@@ -59,7 +59,7 @@ pub struct Builder<'a> {
     pub distinct: RefCell<DistinctValues>,
 }
 
-/// What an operator wants of its input.
+/// An operator's requirements for its input.
 #[derive(Debug, Clone)]
 pub struct Want {
     /// The columns, in the order that needs no projection. The input may give others besides.
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
         self.distinct.borrow_mut().learn(rel, self.env.estimates);
     }
 
-    /// Notes what could have served a table, for EXPLAIN, in any of the plans that were compared.
+    /// Records the indexes that could have served a table in any of the compared plans, for EXPLAIN.
     pub fn note_keys(&self, alias: &str, keys: Vec<String>) {
         let mut noted = self.possible_keys.borrow_mut();
         match noted.iter_mut().find(|(table, _)| table == alias) {

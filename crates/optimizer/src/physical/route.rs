@@ -170,13 +170,13 @@ fn microseconds_per_row(rel: &Rel) -> f64 {
     }
 }
 
-/// What stands above an operator.
+/// The operators above an operator.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// It takes all rows, of which none is the first.
     gathers: bool,
     limits: bool,
-    /// How many operators stand above.
+    /// How many operators there are above.
     depth: usize,
 }
 

@@ -195,7 +195,7 @@ impl Want {
 /// The conditions of which nothing is known, beyond which further ones change nothing.
 const UNKNOWN_MAX: usize = 4;
 
-/// What EXPLAIN says of a path.
+/// EXPLAIN's estimates for a path.
 pub fn expected(chosen: &Chosen, estimate: &TableEstimate<'_>) -> Expected {
     let read = chosen.expected.max(1.0);
     Expected {

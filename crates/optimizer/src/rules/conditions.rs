@@ -29,7 +29,7 @@ pub fn take(conditions: &mut Vec<Expr>, mut test: impl FnMut(&Expr) -> bool) -> 
 }
 
 /// Whether a condition can be decided below: it names nothing but these columns and columns that `outside`
-/// does not make, and gives the same wherever it is computed.
+/// does not make, and has the same value wherever it is computed.
 pub fn is_free_of(condition: &Expr, outside: &[ColumnId]) -> bool {
     functions::is_deterministic(condition) && columns_of(condition).iter().all(|id| !outside.contains(id))
 }

@@ -1,5 +1,5 @@
-//! A derived table's select list is merged into the query around it: what it computes is put where its columns
-//! are named.
+//! A derived table's select list is merged into the query around it: what it computes replaces its columns
+//! where they are used.
 //!
 //! ```text
 //! Aggregate by (x): count(*)      Aggregate by (a + 1): count(*)

@@ -1,4 +1,5 @@
-//! What is equal to a column that is equal to a constant, is equal to the constant.
+//! Constants are inferred over equalities: if one of two equal columns is equal to a constant, so is the
+//! other.
 //!
 //! ```text
 //! a.id = b.id and a.id = 5   ->   a.id = b.id and a.id = 5 and b.id = 5

@@ -39,7 +39,7 @@ pub(super) fn bind_alter_table(
     };
     let table = binder.base_table(name, privileges)?;
     let mut changes = Vec::with_capacity(items.len());
-    // Columns take the collation that the statement gives the table, if it does.
+    // New columns take the collation that the statement gives the table, if it gives one.
     let collation = new_collation(binder, items)?.unwrap_or(table.collation);
     for item in items {
         alter_item(binder, item, &table, collation, &mut changes)?;

@@ -8,7 +8,7 @@ use types::{Error, Result, errno};
 
 use super::{Binder, partition};
 
-/// A change of partitions that stands alone.
+/// A change of partitions that is the statement's only change.
 pub(super) fn bind_alter_partitions(
     binder: &Binder<'_>,
     name: &ObjectName,
@@ -53,7 +53,7 @@ pub(super) fn bind_alter_partitions(
     Ok(Ddl::AlterPartitions { name, change, way })
 }
 
-/// PARTITION BY and REMOVE PARTITIONING, which may stand beside other changes.
+/// PARTITION BY and REMOVE PARTITIONING, which may be combined with other changes.
 ///
 /// # Errors
 /// 1064 for others.

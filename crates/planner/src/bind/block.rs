@@ -1,4 +1,4 @@
-//! A query block with what the query expression around it says.
+//! A query block with the clauses of the query expression around it.
 
 use std::ops::Deref;
 
@@ -41,8 +41,8 @@ impl Deref for Block<'_> {
 }
 
 impl<'q> Block<'q> {
-    /// The block that is the whole body of a query; `None` where the body is none, or has an order, a limit
-    /// or locks of its own and the query around it as well. The query's WITH is not looked at.
+    /// The block that is the whole body of a query; `None` if the body is not a single block, or if both it
+    /// and the query around it have an order, a limit or locks. Ignores the query's WITH.
     pub fn of(query: &'q Query) -> Option<Self> {
         let mut block = match &query.body {
             QueryBody::Select(select) => Self::bare(select),

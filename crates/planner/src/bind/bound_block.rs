@@ -17,12 +17,13 @@ use crate::plan::SortKey;
 pub struct BoundBlock {
     pub scope: Scope,
     pub items: Vec<Item>,
-    /// Whether rows are gathered in groups, be it one of all.
+    /// Whether rows are grouped, perhaps into one group.
     pub grouped: bool,
     pub keys: Vec<Expr>,
     /// WITH ROLLUP: groups of fewer and fewer keys as well.
     pub rollup: bool,
-    /// The positions of items and of the keys that they are, where the first key of the same value is another.
+    /// The positions of items, and of the GROUP BY keys that they are, for which an earlier key has the same
+    /// value.
     pub key_items: Vec<(usize, usize)>,
     pub aggregates: Aggregates,
     pub windows: RefCell<Vec<PendingWindow>>,
@@ -43,7 +44,7 @@ pub struct BoundBlock {
 pub struct OrderNames {
     /// Select items, by their aliases.
     pub items: BTreeSet<usize>,
-    /// It is `ANY_VALUE(...)`: any row of those that are one row of the result will do.
+    /// It is `ANY_VALUE(...)`: the value of any row of the group will do.
     pub any_value: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A query whose names are resolved, and where it stands.
+//! A query whose names are resolved, and its place in the statement.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct QueryColumn {
     pub id: ColumnId,
     pub ty: SqlType,
     pub nullable: bool,
-    /// What the column is made of, which says how its collation derives.
+    /// The column's expression, which decides the coercibility of its collation.
     pub expr: Expr,
     pub result: ResultColumn,
 }
@@ -61,7 +61,7 @@ impl Definitions {
     }
 }
 
-/// Where a query stands.
+/// The place of a query in the statement.
 #[derive(Clone, Copy)]
 pub struct QueryPlace<'a> {
     /// The place it is a subquery of.
@@ -70,7 +70,7 @@ pub struct QueryPlace<'a> {
     pub is_statement: bool,
     /// The locking clauses of the query expression around a block that has none.
     pub locking: &'a [LockingClause],
-    /// Only which rows there are counts, and not how often or in what order: `x IN (...)`, `EXISTS (...)`.
+    /// Only the set of rows matters, not how often each comes or in what order: `x IN (...)`, `EXISTS (...)`.
     pub as_set: bool,
 }
 

@@ -1,4 +1,4 @@
-//! CHECK constraints of a new table: their names, and whether they refer to what they may.
+//! CHECK constraints of a new table: their names, and whether they refer only to what they are allowed to.
 
 use schema::check_constraints::generated_check_name;
 use schema::definition::TableDefinition;
@@ -11,8 +11,8 @@ use super::stored::columns_of_check;
 use super::table_expressions::expressions;
 use super::{Binder, stored};
 
-/// The constraints of a CREATE TABLE, each with the offset in `columns` of the column that it stands behind.
-/// Those without a name are numbered in the order in which they are written.
+/// The constraints of a CREATE TABLE, each with the offset in `columns` of the column whose definition it is
+/// a part of. Those without a name are numbered in the order in which they are written.
 pub(super) fn bind_checks(
     binder: &Binder<'_>,
     table: &str,
@@ -36,7 +36,7 @@ pub(super) fn bind_checks(
     for element in elements {
         match element {
             TableElement::Column(column) => {
-                // Columns that CREATE TABLE ... SELECT selects stand behind the others.
+                // Columns that CREATE TABLE ... SELECT selects come after the others.
                 let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&column.name);
                 let offset = columns.iter().position(is_it);
                 column.checks.iter().for_each(|check| add(check, offset));

@@ -1,4 +1,4 @@
-//! Character sets and collations by name, and which of them a definition gets.
+//! Character sets and collations: lookup by name, and the ones that a definition gets.
 
 use types::{Charset, Collation, Error, Result, Warning, errno};
 
@@ -29,8 +29,8 @@ pub fn collation_named(name: &str) -> Result<Collation> {
     })
 }
 
-/// The collation that a pair of clauses gives; `None` where neither is there. Fails with 1253 where they
-/// contradict.
+/// The collation that a pair of clauses gives; `None` without either. Fails with 1253 if they contradict each
+/// other.
 pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Option<Collation>> {
     let charset = charset.map(charset_named).transpose()?;
     let collation = collation.map(collation_named).transpose()?;

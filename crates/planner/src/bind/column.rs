@@ -13,7 +13,7 @@ use crate::errno::{
 };
 use syntax::ast::{ColumnDefinition, DataType, TypeName};
 
-/// The note that a type became another one.
+/// The note that a type was replaced by another one.
 const ER_AUTO_CONVERT: u16 = 1246;
 const DISPLAY_WIDTH_MAX: u64 = 255;
 const CHAR_LENGTH_MAX: u64 = 255;
@@ -107,7 +107,7 @@ pub(super) fn column_type(
     ty: &DataType,
     inherited: Collation,
 ) -> Result<(SqlType, bool)> {
-    // A collation means nothing to a number, but has to be one.
+    // The collation of a number has no effect, but it must exist.
     of_clauses(None, ty.collation.as_deref())?;
     let written = collation::collation_of_type(binder, ty);
     if ty.zerofill {

@@ -14,7 +14,7 @@ use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
 
-/// A common table expression whose name is known where the binder stands.
+/// A common table expression whose name is visible at the place that is being bound.
 pub struct KnownTable {
     name: String,
     id: CommonTableId,
@@ -24,10 +24,10 @@ pub struct KnownTable {
     recursive: bool,
     /// Its rows; `None` while they are being bound.
     definition: Option<Arc<Logical>>,
-    /// What its definition calls a temporary table that it reads. Such a table can be opened once.
+    /// The alias of a temporary table that its definition reads. A statement can open such a table only once.
     temporary: Option<String>,
     is_used: Cell<bool>,
-    /// What is wrong with the definition, which counts only where it is used.
+    /// The error of the definition, which is reported only if the name is used.
     error: Option<Error>,
 }
 

@@ -1,4 +1,5 @@
-//! Where an expression stands: which names it may use, and what takes the aggregates, windows and subqueries in it.
+//! The context of an expression: which names it may use, and where its aggregates, windows and subqueries are
+//! collected.
 
 use std::cell::RefCell;
 
@@ -21,11 +22,11 @@ pub struct PendingWindow {
     pub call: WindowCall,
 }
 
-/// Where an expression stands.
+/// The context of an expression.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub names: &'a dyn Names,
-    /// Names inside the arguments of aggregates, where they are others.
+    /// Names inside the arguments of aggregates, if those are different.
     pub argument_names: &'a dyn Names,
     /// Takes the aggregate calls; `None` where there may be none.
     pub aggregates: Option<&'a Aggregates>,
@@ -41,7 +42,7 @@ pub struct Context<'a> {
     pub outer: Option<&'a Context<'a>>,
     /// Columns with smaller ids are not this query's.
     pub first_own: ColumnId,
-    /// It is the argument of an aggregate of this query.
+    /// The expression is the argument of an aggregate of this query.
     pub is_argument: bool,
 }
 

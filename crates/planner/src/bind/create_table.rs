@@ -230,7 +230,7 @@ struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// PRIMARY KEY and UNIQUE behind a column.
+    /// PRIMARY KEY and UNIQUE in a column's definition.
     fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
         for definition in inline_indexes(column) {
             self.index(&definition, false)?;
@@ -356,7 +356,7 @@ fn unknown_key_column(name: &str) -> Error {
     )
 }
 
-/// A prefix as long as the column is the column.
+/// A prefix as long as the column means the whole column.
 pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
     matches!(ty.kind, TypeKind::Char | TypeKind::VarChar) && prefix == ty.length
 }

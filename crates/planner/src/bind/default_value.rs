@@ -46,7 +46,7 @@ pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize
             ER_DEFAULT_AS_VAL_GENERATED,
             "DEFAULT function cannot be used with default value expressions",
         )),
-        // What the row is made from before it is known when: NULL, or the zero date.
+        // Its value before the time is known: NULL, or the zero date.
         Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
         Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
         Default::Literal(text) => {
@@ -185,8 +185,8 @@ fn warn_of_default(
     }
 }
 
-/// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode,
-/// with the same warnings; but what is out of range is none in any mode.
+/// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode, with
+/// the same warnings; but a value out of range is an error in any mode.
 fn decimal_default(
     binder: &Binder<'_>,
     value: Value,

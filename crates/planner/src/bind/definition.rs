@@ -1,4 +1,4 @@
-//! Which definition a statement is.
+//! The definition of a definition statement.
 
 use schema::definition::Ddl;
 use types::{Collation, Result};

@@ -27,7 +27,7 @@ impl Binder<'_> {
         self.hinted(expr, None, context)
     }
 
-    /// An expression; a parameter of unknown type that stands here has the type `hint`.
+    /// An expression; if it is a parameter of unknown type, its type is `hint`.
     pub fn hinted(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
         if let Some(literal) = literal::bind_literal(self, expr)? {
             return Ok(literal);
@@ -222,7 +222,7 @@ impl Binder<'_> {
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
         let ty = match &value {
-            // Of the integer variables only those that are ON or OFF are signed.
+            // Among integer variables, only those that are ON or OFF are signed.
             Value::Int(_) => SqlType::BOOL,
             Value::UInt(_) => SqlType {
                 length: 21,
@@ -268,7 +268,8 @@ impl Binder<'_> {
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
-        // Beside a binary string, the bit operators take a hexadecimal literal for one.
+        // With a binary string as the other operand, bit operators treat a hexadecimal literal as a binary
+        // string.
         let of_pair = matches!(op.function(), "&" | "|" | "^");
         if of_pair && args.iter().any(functions::is_binary_of_bits) {
             return self.call(op.function(), args);
@@ -539,7 +540,7 @@ impl Binder<'_> {
     }
 }
 
-/// How strong the collation of an aggregate is; `None`: as that of a table's column.
+/// The coercibility of an aggregate's collation; `None`: that of a table's column.
 fn strength_of(call: &AggregateCall) -> Option<Strength> {
     let of_arguments = bind::strength_of(&call.args);
     match call.function {
@@ -551,8 +552,8 @@ fn strength_of(call: &AggregateCall) -> Option<Strength> {
     }
 }
 
-/// The aggregates of the query that a call is one of: that whose columns it names, however many queries are
-/// between; if there may be none where that query stands, the last one on the way where there may.
+/// The aggregates of the query that a call belongs to: the query whose columns it names, at any distance. If
+/// aggregates are not allowed there, the last query on the way to it where they are.
 fn home_of<'c>(call: &AggregateCall, context: &'c Context<'_>) -> Option<&'c Aggregates> {
     let mut home = context.aggregates;
     let mut place = context;

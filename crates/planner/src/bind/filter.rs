@@ -1,4 +1,4 @@
-//! What WHERE makes of its condition.
+//! The condition of WHERE.
 
 use functions::Expr;
 use types::{Result, TypeKind, Value};

@@ -1,4 +1,4 @@
-//! FROM: tables, derived tables and joins, as operators and as the names they bring.
+//! FROM: tables, derived tables and joins, as operators and as names.
 
 use std::sync::Arc;
 
@@ -182,7 +182,8 @@ impl Binder<'_> {
             }
         };
         defined_view::check_not_defined(self, table)?;
-        // The columns of a view show the defaults of its tables, whose other columns it may not have.
+        // A view's columns have the defaults of its tables. A default may name a column that the view does
+        // not have.
         if table.view.is_none() {
             super::table_expressions::expressions(table)?;
         }
@@ -289,7 +290,7 @@ fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
     }
 }
 
-/// How a locking clause is about a table.
+/// How a locking clause applies to a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     let about = |clause: &&LockingClause| clause.is_about(&get.alias);
     if clauses.iter().filter(about).count() > 1 {

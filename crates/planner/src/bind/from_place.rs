@@ -1,4 +1,4 @@
-//! A FROM clause or a part of it: where it stands, and what it gives.
+//! A FROM clause or a part of it: its context, and the result of binding it.
 
 use functions::Expr;
 use schema::privilege::PrivilegeSet;
@@ -12,7 +12,7 @@ use crate::errno::{ER_CANT_REOPEN_TABLE, ER_WRONG_COLUMN_LIST};
 use crate::logical::Logical;
 use crate::object_access::{OneOf, TableNeeds};
 
-/// Where a FROM clause stands.
+/// The context of a FROM clause.
 #[derive(Clone, Copy)]
 pub struct FromPlace<'a> {
     /// The place of the query, if it is a subquery.

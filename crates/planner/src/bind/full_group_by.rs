@@ -1,4 +1,5 @@
-//! ONLY_FULL_GROUP_BY and DISTINCT: whether what a query shows and orders by is one value per group or row.
+//! ONLY_FULL_GROUP_BY and DISTINCT: whether the values that a query returns and sorts by are determined by
+//! the group or row.
 //!
 //! A column is determined by the groups if it is a GROUP BY column or depends on them
 //! ([`crate::logical::dependence`]). An expression is, if it is a GROUP BY expression itself or all its columns

@@ -1,4 +1,4 @@
-//! `sql_generate_invisible_primary_key`: CREATE TABLE without a primary key gets one of a column that nobody sees.
+//! `sql_generate_invisible_primary_key`: CREATE TABLE without a primary key gets one of an invisible column.
 //!
 //! Source: manual 13.1.20.11, "Generated Invisible Primary Keys", and MySQL 8.0.33's answers.
 

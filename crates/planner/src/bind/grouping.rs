@@ -1,4 +1,4 @@
-//! Grouped queries: expressions over a table's rows, made over the rows of its groups.
+//! Grouped queries: expressions over a table's rows are rewritten over the rows of its groups.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ pub struct Groups<'a, 'b> {
 
 impl Groups<'_, '_> {
     /// An expression over the columns that the aggregation puts out. A column that is no key becomes the
-    /// value of the group's first row: it has been checked that this is the only one, or that any will do.
+    /// value of the group's first row: it has been checked that the group has one value only, or that any
+    /// value will do.
     pub fn rewrite(&mut self, expr: &Expr) -> Result<Expr> {
         if let Some(key) = self.keys.iter().position(|key| key == expr) {
             return Ok(self.key(key, expr));

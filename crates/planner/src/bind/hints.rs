@@ -1,4 +1,4 @@
-//! Optimizer hints: which of them a query block takes, and what they say of its tables.
+//! Optimizer hints: which of them apply to a query block, and what they say about its tables.
 //!
 //! Source: manual 8.9.3 "Optimizer Hints". A hint that names a way to run a query that this server does not have
 //! (BKA, MRR, index merge ...) is read and has no effect, as one that MySQL cannot follow.
@@ -124,7 +124,7 @@ pub(super) fn joins_as_written(binder: &Binder<'_>) -> bool {
     })
 }
 
-/// What the block's hints say of the indexes of a table, besides what stands behind its name.
+/// The block's hints about the indexes of a table, besides the hints after its name in FROM.
 pub(super) fn index_hints(binder: &Binder<'_>, table: &Table, alias: &str) -> Vec<IndexHint> {
     let state = binder.hints.borrow();
     let Some(block) = state.blocks.last() else {

@@ -156,8 +156,8 @@ fn note_inserted(
         .writes(view, &view.name, PrivilegeSet::UPDATE, &updated);
 }
 
-/// Whether each literal is the value of its column as it stands: its text is in the connection's character
-/// set, and nothing but the column itself says what becomes of it.
+/// Whether each literal can be stored without binding it as an expression: its text is in the connection's
+/// character set, and only the column's type decides how it is converted.
 fn stores_literals(
     binder: &Binder<'_>,
     insert: &Insert,
@@ -452,7 +452,7 @@ fn expose(root: &mut Logical, id: ColumnId) -> bool {
     }
 }
 
-/// REPLACE deletes the rows in its way, and ON DUPLICATE KEY UPDATE changes them.
+/// REPLACE deletes the rows that have the same key, and ON DUPLICATE KEY UPDATE changes them.
 fn privileges(insert: &Insert) -> PrivilegeSet {
     if insert.replace {
         PrivilegeSet::INSERT | PrivilegeSet::DELETE

@@ -21,7 +21,7 @@ use crate::row_check::RowCheck;
 
 pub struct InsertTarget {
     pub table: Arc<Table>,
-    /// What the view calls the table; its name where the statement names it.
+    /// The view's alias for the table; the table's name if the statement names it directly.
     pub alias: String,
     /// The table's columns under the names that the statement uses; those that it cannot name are not public.
     pub relation: Relation,

@@ -1,4 +1,4 @@
-//! Joins in FROM: the names that two parts bring, their condition, and the operator of both.
+//! Joins in FROM: the names of both sides, the condition, and the operator.
 
 use functions::Expr;
 use syntax::ast::{ColumnName, Join as WrittenJoin, JoinCondition, JoinKind as WrittenKind};
@@ -96,7 +96,7 @@ pub(super) fn joined(
     })
 }
 
-/// What stands between two parts of FROM.
+/// The syntax between two parts of FROM.
 #[derive(Clone, Copy)]
 pub(super) enum Joined<'q> {
     /// A comma.

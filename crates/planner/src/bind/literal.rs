@@ -84,9 +84,9 @@ fn temporal(binder: &Binder<'_>, kind: TemporalKind, text: &str) -> Result<Expr>
     Ok(Expr::literal(value, ty))
 }
 
-/// The bytes of a literal, read in its character set. MySQL takes bytes that are invalid in it as they
-/// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
-/// [`functions::ill_formed_text`] for what such a literal is here.
+/// The bytes of a literal, read in its character set. MySQL keeps bytes that are invalid in it unchanged,
+/// with a warning; only `_utf8mb4 x'ff'` is an error. See [`functions::ill_formed_text`] for what such a
+/// literal is here.
 fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
     let bytes = &match quoted {
         true => as_sent(binder, bytes),
@@ -243,7 +243,7 @@ fn with_whole_characters(bytes: &[u8], charset: Charset) -> Cow<'_, [u8]> {
     }
 }
 
-/// As warnings show the bytes of a literal that is no number.
+/// The form in which warnings show the bytes of a literal that is not a number.
 fn hex_text(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
     format!("x'{digits}'")

@@ -7,7 +7,7 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::Binder;
 
-/// The error of an array anywhere else.
+/// The error for an array anywhere else.
 pub(super) fn not_here() -> Error {
     refused(
         "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions",

@@ -68,8 +68,8 @@ pub fn find_item(
     Ok(by_name.or(behind_alias))
 }
 
-/// Whether a name means an item by the column that it is, though the item is called otherwise. Then it has to
-/// mean that column among those of all tables, too.
+/// Whether a name means an item because the item is that column, although it has another alias. Then the name
+/// must mean the same column among those of all tables, too.
 fn is_behind_alias(item: &Item, name: &ColumnName) -> bool {
     name.table.is_none() && !item.name.eq_ignore_ascii_case(&name.column)
 }

@@ -1,4 +1,4 @@
-//! What a name can mean where it stands: [`Names`], and the errors of names that mean nothing, or two things.
+//! What a name can mean at its place: [`Names`], and the errors for unknown and ambiguous names.
 
 use functions::Expr;
 use syntax::ast::ColumnName;
@@ -10,7 +10,7 @@ use super::relation::Relation;
 pub trait Names {
     fn column(&self, name: &ColumnName) -> Result<Expr>;
 
-    /// A name in a subquery, of which no query between that and this place knows the meaning.
+    /// A name in a subquery that no query between the subquery and this place can resolve.
     fn named_within(&self, name: &ColumnName) -> Result<Expr> {
         self.column(name)
     }
@@ -31,7 +31,7 @@ pub const WHERE_CLAUSE: &str = "where clause";
 pub const HAVING_CLAUSE: &str = "having clause";
 pub const ORDER_CLAUSE: &str = "order clause";
 pub const GROUP_STATEMENT: &str = "group statement";
-/// What stands left of IN, ANY and ALL.
+/// The left operand of IN, ANY and ALL.
 pub const SUBQUERY_OPERAND: &str = "IN/ALL/ANY subquery";
 
 /// The names of a place for a subquery there that has none of its own.
@@ -112,7 +112,7 @@ pub fn unknown_column(name: &ColumnName, clause: &str) -> Error {
     )
 }
 
-/// The same where no table is there at all: error 1109 for a name that has its table's.
+/// The same in a query without tables: error 1109 for a name qualified with a table.
 pub fn unknown_without_tables(name: &ColumnName, clause: &str) -> Error {
     let Some(table) = &name.table else {
         return unknown_column(name, clause);

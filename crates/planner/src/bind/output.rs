@@ -1,4 +1,4 @@
-//! The select list: what it holds once `*` is spelled out.
+//! The select list, with `*` expanded.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use super::{Binder, parameter, resolution};
 pub struct Item {
     pub expr: Expr,
     pub name: String,
-    /// The column of FROM that it simply is.
+    /// The column of FROM, if it is nothing else.
     pub column: Option<ColumnRef>,
 }
 

@@ -44,7 +44,7 @@ impl Binder<'_> {
         bound
     }
 
-    /// What stands in one query more.
+    /// Binds something one query level deeper.
     ///
     /// # Errors
     /// 1473 where there are too many within each other.

@@ -1,7 +1,7 @@
-//! What the names of a query mean, for the text that a view is stored as: each name with its table and
-//! database, and the columns in place of each `*`.
+//! What the names of a query mean, for the stored text of a view: each name is qualified with its table and
+//! database, and each `*` is replaced by its columns.
 //!
-//! Names are told apart by where they stand in the parsed query, which does not move while it is bound.
+//! Names are identified by their address in the parsed query, which does not move while it is bound.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -32,7 +32,7 @@ pub struct Scope {
 /// The names of a block's relations; names that none of them has are looked up around the query.
 pub struct ScopeNames<'a> {
     pub scope: &'a Scope,
-    /// Where the names stand, as error 1054 says it.
+    /// The clause that error 1054 names.
     pub clause: &'static str,
     /// The place where the query stands, if it is a subquery.
     pub outer: Option<&'a Context<'a>>,

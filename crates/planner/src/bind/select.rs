@@ -1,4 +1,4 @@
-//! Query blocks: their parts bound in the order their names become known, and put together as operators.
+//! Query blocks: their clauses are bound in the order in which names become visible, and become operators.
 //!
 //! From below: FROM, the subqueries of WHERE, its filter, the subqueries that groups or the select list need,
 //! the groups, the subqueries above them, HAVING, windows, the order, the select list, LIMIT. DISTINCT comes
@@ -246,7 +246,7 @@ impl Binder<'_> {
         let mut results: Vec<_> = bound
             .items
             .iter()
-            // What may be a sum of groups is no column.
+            // An item that may be the sum row of ROLLUP is not announced as a column.
             .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
             .collect();
         let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();

@@ -1,4 +1,5 @@
-//! Expressions of a table's definition: to text where they are defined, and bound where they are used.
+//! Expressions of a table's definition: converted to text when they are defined, and bound when they are
+//! used.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -69,7 +70,7 @@ pub(super) enum Owner<'a> {
     Index(&'a str),
     /// What partitions the table.
     Partition,
-    /// A CHECK by its name. One that stands behind a column can refer to that column only.
+    /// A CHECK by its name. One in a column's definition can refer to that column only.
     Check { name: &'a str, column: Option<usize> },
 }
 
@@ -83,7 +84,8 @@ pub(super) fn calls_any(expr: &Expr, names: &[&str]) -> bool {
     calls
 }
 
-/// The columns that a CHECK constraint refers to. `column`: the one that it stands behind, if it does.
+/// The columns that a CHECK constraint refers to. `column`: the one whose definition it is a part of, if it
+/// is.
 ///
 /// # Errors
 /// As [`expressions`](super::table_expressions::expressions); 3813 if it refers to another column than `column`.
@@ -455,7 +457,7 @@ fn refers_to_other(check: &str) -> Error {
     )
 }
 
-/// MySQL's parser finds what is not the same for all rows and sessions.
+/// MySQL's parser reports parts that are not the same for all rows and sessions.
 fn random_in_partition() -> Error {
     let Error { message, .. } = not_constant();
     Error::new(errno::ER_PARSE_ERROR, message)

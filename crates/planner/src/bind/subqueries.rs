@@ -51,7 +51,7 @@ impl Subqueries {
         others.0.borrow_mut().extend(moved);
     }
 
-    /// The columns of other rows that the subquery that makes a column names.
+    /// The outer columns of the subquery that makes a column.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
         let all = self.0.borrow();
         let found = all.iter().find(|subquery| subquery.kind.columns().contains(&id));

@@ -131,7 +131,7 @@ pub(super) fn in_view<T>(
     })
 }
 
-/// Goes on where the binding of a view's query has ended.
+/// Continues after the binding of a view's query has ended.
 fn take_from(binder: &Binder<'_>, inner: &Binder<'_>) {
     binder.columns.set(inner.columns.get());
     binder.table_expressions.set(inner.table_expressions.get());
@@ -220,7 +220,7 @@ fn announced(column: &ResultColumn, view: &Table) -> ResultColumn {
     }
 }
 
-/// What FROM may not say of a view.
+/// Clauses that FROM cannot have for a view.
 fn check_clauses(table: &NamedTable, alias: &str) -> Result<()> {
     if table.as_of.is_some() {
         return Err(Error::not_supported(

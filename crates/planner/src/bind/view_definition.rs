@@ -20,7 +20,7 @@ use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MERGE};
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
 
-/// How long a column's name may be that nobody wrote.
+/// The longest name of a column that the statement does not name.
 const NAME_CHARS_MAX: usize = 64;
 
 pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Result<Ddl> {
@@ -128,7 +128,7 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     })
 }
 
-/// The view's columns. Names that nobody wrote become unique, in the query too.
+/// The view's columns. Names that the statement does not give are made unique, in the query too.
 fn columns_of_view(
     binder: &Binder<'_>,
     create: &CreateView,
@@ -244,8 +244,8 @@ fn algorithm_of(written: ast::ViewAlgorithm) -> view::ViewAlgorithm {
     }
 }
 
-/// Gives a column that nobody named, and whose text is the name of another one or no name at all, the name that
-/// MySQL does: `Name_exp_x`, `Name_exp_1_x` ...
+/// Names a column without an alias whose text is the name of another column, or cannot be a name, as MySQL
+/// does: `Name_exp_x`, `Name_exp_1_x` ...
 fn make_unique(query: &mut Query, columns: &mut [Column]) {
     let Some(items) = items_of(query) else { return };
     // With a `*` before it, an item has another position. Those names come from tables.

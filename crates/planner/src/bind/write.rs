@@ -265,7 +265,7 @@ fn written_order(
     };
     let mut keys = Vec::with_capacity(rows.clauses.order_by.len());
     for item in rows.clauses.order_by {
-        // There is no select list that a number could mean.
+        // There is no select list, so a number is a constant.
         keys.push(SortKey {
             expr: binder.scalar(&item.expr, &context)?,
             descending: item.descending,

@@ -1,5 +1,5 @@
-//! Views that a statement writes through: merged into the statement, so that the rows of the view's tables come
-//! with their keys.
+//! Views that a statement writes through: they are merged into the statement, which so gets the rows of their
+//! tables with the rows' keys.
 //!
 //! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
 

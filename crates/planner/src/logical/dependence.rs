@@ -1,4 +1,4 @@
-//! Functional dependence: which columns have one value wherever others have one.
+//! Functional dependence: which columns are determined by others.
 //!
 //! A column is determined if it is equal to a constant or a determined column, if a key of its table is
 //! determined, or if all it is computed of is determined. Source: manual 12.20.4 "Detection of Functional

@@ -1,4 +1,4 @@
-//! The logical algebra: what a query means, and nothing of how it is run.
+//! The logical algebra: what a query means, but not how it is run.
 //!
 //! The binder makes it of a parsed statement. Names, types, collations and conversions are settled in it. The
 //! optimizer rewrites it and makes a physical plan of it.
@@ -128,7 +128,7 @@ pub struct Get {
     /// The id of the table's first column. That of the column at offset `n` is `first + n`.
     pub first: ColumnId,
     pub hints: Vec<IndexHint>,
-    /// What JOIN_ORDER and its like say.
+    /// Hints about the order of joins (JOIN_ORDER and others).
     pub order: Vec<OrderPlace>,
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,

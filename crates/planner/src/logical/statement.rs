@@ -31,8 +31,8 @@ pub struct LogicalQuery {
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<Duration>,
-    /// Which of several equal rows is the first matters: rows must be read in key order, and not in
-    /// parallel.
+    /// The result depends on which of several equal rows comes first: rows must be read in key order, and not
+    /// in parallel.
     pub in_order: bool,
 }
 

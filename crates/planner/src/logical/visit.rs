@@ -259,7 +259,7 @@ impl Logical {
 }
 
 impl Column {
-    /// The column where its row may be missing.
+    /// The column, if its row may be missing.
     pub fn or_null(self) -> Self {
         Self {
             nullable: true,

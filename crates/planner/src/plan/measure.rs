@@ -57,7 +57,7 @@ impl Measure {
         self.0.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Has `measured` say what there is to say; `None`: it was not measured.
+    /// Takes the figures from `measured`; `None`: nothing was measured.
     pub fn take_from(&self, measured: impl Fn() -> Option<Measured> + Send + 'static) {
         if let Ok(mut elsewhere) = self.0.elsewhere.lock() {
             *elsewhere = Some(Box::new(measured));

@@ -8,7 +8,7 @@ use planner::plan_traits::PlanTraits;
 /// Rows that a statement has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowChanges {
-    /// As the client is told.
+    /// As the reply reports it.
     pub affected: u64,
     pub inserted: u64,
     pub updated: u64,
@@ -54,7 +54,7 @@ pub struct StatementEvent {
     pub digest: u32,
     /// How many tables it uses.
     pub tables: u32,
-    /// It reads one row by its key. Little else has to be counted.
+    /// It reads one row by its key, so that little else has to be counted.
     pub is_point: bool,
     /// And it is in no transaction.
     pub is_lone_point: bool,

@@ -7,65 +7,67 @@ use types::{SqlType, Value};
 use super::log_time;
 use crate::session::Session;
 
-impl Session {
-    /// Logs a command, if the log is on.
-    #[inline]
-    pub(crate) fn log_command(&self, command: &str, argument: &str) {
-        if self.shared.events.general_log.is_on() {
-            self.write_command(command, argument);
-        }
+/// Logs a command, if the log is on.
+#[inline]
+pub fn log_command(session: &Session, command: &str, argument: &str) {
+    if session.shared.events.general_log.is_on() {
+        write_command(session, command, argument);
     }
+}
 
-    #[cold]
-    fn write_command(&self, command: &str, argument: &str) {
-        if self.settings.sql_log_off {
-            return;
-        }
-        let log = &self.shared.events.general_log;
-        let now_us = self.view().clock_us();
-        if log.to_file.load(Ordering::Relaxed) {
-            let at = log_time::utc(now_us);
-            log.file
-                .write(format!("{at}\t{:5} {command}\t{argument}\n", self.process.id));
-        }
-        if log.to_table.load(Ordering::Relaxed) {
-            let user = &self.client.info.user;
-            let host = format!("{user}[{user}] @ {} [{}]", self.host_name(), self.host_address());
-            log.rows.push(vec![
-                Value::UInt(self.settings.time_zone.from_unix_us(now_us).pack()),
-                Value::String(host),
-                Value::UInt(self.process.id),
-                Value::UInt(self.shared.variables.integer("server_id")),
-                Value::String(command.to_owned()),
-                Value::Bytes(argument.as_bytes().to_vec()),
-            ]);
-        }
+#[cold]
+fn write_command(session: &Session, command: &str, argument: &str) {
+    if session.settings.sql_log_off {
+        return;
     }
-
-    /// Logs an execution of a prepared statement, with its parameters in their places.
-    pub(crate) fn log_execution(&self, text: &str, values: &[Value], types: &[SqlType]) {
-        if self.shared.events.general_log.is_on() {
-            self.write_command("Execute", &with_values(text, values, types));
-        }
+    let log = &session.shared.events.general_log;
+    let now_us = session.view().clock_us();
+    if log.to_file.load(Ordering::Relaxed) {
+        let at = log_time::utc(now_us);
+        log.file
+            .write(format!("{at}\t{:5} {command}\t{argument}\n", session.process.id));
     }
+    if log.to_table.load(Ordering::Relaxed) {
+        let user = &session.client.info.user;
+        let host = format!(
+            "{user}[{user}] @ {} [{}]",
+            session.process.host_name(),
+            session.process.host_address()
+        );
+        log.rows.push(vec![
+            Value::UInt(session.settings.time_zone.from_unix_us(now_us).pack()),
+            Value::String(host),
+            Value::UInt(session.process.id),
+            Value::UInt(session.shared.variables.integer("server_id")),
+            Value::String(command.to_owned()),
+            Value::Bytes(argument.as_bytes().to_vec()),
+        ]);
+    }
+}
 
-    /// Logs the beginning of the session.
-    pub(crate) fn log_connect(&self) {
-        if self.shared.events.general_log.is_on() {
-            let info = &self.client.info;
-            let database = info.database.as_deref().unwrap_or_default();
-            let transport = match (&info.tls, self.process.activity().host.contains(':')) {
-                (Some(_), _) => "SSL/TLS",
-                (None, true) => "TCP/IP",
-                (None, false) => "Socket",
-            };
-            let text = format!(
-                "{}@{} on {database} using {transport}",
-                info.user,
-                self.host_name()
-            );
-            self.write_command("Connect", &text);
-        }
+/// Logs an execution of a prepared statement, with its parameters in their places.
+pub fn log_execution(session: &Session, text: &str, values: &[Value], types: &[SqlType]) {
+    if session.shared.events.general_log.is_on() {
+        write_command(session, "Execute", &with_values(text, values, types));
+    }
+}
+
+/// Logs the beginning of the session.
+pub fn log_connect(session: &Session) {
+    if session.shared.events.general_log.is_on() {
+        let info = &session.client.info;
+        let database = info.database.as_deref().unwrap_or_default();
+        let transport = match (&info.tls, session.process.activity().host.contains(':')) {
+            (Some(_), _) => "SSL/TLS",
+            (None, true) => "TCP/IP",
+            (None, false) => "Socket",
+        };
+        let text = format!(
+            "{}@{} on {database} using {transport}",
+            info.user,
+            session.process.host_name()
+        );
+        write_command(session, "Connect", &text);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const BUCKETS: usize = 450;
-/// Buckets that are counted in one allocation: the latencies of a statement lie close together.
+/// Buckets in one allocation: the latencies of one statement are close together.
 const CHUNK: usize = 18;
 const CHUNKS: usize = BUCKETS / CHUNK;
 /// The fiftieth root of ten.

@@ -3,17 +3,17 @@
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
 //! counters without a lookup. [`digests`] has the counters, in shards, and [`histogram`] their latencies.
-//! [`event`] is what one statement adds, at its end ([`statement`]). [`log_file`] writes logs without ever blocking a statement.
-//! [`tables`] makes the rows of `performance_schema`.
+//! [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
+//! blocking a statement. [`tables`] makes the rows of `performance_schema`.
 
 pub mod digests;
 pub mod event;
-mod general_log;
+pub mod general_log;
 mod histogram;
 mod log_file;
 mod log_time;
-mod slow_log;
-pub mod statement;
+pub mod observe;
+pub mod slow_log;
 pub mod tables;
 
 use std::sync::atomic::{AtomicBool, Ordering};

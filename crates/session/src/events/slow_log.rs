@@ -11,104 +11,91 @@ use super::log_time;
 use crate::counters::StatusCounter;
 use crate::session::Session;
 
-impl Session {
-    /// Counts a statement that was slow, and logs it if the log is on.
-    #[cold]
-    pub(crate) fn log_if_slow(&self, took: Duration, ended: Instant) {
-        let events = &self.shared.events;
-        let is_slow = took >= self.settings.long_query_time;
-        if is_slow {
-            self.process.counters.add(StatusCounter::SlowQueries, 1);
-            self.shared
-                .statistics
-                .slow_queries
-                .fetch_add(1, Ordering::Relaxed);
-        }
-        let without_index = self.event.traits.uses_no_index() && events.without_index.load(Ordering::Relaxed);
-        let examined = self.event.reads.examined();
-        if !events.slow_log.is_on()
-            || !(is_slow || without_index)
-            || examined < self.settings.min_examined_row_limit
-        {
-            return;
-        }
-        let Some(statement) = self.process.activity().statement else {
-            return;
-        };
-        let since_end = ended.elapsed();
-        let now_us = self.view().clock_us() - i64::try_from(since_end.as_micros()).unwrap_or(0);
-        if events.slow_log.to_file.load(Ordering::Relaxed) {
-            events.slow_log.file.write(self.entry(&statement, took, now_us));
-        }
-        if events.slow_log.to_table.load(Ordering::Relaxed) {
-            events.slow_log.rows.push(self.row(&statement, took, now_us));
-        }
+/// Counts a statement that was slow, and logs it if the log is on.
+#[cold]
+pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
+    let events = &session.shared.events;
+    let is_slow = took >= session.settings.long_query_time;
+    if is_slow {
+        session.process.counters.add(StatusCounter::SlowQueries, 1);
+        session
+            .shared
+            .statistics
+            .slow_queries
+            .fetch_add(1, Ordering::Relaxed);
     }
+    let without_index = session.event.traits.uses_no_index() && events.without_index.load(Ordering::Relaxed);
+    let examined = session.event.reads.examined();
+    if !events.slow_log.is_on()
+        || !(is_slow || without_index)
+        || examined < session.settings.min_examined_row_limit
+    {
+        return;
+    }
+    let Some(statement) = session.process.activity().statement else {
+        return;
+    };
+    let since_end = ended.elapsed();
+    let now_us = session.view().clock_us() - i64::try_from(since_end.as_micros()).unwrap_or(0);
+    if events.slow_log.to_file.load(Ordering::Relaxed) {
+        events
+            .slow_log
+            .file
+            .write(entry(session, &statement, took, now_us));
+    }
+    if events.slow_log.to_table.load(Ordering::Relaxed) {
+        events.slow_log.rows.push(row(session, &statement, took, now_us));
+    }
+}
 
-    fn entry(&self, statement: &str, took: Duration, now_us: i64) -> String {
-        let took_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
-        let mut entry = String::with_capacity(statement.len() + 300);
-        let user = &self.client.info.user;
-        let _ = write!(
-            entry,
-            "# Time: {}\n# User@Host: {user}[{user}] @ {} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: 0.000000 \
-             Rows_sent: {}  Rows_examined: {}\n",
-            log_time::utc(now_us),
-            self.host_name(),
-            self.host_address(),
-            self.process.id,
-            took.as_secs_f64(),
-            self.event.rows_sent,
-            self.event.reads.examined(),
-        );
-        if let Some(database) = &self.database {
-            let _ = writeln!(entry, "use {database};");
-        }
-        let _ = writeln!(entry, "SET timestamp={};", (now_us - took_us) / 1_000_000);
-        entry.push_str(statement.trim_end().trim_end_matches(';'));
-        entry.push_str(";\n");
-        entry
+fn entry(session: &Session, statement: &str, took: Duration, now_us: i64) -> String {
+    let took_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
+    let mut entry = String::with_capacity(statement.len() + 300);
+    let user = &session.client.info.user;
+    let _ = write!(
+        entry,
+        "# Time: {}\n# User@Host: {user}[{user}] @ {} [{}]  Id: {:5}\n# Query_time: {:.6}  Lock_time: 0.000000 \
+         Rows_sent: {}  Rows_examined: {}\n",
+        log_time::utc(now_us),
+        session.process.host_name(),
+        session.process.host_address(),
+        session.process.id,
+        took.as_secs_f64(),
+        session.event.rows_sent,
+        session.event.reads.examined(),
+    );
+    if let Some(database) = &session.database {
+        let _ = writeln!(entry, "use {database};");
     }
+    let _ = writeln!(entry, "SET timestamp={};", (now_us - took_us) / 1_000_000);
+    entry.push_str(statement.trim_end().trim_end_matches(';'));
+    entry.push_str(";\n");
+    entry
+}
 
-    /// A row of `mysql.slow_log`.
-    fn row(&self, statement: &str, took: Duration, now_us: i64) -> Vec<Value> {
-        let at = self.settings.time_zone.from_unix_us(now_us).pack();
-        let time = |took: Duration| {
-            Value::Int(i64::try_from(took.as_micros()).map_or(Time::MAX.0, |us| us.min(Time::MAX.0)))
-        };
-        let user = &self.client.info.user;
-        vec![
-            Value::UInt(at),
-            Value::String(format!(
-                "{user}[{user}] @ {} [{}]",
-                self.host_name(),
-                self.host_address()
-            )),
-            time(took),
-            time(Duration::ZERO),
-            Value::UInt(self.event.rows_sent),
-            Value::UInt(self.event.reads.examined()),
-            Value::String(self.database.as_deref().unwrap_or_default().to_owned()),
-            Value::Int(0),
-            Value::Int(0),
-            Value::UInt(u64::from(self.shared.variables.integer("server_id") as u32)),
-            Value::Bytes(statement.as_bytes().to_vec()),
-            Value::UInt(self.process.id),
-        ]
-    }
-
-    pub(super) fn host_name(&self) -> String {
-        let host = self.process.activity().host;
-        let name = host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host);
-        match name {
-            "127.0.0.1" | "::1" => "localhost".to_owned(),
-            name => name.to_owned(),
-        }
-    }
-
-    pub(super) fn host_address(&self) -> String {
-        let host = self.process.activity().host;
-        let address = host.rsplit_once(':').map_or("", |(host, _)| host);
-        address.to_owned()
-    }
+/// A row of `mysql.slow_log`.
+fn row(session: &Session, statement: &str, took: Duration, now_us: i64) -> Vec<Value> {
+    let at = session.settings.time_zone.from_unix_us(now_us).pack();
+    let time = |took: Duration| {
+        Value::Int(i64::try_from(took.as_micros()).map_or(Time::MAX.0, |us| us.min(Time::MAX.0)))
+    };
+    let user = &session.client.info.user;
+    vec![
+        Value::UInt(at),
+        Value::String(format!(
+            "{user}[{user}] @ {} [{}]",
+            session.process.host_name(),
+            session.process.host_address()
+        )),
+        time(took),
+        time(Duration::ZERO),
+        Value::UInt(session.event.rows_sent),
+        Value::UInt(session.event.reads.examined()),
+        Value::String(session.database.as_deref().unwrap_or_default().to_owned()),
+        Value::Int(0),
+        Value::Int(0),
+        Value::UInt(u64::from(session.shared.variables.integer("server_id") as u32)),
+        Value::Bytes(statement.as_bytes().to_vec()),
+        Value::UInt(session.process.id),
+    ]
 }

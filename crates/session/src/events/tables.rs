@@ -334,7 +334,7 @@ fn attributes(view: SessionView<'_>, own_account: bool) -> Vec<Row> {
     rows
 }
 
-/// Those of the session: others keep theirs to themselves.
+/// Those of the session: other sessions' variables are not visible.
 fn user_variables(view: SessionView<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (name, value) in view.user_variables.shared().iter() {

@@ -70,7 +70,7 @@ impl SentAhead {
         *self = Self::default();
     }
 
-    /// Before an execution: fails if anything went wrong, and forgets all of it then.
+    /// Before an execution: fails if anything went wrong, and discards all of it in that case.
     pub fn check(&mut self) -> Result<()> {
         match self.error.take() {
             None => Ok(()),

@@ -7,10 +7,10 @@
 //! - [`parameter_types`]: values become what their parameters are. `long_data`, `cursor`: see there.
 
 mod cursor;
-mod execute;
+pub mod execute;
 mod long_data;
 pub mod parameter_types;
-mod prepare;
+pub mod prepare;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use wire::command::BoundType;
 use crate::compiled::Compiled;
 use crate::errors;
 
-/// The types that parameters have by where they stand ([`parameter_types`]); empty where none has one.
+/// The types that parameters have by their position in the statement ([`parameter_types`]); empty where none
+/// has one.
 pub type ParameterTypes = Arc<[Option<SqlType>]>;
 
 /// What any prepared statement is made of.

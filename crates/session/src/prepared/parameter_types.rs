@@ -1,4 +1,4 @@
-//! The values of an execution, converted to the types that their parameters have by where they stand in the
+//! The values of an execution, converted to the types that their parameters have by their position in the
 //! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};

@@ -10,19 +10,26 @@ use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
 use syntax::ast::TransactionStatement;
+use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
 use super::Statement;
-use crate::compile::Parameters;
+use super::{ParameterTypes, parameter_types};
+use crate::client_charset;
+use crate::compile::{self, Parameters};
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
-use crate::execute::plan_columns;
+use crate::events::general_log;
+use crate::events::observe;
+use crate::query::plan_columns;
+use crate::reply;
 use crate::session::Session;
 use crate::statement;
 use crate::statistics::Kind;
+use crate::transaction_rules;
 
-/// A statement that was found to be right.
+/// A statement that has been checked.
 pub struct Checked {
     text: Arc<str>,
     parsed: Parsed,
@@ -46,118 +53,107 @@ impl Checked {
     }
 }
 
-impl Session {
-    /// COM_STMT_PREPARE.
-    pub(crate) fn prepare_command(
-        &mut self,
-        text: &[u8],
-        out: &mut dyn PacketSink,
-    ) -> io::Result<Result<()>> {
-        let started = Instant::now();
-        self.begin_statement();
-        self.process.counters.add(StatusCounter::StmtPrepare, 1);
-        let checked = self.decode_statement(text).and_then(|text| {
-            self.log_command("Prepare", &text);
-            self.prepare(&text)
-        });
-        self.count(Kind::Prepare, started, checked.is_err());
-        let mut checked = match checked {
-            Ok(checked) => checked,
-            Err(error) => return Ok(Err(error)),
-        };
-        let columns = std::mem::take(&mut checked.columns);
-        let collation = self.settings.collation_connection;
-        let types = checked.parameter_types.iter();
-        let parameters: Vec<ResultColumn> = types.map(|ty| parameter_column(*ty, collation)).collect();
-        let statement = checked.into_statement(self.database.clone());
-        let id = match self.prepared.add(statement, self.prepared_max()) {
-            Ok(id) => id,
-            Err(error) => return Ok(Err(error)),
-        };
-        let ok = wire::prepare_ok::PrepareOk {
-            statement_id: id,
-            columns: columns.len() as u16,
-            parameters: parameters.len() as u16,
-            warnings: u16::try_from(self.diagnostics.count).unwrap_or(u16::MAX),
-        };
-        out.send_with(&mut |packet| ok.encode(packet))?;
-        let reply = self.reply_context();
-        for definitions in [parameters, columns].iter().filter(|all| !all.is_empty()) {
-            reply.send_definitions(definitions, out)?;
-            reply.send_metadata_end(0, out)?;
-        }
-        Ok(Ok(()))
+/// COM_STMT_PREPARE.
+pub fn run(session: &mut Session, text: &[u8], out: &mut dyn PacketSink) -> io::Result<Result<()>> {
+    let started = Instant::now();
+    session.begin_statement();
+    session.process.counters.add(StatusCounter::StmtPrepare, 1);
+    let checked = client_charset::decode_statement(session, text).and_then(|text| {
+        general_log::log_command(session, "Prepare", &text);
+        check(session, &text)
+    });
+    observe::end(session, Kind::Prepare, started, checked.is_err());
+    let mut checked = match checked {
+        Ok(checked) => checked,
+        Err(error) => return Ok(Err(error)),
+    };
+    let columns = std::mem::take(&mut checked.columns);
+    let collation = session.settings.collation_connection;
+    let types = checked.parameter_types.iter();
+    let parameters: Vec<ResultColumn> = types.map(|ty| parameter_column(*ty, collation)).collect();
+    let statement = checked.into_statement(session.database.clone());
+    let id = match session.prepared.add(statement, session.prepared_max()) {
+        Ok(id) => id,
+        Err(error) => return Ok(Err(error)),
+    };
+    let ok = wire::prepare_ok::PrepareOk {
+        statement_id: id,
+        columns: columns.len() as u16,
+        parameters: parameters.len() as u16,
+        warnings: u16::try_from(session.diagnostics.count).unwrap_or(u16::MAX),
+    };
+    out.send_with(&mut |packet| ok.encode(packet))?;
+    let reply = reply::context(session);
+    for definitions in [parameters, columns].iter().filter(|all| !all.is_empty()) {
+        reply.send_definitions(definitions, out)?;
+        reply.send_metadata_end(0, out)?;
     }
+    Ok(Ok(()))
+}
 
-    /// `max_prepared_stmt_count`
-    pub(crate) fn prepared_max(&self) -> u64 {
-        self.shared.variables.integer("max_prepared_stmt_count")
+/// Checks a statement and finds its result's columns.
+pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
+    if let Some(guard) = &session.client.guard {
+        guard.check_password()?;
     }
+    let (text, parsed) = parse_single(session, text)?;
+    if parsed.parameters > usize::from(u16::MAX) {
+        return Err(Error::new(
+            errno::ER_PS_MANY_PARAM,
+            "Prepared statement contains too many placeholders",
+        ));
+    }
+    if !parsed.statement.commits_implicitly() {
+        transaction_rules::check_read_write(session, &parsed.statement)?;
+    }
+    let types = RefCell::new(vec![None; parsed.parameters]);
+    let columns = match compile::compile(session, &parsed, Parameters::Untyped(Some(&types)))? {
+        Compiled::Plan(plan) => {
+            session.client.check_privileges(&plan.accesses)?;
+            plan_columns(&plan.plan).to_vec()
+        }
+        Compiled::Ddl(_) => Vec::new(),
+        Compiled::Command(command) => {
+            refuse_unpreparable(&command)?;
+            command_columns(session, &command)
+        }
+    };
+    if columns.len() > usize::from(u16::MAX) {
+        // A result may have more columns; the packet that announces it counts with 16 bits.
+        return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
+    }
+    Ok(Checked {
+        text,
+        parsed,
+        columns,
+        parameter_types: types.into_inner(),
+    })
+}
 
-    /// Checks a statement and finds its result's columns.
-    pub(crate) fn prepare(&mut self, text: &str) -> Result<Checked> {
-        if let Some(guard) = &self.client.guard {
-            guard.check_password()?;
+/// Result columns of a SHOW or EXPLAIN, found by running it: they do not depend on its rows.
+fn command_columns(session: &mut Session, command: &Command) -> Vec<ResultColumn> {
+    let listing = match command {
+        Command::Show(show) => {
+            let eval = session.eval_context(Vec::new(), Strictness::Warn);
+            statement::show::listing(session, show, &eval)
         }
-        let (text, parsed) = self.parse_single(text)?;
-        if parsed.parameters > usize::from(u16::MAX) {
-            return Err(Error::new(
-                errno::ER_PS_MANY_PARAM,
-                "Prepared statement contains too many placeholders",
-            ));
-        }
-        if !parsed.statement.commits_implicitly() {
-            self.check_read_write(&parsed.statement)?;
-        }
-        let types = RefCell::new(vec![None; parsed.parameters]);
-        let columns = match self.compile(&parsed, Parameters::Untyped(Some(&types)))? {
-            Compiled::Plan(plan) => {
-                self.client.check_privileges(&plan.accesses)?;
-                plan_columns(&plan.plan).to_vec()
-            }
-            Compiled::Ddl(_) => Vec::new(),
-            Compiled::Command(command) => {
-                refuse_unpreparable(&command)?;
-                self.command_columns(&command)
-            }
-        };
-        if columns.len() > usize::from(u16::MAX) {
-            // A result may have more columns; the packet that announces it counts with 16 bits.
-            return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
-        }
-        Ok(Checked {
-            text,
-            parsed,
-            columns,
-            parameter_types: types.into_inner(),
-        })
-    }
+        Command::Explain(explained) => statement::explain::listing(session, explained),
+        _ => return Vec::new(),
+    };
+    listing
+        .map(|listing| listing.result_columns())
+        .unwrap_or_default()
+}
 
-    /// Result columns of a SHOW or EXPLAIN, found by running it: they do not depend on its rows.
-    fn command_columns(&mut self, command: &Command) -> Vec<ResultColumn> {
-        let listing = match command {
-            Command::Show(show) => {
-                let eval = self.eval_context(Vec::new(), Strictness::Warn);
-                statement::show::listing(self, show, &eval)
-            }
-            Command::Explain(explained) => statement::explain::listing(self, explained),
-            _ => return Vec::new(),
-        };
-        listing
-            .map(|listing| listing.result_columns())
-            .unwrap_or_default()
+fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {
+    let mut parsed = syntax::parse(text, &session.settings.sql_mode)?;
+    if parsed.len() > 1 {
+        return Err(syntax::syntax_error(text, parsed[1].text.start));
     }
-
-    fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
-        let mut parsed = syntax::parse(text, &self.settings.sql_mode)?;
-        if parsed.len() > 1 {
-            return Err(syntax::syntax_error(text, parsed[1].text.start));
-        }
-        let parsed = parsed
-            .pop()
-            .ok_or_else(|| Error::new(errno::ER_EMPTY_QUERY, "Query was empty"))?;
-        Ok((text.into(), parsed))
-    }
+    let parsed = parsed
+        .pop()
+        .ok_or_else(|| Error::new(errno::ER_EMPTY_QUERY, "Query was empty"))?;
+    Ok((text.into(), parsed))
 }
 
 /// The definition of a parameter, as the client gets it.
@@ -186,5 +182,18 @@ fn refuse_unpreparable(command: &Command) -> Result<()> {
             "This command is not supported in the prepared statement protocol yet",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Converts values to the types of their parameters.
+pub fn convert_parameters(
+    session: &mut Session,
+    expected: &ParameterTypes,
+    values: &mut [Value],
+    types: &mut [SqlType],
+) {
+    if !expected.is_empty() {
+        let eval = session.eval_context(Vec::new(), Strictness::Warn);
+        parameter_types::convert(expected, values, types, &eval);
     }
 }

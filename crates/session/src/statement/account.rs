@@ -465,7 +465,7 @@ pub fn makes_passwords(statement: &UserStatement) -> bool {
     }
 }
 
-/// Runs a statement with RANDOM PASSWORD. The rows of the answer are the only place where the passwords stand.
+/// Runs a statement with RANDOM PASSWORD. The rows of the answer are the only place that shows the passwords.
 pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> Result<Listing> {
     let mut statement = statement.clone();
     let mut shown = Listing::texts(&["user", "host", "generated password", "auth_factor"]);
@@ -580,7 +580,7 @@ fn hash(plugin: &str, password: &str) -> Result<String> {
     wire::auth::caching_sha2::stored(password.as_bytes()).map_err(Error::internal)
 }
 
-/// `IDENTIFIED WITH plugin AS 'hash'`: taken as it is, if it is one.
+/// `IDENTIFIED WITH plugin AS 'hash'`: stored unchanged, if it is a hash of the plugin.
 fn checked_hash(plugin: &str, hash: &str) -> Result<String> {
     let good = hash.is_empty()
         || if plugin == MYSQL_NATIVE_PASSWORD {

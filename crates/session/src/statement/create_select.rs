@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use optimizer::Planned;
+use planner::Bound;
 use planner::command::CreateTableSelect;
 use planner::logical::LogicalStatement;
-use planner::{Bound, CachedPlan};
 use schema::definition::Ddl;
 use schema::model::Table;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, Warning};
 
 use super::definition_context::{check_privileges, context};
-use super::internal_write::write;
+use super::inner_plan;
 use super::temporary;
-use crate::compiled::Compiled;
-use crate::execute::schema_has_changed;
+use crate::compile;
 use crate::reply::Done;
 use crate::session::Session;
+use crate::temporary_tables;
+use crate::transaction_rules;
 
 pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     let Ddl::CreateTable {
@@ -51,7 +51,7 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
         return Ok(Done::default());
     };
     let loaded = load(session, command, &table).and_then(|done| {
-        session.commit_implicitly()?;
+        transaction_rules::commit_implicitly(session)?;
         Ok(done)
     });
     match loaded {
@@ -74,7 +74,7 @@ fn run_temporary(session: &mut Session, command: &CreateTableSelect) -> Result<D
     };
     let loaded = load(session, command, &table);
     if loaded.is_err() {
-        session.remove_temporary(&table);
+        temporary_tables::remove(session, &table);
     }
     loaded
 }
@@ -99,14 +99,7 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
     planner::expressions(&table)?;
     insert.table = table;
     let strict = session.settings.sql_mode.strict && !insert.ignore;
-    let Planned::Plan(planned) = session.optimized(bound, false)? else {
-        return Err(Error::internal("an INSERT that is none"));
-    };
-    let plan = CachedPlan::new(planned.plan, planned.accesses, command.schema_version, 0, false);
-    let mut compiled = Compiled::Plan(Arc::new(plan));
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    let Compiled::Plan(plan) = compiled else {
-        return Err(Error::internal("a plan that is none"));
-    };
-    write(session, &plan.plan, strict)
+    let planned = compile::optimized(session, bound, false)?;
+    let plan = inner_plan::lock(session, planned, command.schema_version)?;
+    inner_plan::write(session, &plan.plan, strict)
 }

@@ -15,8 +15,8 @@ use crate::events;
 use crate::reply::Done;
 use crate::session::Session;
 
-/// Runs a definition of permanent tables, which is committed with its end. What was open has been committed
-/// ([`Session::enter_statement`]).
+/// Runs a definition of permanent tables, which is committed with its end. The open transaction has been
+/// committed (`transaction_rules`).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client, ddl, &session.shared.engine.cluster.schema())?;
     if let Ddl::TruncateTable { name } = ddl

@@ -1,5 +1,5 @@
-//! DROP of what no database has: stored programs. Scripts that clean up before they
-//! begin say DROP ... IF EXISTS, whether they ever made one or not.
+//! DROP of stored programs, of which there are none. Scripts that clean up first use DROP ... IF EXISTS,
+//! whether or not they have ever created any.
 
 use schema::definition::TableName;
 use schema::privilege::Privilege;

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use executor::RowSink;
-use functions::Strictness;
 use optimizer::{Planned, PlannedStatement};
 use planner::CachedPlan;
 use planner::command::{Command, Explained};
 use planner::plan::{Plan, measured};
-use runner::{Evaluation, joins_transaction};
+use runner::joins_transaction;
 use schema::privilege::Privilege;
 use syntax::ast::ExplainFormat;
 use types::{Error, Result, Value, errno};
 
+use super::inner_plan;
+use crate::compile;
 use crate::compiled::Compiled;
 use crate::errors;
-use crate::execute::schema_has_changed;
 use crate::listing::Listing;
 use crate::session::Session;
-use crate::virtual_tables::ServerTables;
+use crate::transaction_rules;
 
 pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> {
     if explained.analyze {
@@ -32,7 +32,7 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
         _ => true,
     };
     if looks_at_tables {
-        session.join_transaction(false)?;
+        transaction_rules::join_transaction(session, false)?;
     }
     Ok(listing)
 }
@@ -72,7 +72,7 @@ pub fn of_connection(
         ExplainFormat::Json => "JSON",
     };
     let own = std::mem::replace(&mut session.database, activity.database);
-    let explained = session.compile_one(&format!("EXPLAIN FORMAT={format} {statement}"));
+    let explained = compile::compile_one(session, &format!("EXPLAIN FORMAT={format} {statement}"));
     let listing = match explained {
         Ok(Compiled::Command(command)) => match &*command {
             Command::Explain(explained) => explain(session, explained),
@@ -95,7 +95,7 @@ pub fn listing(session: &Session, explained: &Explained) -> Result<Listing> {
 }
 
 fn planned(session: &Session, explained: &Explained) -> Result<PlannedStatement> {
-    match session.optimized(explained.bound.clone(), false)? {
+    match compile::optimized(session, explained.bound.clone(), false)? {
         Planned::Plan(planned) => Ok(planned),
         _ => Err(Error::internal("EXPLAIN of what is no plan")),
     }
@@ -129,24 +129,9 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     query.root = measured(query.root);
     let version = session.shared.engine.cluster.schema_version();
     let plan = CachedPlan::new(Plan::Query(query), planned.accesses, version, 0, false);
-    let mut compiled = Compiled::Plan(Arc::new(plan));
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    let Some(plan @ Plan::Query(query)) = compiled.plan() else {
-        return Err(Error::internal("EXPLAIN ANALYZE of what is no query"));
-    };
-    let eval = session.command_context(Strictness::Warn);
-    let mut parts = session.parts();
-    let with = Evaluation {
-        context: &eval,
-        tables: &ServerTables { view: parts.view },
-        file: None,
-    };
-    let result = parts
-        .runner
-        .statement(|runner| runner.query(query, with, &mut Nowhere));
-    session.end_of_evaluation(&eval);
-    result?;
-    let (columns, rows) = optimizer::explain::analyzed(plan);
+    let plan = inner_plan::lock_compiled(session, Compiled::Plan(Arc::new(plan)))?;
+    inner_plan::query(session, inner_plan::query_of(&plan)?, &mut Nowhere)?;
+    let (columns, rows) = optimizer::explain::analyzed(&plan.plan);
     Ok(Listing { columns, rows })
 }
 

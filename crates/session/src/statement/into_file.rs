@@ -5,33 +5,26 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use executor::RowSink;
-use functions::Strictness;
-use optimizer::Planned;
-use planner::CachedPlan;
 use planner::command::IntoFile;
-use planner::plan::{Plan, QueryPlan};
-use runner::Evaluation;
+use planner::plan::QueryPlan;
 use types::array::ColumnView;
 use types::{Error, Result, errno};
 
 use super::field_writer::FieldWriter;
-use crate::compiled::Compiled;
-use crate::execute::schema_has_changed;
+use super::inner_plan;
+use crate::compile;
 use crate::reply::Done;
 use crate::server_files;
 use crate::session::Session;
-use crate::virtual_tables::ServerTables;
 
 pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
     server_files::check_usable(&session.view(), &command.file)?;
-    let plan = plan(session, command)?;
-    let Plan::Query(query) = &plan.plan else {
-        return Err(Error::internal("rows of what is no query"));
-    };
+    let planned = compile::optimized(session, command.query.clone(), true)?;
+    let plan = inner_plan::lock(session, planned, command.schema_version)?;
+    let query = inner_plan::query_of(&plan)?;
     let (path, file) = server_files::create(&session.view(), &command.file)?;
     let mut sink = FileSink {
         query,
@@ -51,7 +44,7 @@ pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
     }
     let result = write(session, query, &mut sink);
     if let Err(error) = result {
-        // A part of the rows is of no use, and would stand in the way of the next try.
+        // A file with a part of the rows is of no use, and the next try would fail because it exists.
         let _ = fs::remove_file(&sink.path);
         return Err(error);
     }
@@ -62,32 +55,8 @@ pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
     })
 }
 
-fn plan(session: &mut Session, command: &IntoFile) -> Result<Arc<CachedPlan>> {
-    let Planned::Plan(planned) = session.optimized(command.query.clone(), true)? else {
-        return Err(Error::internal("rows of what is no query"));
-    };
-    let plan = CachedPlan::new(planned.plan, planned.accesses, command.schema_version, 0, false);
-    let mut compiled = Compiled::Plan(Arc::new(plan));
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    match compiled {
-        Compiled::Plan(plan) => Ok(plan),
-        _ => Err(Error::internal("a plan that is none")),
-    }
-}
-
 fn write(session: &mut Session, query: &QueryPlan, sink: &mut FileSink<'_>) -> Result<()> {
-    let eval = session.command_context(Strictness::Warn);
-    let mut parts = session.parts();
-    let with = Evaluation {
-        context: &eval,
-        tables: &ServerTables { view: parts.view },
-        file: None,
-    };
-    let result = parts
-        .runner
-        .statement(|runner| runner.query(query, with, &mut *sink));
-    session.end_of_evaluation(&eval);
-    result?;
+    inner_plan::query(session, query, sink)?;
     let flushed = sink.out.flush();
     flushed.map_err(|error| server_files::writing_failed(&sink.path, &error))
 }

@@ -8,7 +8,6 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use executor::{FieldReader, FileSource, LoadedFile};
-use optimizer::Planned;
 use planner::CachedPlan;
 use planner::command::LoadData;
 use planner::plan::{InsertPlan, InsertSource, Plan};
@@ -16,9 +15,8 @@ use types::{Error, Result, errno};
 use wire::capability;
 use wire::connection::PacketSink;
 
-use super::internal_write;
-use crate::compiled::Compiled;
-use crate::execute::schema_has_changed;
+use super::inner_plan;
+use crate::compile;
 use crate::reply::Done;
 use crate::server_files;
 use crate::session::Session;
@@ -75,16 +73,8 @@ fn plan(session: &mut Session, load: &LoadData) -> Result<Arc<CachedPlan>> {
     } else {
         server_files::check_usable(&session.view(), &load.file)?;
     }
-    let Planned::Plan(planned) = session.optimized(load.insert.clone(), false)? else {
-        return Err(Error::internal("LOAD DATA that inserts nothing"));
-    };
-    let plan = CachedPlan::new(planned.plan, planned.accesses, load.schema_version, 0, false);
-    let mut compiled = Compiled::Plan(Arc::new(plan));
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    match compiled {
-        Compiled::Plan(plan) => Ok(plan),
-        _ => Err(Error::internal("a plan that is none")),
-    }
+    let planned = compile::optimized(session, load.insert.clone(), false)?;
+    inner_plan::lock(session, planned, load.schema_version)
 }
 
 fn check_local(session: &Session) -> Result<()> {
@@ -114,7 +104,7 @@ fn read(
     reader.ignore_lines(load.ignored_lines)?;
     let reader = RefCell::new(reader);
     let strict = session.settings.sql_mode.strict && !insert.ignore;
-    internal_write::write_file(session, plan, strict, &reader as &dyn LoadedFile)
+    inner_plan::write_file(session, plan, strict, &reader as &dyn LoadedFile)
 }
 
 /// A file on the server's disk.

@@ -15,6 +15,8 @@ use types::Result;
 use crate::errors;
 use crate::session::Session;
 use crate::table_locks::{LockKind, LockedTable, lease_term};
+use crate::transaction_rules;
+use crate::views;
 
 /// LOCK TABLES: unlocks what was locked before, and waits for all tables at once.
 pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
@@ -68,7 +70,7 @@ fn lock_tables_of_view(
     write: bool,
     named: &mut Vec<LockedTable>,
 ) -> Result<()> {
-    let accesses = session.accesses_of_view(view)?.into_iter();
+    let accesses = views::accesses(session, view)?.into_iter();
     let stored = accesses.filter(|access| access.through.is_some() && access.lock.is_some());
     named.extend(stored.map(|access| LockedTable {
         id: access.table.id,
@@ -139,7 +141,7 @@ pub fn unlock(session: &mut Session) -> Result<()> {
         return Ok(());
     };
     let committed = match locked.kind {
-        LockKind::Named(_) => session.commit_implicitly(),
+        LockKind::Named(_) => transaction_rules::commit_implicitly(session),
         LockKind::AllForReading => Ok(()),
     };
     drop(locked);

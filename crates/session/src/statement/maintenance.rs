@@ -11,6 +11,7 @@ use crate::errors;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 use crate::table_locks::is_lock_error;
+use crate::views;
 
 /// ADMIN CHECK TABLE.
 pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
@@ -27,7 +28,7 @@ pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
 fn check_stored(session: &Session, name: &TableName) -> Result<()> {
     let table = session.table(name)?;
     if table.view.is_some() {
-        return session.accesses_of_view(&table).map(drop);
+        return views::accesses(session, &table).map(drop);
     }
     let store = &session.shared.engine.store;
     let snapshot = store

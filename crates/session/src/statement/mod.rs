@@ -12,13 +12,13 @@ pub mod explain;
 mod field_writer;
 mod flush;
 mod histograms;
-mod internal_write;
+mod inner_plan;
 mod into_file;
 pub mod kill;
 mod load_data;
 mod lock_tables;
 mod maintenance;
-mod named;
+pub mod named;
 mod of_row;
 pub mod set;
 pub mod show;
@@ -38,9 +38,10 @@ use wire::connection::PacketSink;
 use wire::row::Format;
 
 use crate::listing::Listing;
-use crate::reply::{Done, Outcome};
+use crate::reply::{self, Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
+use crate::transaction_rules;
 
 /// What a statement came to.
 enum Answer {
@@ -65,9 +66,6 @@ pub fn run(
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
     let kind = Kind::of_command(command);
-    if let Command::Execute { name, using } = command {
-        return named::execute(session, name, using, out);
-    }
     if let Command::LoadData(load) = command {
         let done = load_data::run(session, load, out)?;
         return Ok((kind, done.map(Outcome::Ok)));
@@ -147,7 +145,7 @@ fn send(
             ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
         ))
     );
-    let sent = session.send_listing(listing, format, out);
+    let sent = reply::send_listing(session, listing, format, out);
     session.hide_warning_count = false;
     Ok(sent?.map(|()| Outcome::Sent))
 }
@@ -205,18 +203,10 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
         } => drop_absent::run(session, *kind, names, *if_exists),
         Command::LockTables { tables } => {
             lock_tables::lock(session, tables)?;
-            session.join_transaction(false)
+            transaction_rules::join_transaction(session, false)
         }
         Command::UnlockTables => lock_tables::unlock(session),
         other => account::run(session, other),
-    }
-}
-
-impl Session {
-    /// See [`runner::TransactionContext::join`].
-    fn join_transaction(&mut self, fixes_snapshot: bool) -> Result<()> {
-        let runner = self.runner();
-        runner.transaction.join(runner.env, fixes_snapshot)
     }
 }
 

@@ -1,24 +1,17 @@
-//! Commands that take values from the row of a query: SELECT ... INTO variables; SET and DO with subqueries.
-
-use std::sync::Arc;
+//! Commands that use the values of a query's only row: SELECT ... INTO variables; SET and DO with subqueries.
 
 use arrow::record_batch::RecordBatch;
 use executor::RowSink;
-use functions::{Expr, Strictness};
-use optimizer::Planned;
-use planner::CachedPlan;
+use functions::Expr;
 use planner::command::{OfRow, RowUse, SetItem};
-use planner::plan::{Plan, ResultColumn};
-use runner::Evaluation;
+use planner::plan::ResultColumn;
 use types::array::ColumnView;
 use types::{Error, Result, Value, Warning, errno};
 
-use super::set;
-use crate::compiled::Compiled;
-use crate::execute::schema_has_changed;
+use super::{inner_plan, set};
+use crate::compile;
 use crate::reply::Done;
 use crate::session::Session;
-use crate::virtual_tables::ServerTables;
 
 const ER_SP_FETCH_NO_DATA: u16 = 1329;
 
@@ -52,36 +45,15 @@ pub fn run(session: &mut Session, command: &OfRow) -> Result<Done> {
 
 /// The query's only row, as literals.
 fn row(session: &mut Session, command: &OfRow) -> Result<Option<Vec<Expr>>> {
-    let Planned::Plan(planned) = session.optimized(command.query.clone(), true)? else {
-        return Err(Error::internal("a row of what is no query"));
-    };
-    let plan = CachedPlan::new(planned.plan, planned.accesses, command.schema_version, 0, false);
-    let mut compiled = Compiled::Plan(Arc::new(plan));
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    let Compiled::Plan(plan) = compiled else {
-        return Err(Error::internal("a plan that is none"));
-    };
-    let Plan::Query(query) = &plan.plan else {
-        return Err(Error::internal("a row of what is no query"));
-    };
-    let eval = session.command_context(Strictness::Warn);
+    let planned = compile::optimized(session, command.query.clone(), true)?;
+    let plan = inner_plan::lock(session, planned, command.schema_version)?;
+    let query = inner_plan::query_of(&plan)?;
     let mut only = OnlyRow {
         columns: &query.columns,
         row: None,
     };
-    let mut parts = session.parts();
-    let with = Evaluation {
-        context: &eval,
-        tables: &ServerTables { view: parts.view },
-        file: None,
-    };
-    let result = parts
-        .runner
-        .statement(|runner| runner.query(query, with, &mut only));
-    let row = only.row;
-    session.end_of_evaluation(&eval);
-    result?;
-    Ok(row)
+    inner_plan::query(session, query, &mut only)?;
+    Ok(only.row)
 }
 
 /// The items with the row's values in place of its columns.

@@ -8,6 +8,7 @@ use schema::privilege::Privilege;
 use syntax::ast::VariableScope;
 use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
+use crate::client_charset;
 use crate::errors;
 use crate::session::Session;
 use crate::shared::role_names;
@@ -56,7 +57,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         session.settings_changed();
         return Err(error);
     }
-    // What is global has been checked: it cannot fail any more, but for a store that other servers share.
+    // Global values have been checked. Setting them can fail only on a store that other servers share.
     global
         .into_iter()
         .try_for_each(|(item, value)| set_item(session, item, value))?;
@@ -108,9 +109,11 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Resu
             session.state_changed();
             Ok(())
         }
-        SetItem::Names { charset, collation } => session.set_names(charset.as_deref(), collation.as_deref()),
+        SetItem::Names { charset, collation } => {
+            client_charset::set_names(session, charset.as_deref(), collation.as_deref())
+        }
         SetItem::CharacterSet { charset } => {
-            let charset = session.charset_or_default(charset.as_deref())?;
+            let charset = client_charset::charset_or_default(session, charset.as_deref())?;
             session.put_tracked("character_set_client", charset.name());
             session.put_tracked("character_set_results", charset.name());
             let connection = session.settings.collation_database;

@@ -11,20 +11,23 @@ use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, TypeKind, Warning, errno};
 
 use super::definition_context::context;
-use super::internal_write::write;
+use super::inner_plan::write;
 use super::lock_tables::unlocked;
+use crate::compile;
 use crate::compiled::Compiled;
 use crate::errors;
+use crate::lock;
 use crate::reply::Done;
 use crate::session::Session;
-use crate::temporary::with_partitions;
+use crate::temporary_tables::{self, with_partitions};
+use crate::transaction_rules;
 
-/// What a table is called while its rows are copied. No statement can name it by mistake, and one may.
+/// The name of a table while its rows are copied. It is no name that a statement would use by mistake.
 const COPIED: &str = "#sql-altered";
 
 /// CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE.
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    session.check_no_xa()?;
+    lock::check_no_xa(session)?;
     match ddl {
         Ddl::CreateTable { name, .. } => may_create(session, name)?,
         Ddl::CreateTableLike { name, source, .. } => {
@@ -156,7 +159,7 @@ pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
     if exists {
         return Err(table_exists(name));
     }
-    let table = session.add_temporary(table)?;
+    let table = temporary_tables::add(session, table)?;
     note(session, warnings);
     if session.transaction.in_transaction() {
         session.transaction.temporary_changes.created = true;
@@ -229,7 +232,7 @@ fn drop_both(
 fn drop_all(session: &mut Session, names: &[TableName]) {
     for name in names {
         if let Some(table) = session.temporary.find(&name.database, &name.name).cloned() {
-            session.remove_temporary(&table);
+            temporary_tables::remove(session, &table);
             if session.transaction.in_transaction() {
                 session.transaction.temporary_changes.dropped = true;
             }
@@ -247,7 +250,7 @@ fn check_unique(names: &[TableName]) -> Result<()> {
 }
 
 fn truncate(session: &mut Session, table: &Table) -> Result<()> {
-    session.remove_temporary_rows(table);
+    temporary_tables::remove_rows(session, table);
     let emptied = Table {
         auto_increment_start: 1,
         temporary: Some(Arc::default()),
@@ -286,7 +289,7 @@ fn alter(session: &mut Session, base: &Arc<Table>, changes: &[AlterChange], way:
             return Err(error);
         }
     };
-    session.remove_temporary_rows(base);
+    temporary_tables::remove_rows(session, base);
     let ids = session.shared.clone();
     let ids = ids.engine.cluster.ids();
     // It only grows: the ids of the rows count, too.
@@ -315,10 +318,13 @@ fn alter(session: &mut Session, base: &Arc<Table>, changes: &[AlterChange], way:
 
 /// Makes a table with the definition of `target`, and the rows of `base`, which is called [`COPIED`] now.
 fn copy(session: &mut Session, base: &Table, target: &Table) -> Result<(Arc<Table>, Done)> {
-    let made = session.add_temporary(Table {
-        columns: target.columns.iter().map(with_implicit_default).collect(),
-        ..target.clone()
-    })?;
+    let made = temporary_tables::add(
+        session,
+        Table {
+            columns: target.columns.iter().map(with_implicit_default).collect(),
+            ..target.clone()
+        },
+    )?;
     let mode = session.settings.sql_mode;
     // A zero that is there stays.
     let counted = base.auto_increment_column().map(|at| base.columns[at].id);
@@ -327,12 +333,12 @@ fn copy(session: &mut Session, base: &Table, target: &Table) -> Result<(Arc<Tabl
         .is_some_and(|at| counted == Some(made.columns[at].id));
     let copied = copy_rows(session, base, &made);
     session.settings.sql_mode = mode;
-    let copied = copied.and_then(|done| session.commit_implicitly().map(|()| done));
+    let copied = copied.and_then(|done| transaction_rules::commit_implicitly(session).map(|()| done));
     match copied {
         Ok(done) => Ok((made, done)),
         Err(error) => {
             session.runner().rollback();
-            session.remove_temporary(&made);
+            temporary_tables::remove(session, &made);
             Err(error)
         }
     }
@@ -366,7 +372,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
         })
         .unzip();
     if names.is_empty() {
-        return match session.temporary_rows(base.id) {
+        return match temporary_tables::rows(session, base.id) {
             0 => Ok(Done::default()),
             _ => Err(Error::not_supported(
                 "ALTER TABLE of a temporary table with rows that keeps none of its columns",
@@ -383,7 +389,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
         quoted(&base.database),
         quoted(COPIED),
     );
-    let compiled = session.compile_one(&text)?;
+    let compiled = compile::compile_one(session, &text)?;
     let Compiled::Plan(plan) = compiled else {
         return Err(Error::internal("an INSERT that is none"));
     };

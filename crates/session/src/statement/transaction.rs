@@ -6,6 +6,7 @@ use types::Result;
 use wire::connection::PacketSink;
 
 use super::{Answer, temporary};
+use crate::commit;
 use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -44,7 +45,7 @@ pub fn run(
             release: false,
         } => {
             session.transaction.next = Characteristics::default();
-            Answer::ok(session.commit_replying(kind, out))
+            Answer::ok(commit::commit_replying(session, kind, out))
         }
         TransactionStatement::Commit { chain, release } => ended(end(session, true, *chain), *release),
         TransactionStatement::Rollback { chain, release } => ended(end(session, false, *chain), *release),

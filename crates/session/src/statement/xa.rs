@@ -98,7 +98,7 @@ fn end(session: &mut Session, xid: &Xid, suspends: bool) -> Result<()> {
     Ok(())
 }
 
-/// The session goes on without the branch, which any session may end.
+/// The session continues without the branch, which any session may end.
 fn prepare(session: &mut Session, xid: &Xid) -> Result<()> {
     own(session, xid, XaState::Idle)?;
     let Some(branch) = session.transaction.xa.take() else {

@@ -41,9 +41,9 @@ pub enum Kind {
 pub enum Effect {
     /// It has its effect.
     Live,
-    /// It tunes parts of MySQL that StemDB has not, and changes no result: it can be set, and is shown.
+    /// It tunes parts of MySQL that StemDB does not have, and changes no result: it can be set, and is shown.
     Hint,
-    /// It would change behaviour that StemDB has in one form only: any other value is refused (1235).
+    /// StemDB has one form of this behaviour only: any other value is refused (1235).
     Same,
     /// Read only (1238).
     Fixed,

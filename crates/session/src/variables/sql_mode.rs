@@ -9,7 +9,7 @@ const MODES: &[(&str, u32)] = &[
     ("PIPES_AS_CONCAT", 1),
     ("ANSI_QUOTES", 2),
     ("IGNORE_SPACE", 3),
-    // Which does nothing, in MySQL either.
+    // It does nothing, in MySQL either.
     ("NOT_USED", 4),
     ("ONLY_FULL_GROUP_BY", 5),
     ("NO_UNSIGNED_SUBTRACTION", 6),

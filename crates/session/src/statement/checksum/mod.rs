@@ -9,21 +9,19 @@ use std::fmt::Write;
 
 use arrow::record_batch::RecordBatch;
 use executor::RowSink;
-use functions::Strictness;
-use planner::plan::{Plan, QueryPlan};
-use runner::Evaluation;
+use image::RowImage;
+use planner::plan::QueryPlan;
 use schema::definition::TableName;
 use schema::model::{Column, Default, SchemaState, Table, wrong_object};
 use schema::privilege::PrivilegeSet;
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel};
 
+use super::inner_plan;
 use super::maintenance::check_unique;
-use crate::execute::schema_has_changed;
+use crate::compile;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
-use crate::virtual_tables::ServerTables;
-use image::RowImage;
 
 /// A table that cannot be read has NULL, and a warning says why.
 pub fn run(session: &mut Session, tables: &[TableName], quick: bool) -> Result<Listing> {
@@ -67,11 +65,9 @@ fn checksum(session: &mut Session, table: &Table) -> Result<u32> {
         .iter()
         .filter(|column| column.state == SchemaState::Public && !column.hidden)
         .collect();
-    let mut compiled = session.compile_one(&select(table, &columns))?;
-    session.lock_current(&mut compiled, &|_| Err(schema_has_changed()))?;
-    let Some(Plan::Query(query)) = compiled.plan() else {
-        return Err(Error::internal("rows of what is no query"));
-    };
+    let compiled = compile::compile_one(session, &select(table, &columns))?;
+    let plan = inner_plan::lock_compiled(session, compiled)?;
+    let query = inner_plan::query_of(&plan)?;
     let types: Vec<SqlType> = columns.iter().map(|column| column.ty).collect();
     let nullable: Vec<bool> = columns.iter().map(|column| column.nullable).collect();
     let mut sink = Sum {
@@ -80,18 +76,7 @@ fn checksum(session: &mut Session, table: &Table) -> Result<u32> {
         defaults: defaults(&columns),
         sum: 0,
     };
-    let eval = session.command_context(Strictness::Warn);
-    let mut parts = session.parts();
-    let with = Evaluation {
-        context: &eval,
-        tables: &ServerTables { view: parts.view },
-        file: None,
-    };
-    let result = parts
-        .runner
-        .statement(|runner| runner.query(query, with, &mut sink));
-    session.end_of_evaluation(&eval);
-    result?;
+    inner_plan::query(session, query, &mut sink)?;
     Ok(sink.sum)
 }
 

@@ -10,6 +10,7 @@ use types::{Result, Value};
 use crate::errors;
 use crate::listing::{Listing, text};
 use crate::session::Session;
+use crate::views;
 
 fn style(session: &Session) -> Style {
     let ansi = session.settings.sql_mode.ansi_quotes;
@@ -69,10 +70,10 @@ fn create_view(session: &Session, table: &Table, view: &View) -> Result<Listing>
     Ok(listing)
 }
 
-/// SHOW CREATE of a view that cannot be read gives its text, with a warning.
+/// SHOW CREATE of an invalid view returns its text, with a warning.
 pub fn warn_of_view(session: &mut Session, name: &TableName) -> Result<()> {
     let table = session.table(name)?;
-    let problem = table.view.as_ref().and_then(|_| session.problem_of_view(&table));
+    let problem = table.view.as_ref().and_then(|_| views::problem(session, &table));
     if let Some(problem) = problem {
         let limits = session.settings.warnings;
         session.diagnostics.add_limited((vec![problem], 1), limits);

@@ -19,8 +19,10 @@ use syntax::ast::{EngineShow, ServerShow, ShowFilter};
 use types::{Error, Result, Value};
 
 use super::split_table::show_regions;
+use crate::compile;
 use crate::listing::Listing;
 use crate::session::Session;
+use crate::transaction_rules;
 use crate::virtual_tables::ServerTables;
 
 /// Answers a SHOW statement.
@@ -30,8 +32,8 @@ pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Resu
         definitions::warn_of_view(session, name)?;
     }
     match reads(show) {
-        Reads::Dictionary => session.join_transaction(true)?,
-        Reads::Accounts => session.join_transaction(false)?,
+        Reads::Dictionary => transaction_rules::join_transaction(session, true)?,
+        Reads::Accounts => transaction_rules::join_transaction(session, false)?,
         Reads::Nothing => {}
     }
     Ok(listing)
@@ -109,7 +111,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
     }
 }
 
-/// SHOW ENGINE: of the only engine there is. It measures neither its mutexes nor its logs.
+/// SHOW ENGINE of the only engine. It measures neither its mutexes nor its logs.
 fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<EvalContext>) -> Result<Listing> {
     const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
     if let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("innodb")) {
@@ -179,7 +181,7 @@ fn filtered(
             listing.rows.iter().map(matches).collect::<Vec<bool>>()
         }
         ShowFilter::Where(condition) => {
-            let condition = session.bind_show_filter(condition, &listing.columns)?;
+            let condition = compile::bind_show_filter(session, condition, &listing.columns)?;
             let truth: BooleanArray = functions::eval_predicate(&condition, &listing.batch()?, eval)?;
             (0..truth.len())
                 .map(|i| truth.is_valid(i) && truth.value(i))

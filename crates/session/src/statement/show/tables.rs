@@ -8,9 +8,11 @@ use syntax::ast::ShowFilter;
 use system::{columns, keys};
 use types::{Result, SqlType, Value};
 
+use crate::compile;
 use crate::errors;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
+use crate::views;
 
 fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
     let schema = session.shared.engine.cluster.schema();
@@ -109,7 +111,7 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         text("InnoDB"),
         Value::Int(10),
         text(table.options.row_format()),
-        Value::UInt(session.row_estimate(table.id)),
+        Value::UInt(compile::row_estimate(session, table.id)),
         Value::UInt(0),
         Value::UInt(0),
         Value::UInt(0),
@@ -133,7 +135,7 @@ fn created(session: &Session, table: &Table) -> Value {
 
 /// A view has a name, a time, and a word about its state.
 fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
-    let problem = session.problem_of_view(view);
+    let problem = views::problem(session, view);
     let comment = problem.map_or_else(|| "VIEW".to_owned(), |warning| warning.message);
     let mut row = vec![text(&view.name)];
     row.resize(11, Value::Null);
@@ -152,7 +154,7 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
     }
     let table = session.table(name)?;
     if table.view.is_some() {
-        session.accesses_of_view(&table)?;
+        views::accesses(session, &table)?;
     }
     let mut names = vec!["Field", "Type"];
     if full {
@@ -216,7 +218,7 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
         ("Expression", text_type(256)),
     ]);
     let statistics = &session.shared.catalog.statistics;
-    let rows = i64::try_from(session.row_estimate(table.id)).unwrap_or(i64::MAX);
+    let rows = i64::try_from(compile::row_estimate(session, table.id)).unwrap_or(i64::MAX);
     let guess = rows / ROWS_PER_VALUE as i64;
     for index in keys::all_indexes(&table) {
         let cardinality = |parts| {

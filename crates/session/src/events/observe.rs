@@ -1,0 +1,130 @@
+//! The start and the end of a statement: what is counted, and logged if it was slow.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use runner::TransactionEnds;
+use syntax::ast::SqlCommand;
+
+use super::event::StatementEvent;
+use super::nanoseconds;
+use crate::compiled::Compiled;
+use crate::counters::StatusCounter;
+use crate::events::slow_log;
+use crate::process::Process;
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::statistics::Kind;
+
+impl Shared {
+    /// Microseconds since 1970.
+    fn unix_us(&self, now: Instant) -> i64 {
+        let since = now.saturating_duration_since(self.started);
+        self.started_us + since.as_secs() as i64 * 1_000_000 + i64::from(since.subsec_micros())
+    }
+
+    /// Counts a statement that has ended.
+    pub(crate) fn record_statement(
+        &self,
+        kind: Kind,
+        mut event: StatementEvent,
+        (started, now): (Instant, Instant),
+        process: &Process,
+    ) -> Duration {
+        let took = now.saturating_duration_since(started);
+        self.statistics.record(kind, took, event.failed);
+        process.counters.record(&event);
+        if let Some(digest) = self.events.digests.get(event.digest) {
+            event.now_us = self.unix_us(now);
+            digest.record(&event, nanoseconds(took), process.id);
+        }
+        took
+    }
+}
+
+/// Counts a statement that begins, and names its digest. `text`: the statement's. `command`: its kind, where it
+/// is not known from its plan.
+#[inline]
+pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Option<SqlCommand>) {
+    let Compiled::Plan(plan) = compiled else {
+        return begin_text(session, text, command);
+    };
+    let digest = match plan.digest.load(Ordering::Relaxed) {
+        0 => {
+            let digest = digest_of(session, text);
+            plan.digest.store(digest, Ordering::Relaxed);
+            digest
+        }
+        digest => digest,
+    };
+    session.event.digest = digest;
+    session.process.counters.begin(plan.command.or(command));
+}
+
+/// The same of a statement that has no plan.
+pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>) {
+    session.process.counters.begin(command);
+    session.event = StatementEvent {
+        digest: digest_of(session, text),
+        ..StatementEvent::default()
+    };
+}
+
+/// The same of BEGIN, COMMIT and ROLLBACK, the most frequent of those.
+pub fn begin_word(session: &mut Session, text: &str, command: SqlCommand) {
+    session.process.counters.begin(Some(command));
+    let at = match text.as_bytes().first() {
+        Some(b'b' | b'B') => 0,
+        Some(b'c' | b'C') => 1,
+        _ => 2,
+    };
+    if session.word_digests[at] == 0 {
+        session.word_digests[at] = digest_of(session, text);
+    }
+    session.event.digest = session.word_digests[at];
+}
+
+fn count_ends(session: &Session, ends: TransactionEnds) {
+    let counters = &session.process.counters;
+    counters.add_some(StatusCounter::HandlerCommit, u64::from(ends.commits));
+    counters.add_some(StatusCounter::HandlerRollback, u64::from(ends.rollbacks));
+    counters.add_some(StatusCounter::HandlerPrepare, u64::from(ends.prepares));
+    counters.add_some(StatusCounter::HandlerSavepoint, u64::from(ends.savepoints));
+    counters.add_some(
+        StatusCounter::HandlerSavepointRollback,
+        u64::from(ends.savepoint_rollbacks),
+    );
+}
+
+#[cold]
+fn digest_of(session: &Session, text: &str) -> u32 {
+    let events = &session.shared.events;
+    let number = events.digest_number(session.database.as_deref(), text, &session.settings.sql_mode);
+    if let Some(digest) = events.digests.get(number) {
+        digest.first_seen_at(session.view().now_us());
+    }
+    number
+}
+
+/// Records a statement's end in the server's statistics, and in the slow log. A statement with a pending
+/// reply has not ended.
+pub fn end(session: &mut Session, kind: Kind, started: Instant, failed: bool) {
+    let now = Instant::now();
+    session.ended = Some(now);
+    if session.reply_waits {
+        return;
+    }
+    let ends = std::mem::take(&mut session.transaction.ends);
+    if ends != TransactionEnds::default() {
+        count_ends(session, ends);
+    }
+    session.event.failed = failed;
+    session.event.warnings = session.diagnostics.count;
+    let took = session
+        .shared
+        .record_statement(kind, session.event, (started, now), &session.process);
+    let log = &session.shared.events.slow_log;
+    if took >= session.settings.long_query_time || log.is_on() {
+        slow_log::log_if_slow(session, took, now);
+    }
+}

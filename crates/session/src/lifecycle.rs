@@ -1,0 +1,160 @@
+//! How a session starts, starts again, and ends.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use functions::UserLocks;
+use runner::TransactionContext;
+use schema::temporary_tables::TemporaryTables;
+use types::Result;
+use wire::capability;
+use wire::connection::ClientInfo;
+
+use crate::client::Client;
+use crate::client_charset;
+use crate::diagnostics::Diagnostics;
+use crate::evaluation::EvalContexts;
+use crate::events::event::StatementEvent;
+use crate::events::general_log;
+use crate::last_statement::LastStatement;
+use crate::prepared::{NamedStatements, PreparedStatements};
+use crate::recent_texts::RecentTexts;
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::table_locks::TableLocks;
+use crate::temporary_tables;
+use crate::tracking::SessionTracker;
+use crate::user_locks::{SessionUserLocks, SharedLocks};
+use crate::user_variables::UserVariables;
+use crate::variables::SessionVariables;
+use crate::variables::settings::Settings;
+
+impl Session {
+    /// Opens a session for a client that has authenticated itself.
+    ///
+    /// # Errors
+    /// 1049 if the database it asks for is not there.
+    pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
+        let process = shared
+            .processes
+            .add(connection_id, &client.user, &Client::host_and_port(&client));
+        let variables = SessionVariables::new(&shared.variables);
+        let settings = Settings::read(&variables);
+        let interrupt = process.interrupt.clone();
+        let shared_locks = shared.engine.cluster.is_shared().then(|| SharedLocks {
+            store: shared.engine.store.clone(),
+            interrupt: process.interrupt.clone(),
+        });
+        let cluster = &shared.engine.cluster;
+        let mut session = Self {
+            interrupted: Arc::new(move || interrupt.is_raised()),
+            process,
+            variables,
+            settings,
+            transaction: TransactionContext::new(cluster.metadata_locks().clone()),
+            table_locks: TableLocks::default(),
+            temporary: TemporaryTables::default(),
+            user_locks: Arc::new(SessionUserLocks::new(
+                shared.user_locks.clone(),
+                connection_id,
+                shared_locks,
+            )),
+            client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
+            database: None,
+            contexts: EvalContexts::default(),
+            prepared: PreparedStatements::new(shared.prepared_count.clone()),
+            named: NamedStatements::default(),
+            recent_texts: RecentTexts::default(),
+            user_variables: UserVariables::default(),
+            last: LastStatement::default(),
+            diagnostics: Diagnostics::default(),
+            tracker: SessionTracker::default(),
+            command_params: Vec::new(),
+            statement_started: Instant::now(),
+            ended: None,
+            event: StatementEvent::default(),
+            word_digests: [0; 3],
+            more_results: false,
+            reply_waits: false,
+            hide_warning_count: false,
+            shared,
+        };
+        let uses = session.transaction.show_tables();
+        session.process.show_table_uses(uses);
+        session.start()?;
+        Ok(session)
+    }
+
+    /// Begins anew for a client, after COM_CHANGE_USER has authenticated it.
+    ///
+    /// # Errors
+    /// 1049 if the database it asks for is not there.
+    pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
+        self.reset();
+        self.process
+            .set_user(&client.user, &Client::host_and_port(&client));
+        self.database = None;
+        self.client = Client::new(
+            client,
+            &self.shared.catalog.accounts,
+            self.shared.activates_all_roles(),
+        );
+        self.start()
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let shared = &self.shared;
+        let default_days = shared.variables.integer("default_password_lifetime");
+        let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
+        self.client.guard =
+            shared
+                .account_usage
+                .begin(&self.client.account, default_days, cluster::now_us())?;
+        if self.client.has(capability::INTERACTIVE) {
+            // From here on wait_timeout is what counts, and can be set.
+            let timeout = self.settings.interactive_timeout.as_secs().to_string();
+            self.variables.put("wait_timeout", &timeout);
+        }
+        client_charset::set_connection_collation(self, self.client.info.collation)?;
+        let database = self.client.info.database.clone();
+        if let Some(database) = database.filter(|d| !d.is_empty()) {
+            self.use_database(&database)?;
+        }
+        self.tracker.clear_changes();
+        self.process.set_attributes(&self.client.info.attributes);
+        general_log::log_connect(self);
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION: a fresh session for the same user and database.
+    pub(crate) fn reset(&mut self) {
+        self.shared.processes.reset_counters(&self.process);
+        self.transaction.abandon();
+        self.transaction.xa = None;
+        self.transaction.next = runner::Characteristics::default();
+        self.table_locks.unlock();
+        temporary_tables::remove_all(self);
+        self.user_locks.release_all();
+        self.variables = SessionVariables::new(&self.shared.variables);
+        self.settings_changed();
+        // The session has taken it before.
+        let _ = client_charset::set_connection_collation(self, self.client.info.collation);
+        self.prepared.close_all();
+        self.named = NamedStatements::default();
+        self.user_variables.clear();
+        self.last = LastStatement::default();
+        self.diagnostics.clear();
+        self.tracker = SessionTracker::default();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.transaction.abandon();
+        self.table_locks.unlock();
+        self.user_locks.release_all();
+        self.prepared.close_all();
+        general_log::log_command(self, "Quit", "");
+        self.shared.processes.remove(self.process.id);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a statement does to the open transaction before it is looked at any closer: some commit it, and a READ ONLY
+//! transaction refuses others.
+
+use runner::Characteristics;
+use syntax::ast::Statement;
+use types::Result;
+
+use crate::session::Session;
+
+/// What a statement does to the open transaction before it is looked at any closer: some commit it, and a
+/// READ ONLY one refuses others. Both come before names are resolved and privileges checked, as in MySQL,
+/// so that a definition that fails has committed all the same.
+///
+/// # Errors
+/// 1792 in a READ ONLY transaction; those of the commit.
+pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
+    if statement.commits_implicitly() {
+        commit_implicitly(session)?;
+    }
+    check_read_write(session, statement)
+}
+
+/// Fails with 1792 for a statement that a READ ONLY transaction refuses. Rows of temporary tables may be written:
+/// where there are such, the runner decides.
+pub fn check_read_write(session: &Session, statement: &Statement) -> Result<()> {
+    let may_be_temporary = matches!(
+        statement,
+        Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::LoadData(_)
+            | Statement::Query(_)
+    );
+    let runner_decides = may_be_temporary && !session.temporary.is_empty();
+    match statement.needs_read_write() && !runner_decides {
+        true => session
+            .transaction
+            .check_read_write(session.settings.run.read_only),
+        false => Ok(()),
+    }
+}
+
+/// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction is over
+/// as well.
+pub fn commit_implicitly(session: &mut Session) -> Result<()> {
+    session.transaction.check_outside_xa()?;
+    session.runner().commit()?;
+    session.transaction.next = Characteristics::default();
+    Ok(())
+}
+
+/// See [`runner::TransactionContext::join`].
+pub fn join_transaction(session: &mut Session, fixes_snapshot: bool) -> Result<()> {
+    let runner = session.runner();
+    runner.transaction.join(runner.env, fixes_snapshot)
+}
