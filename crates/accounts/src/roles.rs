@@ -7,8 +7,9 @@ use crate::privileges::Privileges;
 use crate::store::Accounts;
 
 impl Accounts {
-    /// The privileges of an account while some roles are active: its own, those of the roles, and those of the
-    /// roles that have been granted to these roles, and so on. Roles that do not exist any more add nothing.
+    /// The privileges of an account while some roles are active: its own, those of the roles, and those of
+    /// the roles that have been granted to these roles, and so on. Roles that do not exist any more add
+    /// nothing.
     pub fn privileges_with(&self, account: &Account, active: &[AccountName]) -> Privileges {
         let mut privileges = account.privileges.clone();
         for role in self.roles_within(active.iter()) {

@@ -99,8 +99,8 @@ fn nothing(input: &Plan) -> Plan {
     Arc::new(EmptyExec::new(input.schema()))
 }
 
-/// Groups rows by the columns `keys`. Columns of the result: the keys, then the aggregates. `whole_groups`: the rows
-/// of a group are in one partition.
+/// Groups rows by the columns `keys`. Columns of the result: the keys, then the aggregates. `whole_groups`:
+/// the rows of a group are in one partition.
 pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate], whole_groups: bool) -> Result<Plan> {
     let Some(argument) = single_distinct(aggregates) else {
         return group_at_once(input, keys, aggregates, whole_groups);
@@ -289,8 +289,8 @@ fn above(plan: Plan, input: Plan) -> Result<Plan> {
     plan.replace_children(vec![input], options)
 }
 
-/// Sets the limit of groups of a grouping, in its partial and its final phase. A grouping below it keeps all of its
-/// groups, since those are this one's rows.
+/// Sets the limit of groups of a grouping, in its partial and its final phase. A grouping below it keeps all
+/// of its groups, since those are this one's rows.
 fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
     let Some(half) = plan.downcast_ref::<AggregateExec>() else {
         // What brings the partial phase's rows together.

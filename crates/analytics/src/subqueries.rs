@@ -1,5 +1,5 @@
-//! A query with its subqueries. Those that give the same for all rows run before the query, which takes their values
-//! as constants.
+//! A query with its subqueries. Those that give the same for all rows run before the query, which takes their
+//! values as constants.
 
 use std::sync::Arc;
 

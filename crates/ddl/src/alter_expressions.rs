@@ -1,5 +1,5 @@
-//! What an ALTER TABLE means for the expressions of the definition: CHECK constraints that come and go, columns
-//! that expressions refer to, and what existing rows have for a new column with an expression.
+//! What an ALTER TABLE means for the expressions of the definition: CHECK constraints that come and go,
+//! columns that expressions refer to, and what existing rows have for a new column with an expression.
 
 use functions::{EvalContext, Expr, Strictness, assign, eval_value};
 use schema::bound::add_columns;

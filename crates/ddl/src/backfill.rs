@@ -1,8 +1,8 @@
 //! Work on all rows of a table, in small transactions while other statements run.
 //!
-//! Each transaction locks a page of rows and reads their newest values. The progress is stored with each page,
-//! so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`]. Where the store takes
-//! sorted files, indexes are built in another way ([`sorted`]).
+//! Each transaction locks a page of rows and reads their newest values. The progress is stored with each
+//! page, so a restart continues there. What is made of the rows: [`IndexFiller`], [`RowCopier`]. Where the
+//! store takes sorted files, indexes are built in another way ([`sorted`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

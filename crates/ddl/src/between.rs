@@ -9,7 +9,8 @@ use crate::change::Change;
 use crate::foreign_key;
 use crate::job::TableChange;
 
-/// Whether there is something to build or to check, and that can be done while other statements use the table.
+/// Whether there is something to build or to check, and that can be done while other statements use the
+/// table.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
     if altered.only_if_empty.is_some() || altered.closed {
         return false;
@@ -76,8 +77,8 @@ pub(crate) fn put_in_state(change: &mut Change<'_>, made: &TableChange, state: S
     change.put_table(between)
 }
 
-/// Has writers obey new CHECK constraints. `None` if the statement changes columns, too: it reads rows as they
-/// are afterwards.
+/// Has writers obey new CHECK constraints. `None` if the statement changes columns, too: it reads rows as
+/// they are afterwards.
 fn validate_checks(table: &mut Table, made: &TableChange, state: Option<SchemaState>) -> Option<()> {
     table.checks.retain(|check| !(check.validating && check.enforced));
     table.checks.iter_mut().for_each(|check| check.validating = false);

@@ -85,8 +85,8 @@ pub fn check_table_at(
 /// Checks that every row that refers to another table has its row there.
 ///
 /// # Errors
-/// 8003 for a row without a parent, with table, foreign key and the row's key; 1317 when interrupted; those of
-/// the store.
+/// 8003 for a row without a parent, with table, foreign key and the row's key; 1317 when interrupted; those
+/// of the store.
 pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt: &Interrupt) -> Result<()> {
     if table.foreign_keys.is_empty() {
         return Ok(());

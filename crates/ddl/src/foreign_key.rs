@@ -1,9 +1,9 @@
 //! What foreign keys mean for definition statements.
 //!
-//! A key changes what statements on two tables must do. So a statement that adds a key, or makes one effective,
-//! excludes other statements from both tables while it is published, and gives both a new revision: a plan
-//! that was made before is made again. A plan that acts on a table's children locks them, so nothing more is
-//! needed where a key ends.
+//! A key changes what statements on two tables must do. So a statement that adds a key, or makes one
+//! effective, excludes other statements from both tables while it is published, and gives both a new
+//! revision: a plan that was made before is made again. A plan that acts on a table's children locks them, so
+//! nothing more is needed where a key ends.
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
@@ -96,8 +96,8 @@ fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
 }
 
 /// # Errors
-/// 1215 where an action of the key changes or removes a row by a column that a STORED column is computed from, as
-/// in MySQL.
+/// 1215 where an action of the key changes or removes a row by a column that a STORED column is computed
+/// from, as in MySQL.
 fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
     let acts =
         |action: ReferenceAction| matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull);
@@ -154,8 +154,8 @@ pub(crate) fn touch_relatives(change: &mut Change<'_>, ids: &[i64]) -> Result<()
     Ok(())
 }
 
-/// Gives the parents of some keys of a table a new revision: their plans must obey the keys from now on, or no
-/// longer.
+/// Gives the parents of some keys of a table a new revision: their plans must obey the keys from now on, or
+/// no longer.
 pub(crate) fn touch_parents(change: &mut Change<'_>, child: &Table, keys: &[String]) -> Result<()> {
     let keys = child.foreign_keys.iter().filter(|key| keys.contains(&key.name));
     let parents = keys.filter_map(|key| id_of(&change.schema, &key.parent));
@@ -223,8 +223,8 @@ pub(crate) fn relatives_of_renamed<'a>(
     ids
 }
 
-/// Stores renamed tables, and the keys that refer to them, with their new names. The renamed tables are not in
-/// the schema at the moment.
+/// Stores renamed tables, and the keys that refer to them, with their new names. The renamed tables are not
+/// in the schema at the moment.
 pub(crate) fn rename(
     change: &mut Change<'_>,
     mut moved: Vec<(Table, TableName)>,
@@ -422,9 +422,9 @@ fn column_needed(column: &str, child: &Table, key: &ForeignKey) -> Error {
     )
 }
 
-/// Stores what an ALTER TABLE changes in other tables: children see new names of the table and of its columns,
-/// and the parents of new keys get a new revision. `table` is stored by the caller; its keys that refer to
-/// itself are renamed, too.
+/// Stores what an ALTER TABLE changes in other tables: children see new names of the table and of its
+/// columns, and the parents of new keys get a new revision. `table` is stored by the caller; its keys that
+/// refer to itself are renamed, too.
 pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut Table) -> Result<()> {
     let (from, to) = (name_of(before), name_of(table));
     if from != to {

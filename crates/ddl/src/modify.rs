@@ -8,8 +8,8 @@ use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind};
 
 use crate::rewrite::Rewrite;
 
-/// Why the rows must be rewritten if `old` becomes `new`; `None` if stored values stay as they are. `indexed`:
-/// whether an index or the primary key has the column.
+/// Why the rows must be rewritten if `old` becomes `new`; `None` if stored values stay as they are.
+/// `indexed`: whether an index or the primary key has the column.
 pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMode) -> Option<Rewrite> {
     if !type_is_compatible(old, new, indexed) {
         return Some(Rewrite::TYPE);

@@ -1,7 +1,7 @@
 //! Why an ALTER TABLE rewrites the rows of its table, and what MySQL says about that.
 //!
-//! The rewritten rows are those of a *shadow table* ([`schema::shadow`]) until all of them are there. How a row is
-//! rewritten: [`crate::conversion`].
+//! The rewritten rows are those of a *shadow table* ([`schema::shadow`]) until all of them are there. How a
+//! row is rewritten: [`crate::conversion`].
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rewrite {

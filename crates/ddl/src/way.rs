@@ -65,7 +65,8 @@ pub(crate) fn check(
             .all(|change| matches!(change, AlterChange::RenameTable { .. }));
     let exclusive = is_rename || (looks && !online) || (builds && !online);
     match lock {
-        // What MySQL grants for a change that copies rows: other statements have as much of the table, or more.
+        // What MySQL grants for a change that copies rows: other statements have as much of the table, or
+        // more.
         AlterLock::Shared if altered.rewrite.is_some() => Ok(online),
         AlterLock::None | AlterLock::Shared if exclusive => {
             Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))

@@ -1,5 +1,5 @@
-//! How many rows a query may look at until the first row of its result leaves. One that turns out larger than it was
-//! expected to be is given up then, and runs elsewhere.
+//! How many rows a query may look at until the first row of its result leaves. One that turns out larger than
+//! it was expected to be is given up then, and runs elsewhere.
 
 use std::cell::Cell;
 

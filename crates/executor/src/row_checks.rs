@@ -6,8 +6,8 @@ use functions::Expr;
 use planner::plan::TableScan;
 use types::{Decimal, SqlType, TypeKind, Value};
 
-/// The conditions of a filter, with its constants computed, that can be decided early. None of a filter that may
-/// raise an error or a warning: which rows it is computed for would be seen.
+/// The conditions of a filter, with its constants computed, that can be decided early. None of a filter that
+/// may raise an error or a warning: which rows it is computed for would be seen.
 pub fn of_filter(scan: &TableScan, filter: Option<&Expr>) -> Vec<RangeCheck> {
     match filter {
         Some(filter) if !functions::eval::is_fallible(filter) => {

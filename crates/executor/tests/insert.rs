@@ -355,7 +355,7 @@ fn generated_ids_that_are_taken_are_skipped() {
         c.rows("select id from t where u in (3, 4) order by u"),
         ["7", "6"]
     );
-    // The other's rows are no duplicates of what had to be given another id.
+    // The other's rows are not duplicates of what had to be given another id.
     let done = c.exec("insert ignore into t (u) values (5)");
     assert_eq!((done.generated_id, done.duplicates), (Some(9), 0));
     other.exec("insert into t values (10, 100), (12, 120)");

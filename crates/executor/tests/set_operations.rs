@@ -188,7 +188,7 @@ fn a_common_table_is_made_once_for_all_its_uses() {
     assert_eq!(c.line(with(numbers(), inner)), "11, 12, 13");
 }
 
-/// Numbers from 1 up to `last`; for ever without.
+/// Numbers from 1 up to `last`; forever without.
 fn counting(last: Option<i64>, distinct: bool) -> Rel {
     let round = match last {
         Some(last) => filter(table(true), call("<", vec![column(0, INT), int(last)])),

@@ -53,7 +53,7 @@ fn unchanged_rows_are_matched_and_not_changed() {
     assert_eq!(c.rows("select count(ts) from u"), ["0"]);
 }
 
-/// A row found by its key keeps the bytes of what is not assigned; one that a scan finds is encoded anew.
+/// A row found by its key keeps the bytes of what is not assigned; one that a scan finds is encoded again.
 /// Columns came to the table when it had rows.
 #[test]
 fn rows_found_by_key_change_as_those_of_a_scan() {

@@ -1,4 +1,4 @@
-//! How strong the collation of a text is where it meets another one.
+//! Coercibility: which collation wins when two texts with different collations meet.
 //!
 //! Source: manual 10.8.4 "Collation Coercibility in Expressions".
 
@@ -29,8 +29,8 @@ impl Coercibility {
     }
 }
 
-/// What a column of a query keeps of the expression that it is made of: a literal's collation gives way to a
-/// table's column as a column of a derived table, too.
+/// The properties that a query's column has from its expression: the collation of a literal yields to that of
+/// a table's column, also if the literal is a column of a derived table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strength {
     pub(crate) coercibility: Coercibility,

@@ -1,5 +1,5 @@
-//! What an expression is computed over, and what it gives: the columns of one row, and a value for each row of a
-//! batch.
+//! What an expression is computed over, and what it gives: the columns of one row, and a value for each row
+//! of a batch.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;

@@ -1,4 +1,4 @@
-//! What a statement has read: for `Handler_...`, rows examined, and the like.
+//! Counters of what a statement has read: for `Handler_...`, rows examined, and others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

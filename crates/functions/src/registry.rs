@@ -1,7 +1,7 @@
 //! Which functions there are: the entry of each family's table, and [`find`], which looks in all of them.
 //!
-//! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s. Not here: how a call is bound
-//! ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
+//! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s. Not here: how a call is
+//! bound ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -119,7 +119,7 @@ impl FunctionDef {
         }
     }
 
-    /// Neither errors nor warnings come of it.
+    /// It causes neither errors nor warnings.
     pub(crate) const fn infallible(self) -> Self {
         Self {
             fallible: false,

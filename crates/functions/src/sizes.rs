@@ -1,4 +1,4 @@
-//! FORMAT_BYTES and FORMAT_PICO_TIME: sizes and times as people read them.
+//! FORMAT_BYTES and FORMAT_PICO_TIME: sizes and times in readable units.
 //!
 //! Source: manual 12.22 "Performance Schema Functions".
 

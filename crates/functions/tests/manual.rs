@@ -1,7 +1,7 @@
 //! `docs/functions.md`: which functions and operators of MySQL's manual there are.
 //!
 //! `tests/data/manual.txt` lists all of them with an example each. What can be bound works; what is refused
-//! with error 1235 does not. `UPDATE_GOLDEN=1` writes the document anew.
+//! with error 1235 does not. `UPDATE_GOLDEN=1` writes the document again.
 
 #![allow(clippy::unwrap_used)]
 

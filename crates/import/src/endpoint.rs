@@ -11,7 +11,7 @@ use crate::error::{Error, Side};
 /// A longer statement is cut in messages.
 const SHOWN_STATEMENT: usize = 200;
 
-/// What every session sets: values are read and written as they are, whatever the server's defaults.
+/// The settings of every session: values are read and written unchanged, whatever the server's defaults.
 const SESSION: &[&str] = &[
     "SET NAMES utf8mb4",
     "SET time_zone = '+00:00'",
@@ -157,7 +157,7 @@ impl Client {
         Ok(())
     }
 
-    /// Runs a statement of a script, which may hold bytes that are no text.
+    /// Runs a statement of a script, which may hold bytes that are not text.
     pub(crate) fn run_bytes(&mut self, sql: &[u8]) -> Result<()> {
         if let Ok(sql) = std::str::from_utf8(sql) {
             return self.run(sql);
@@ -187,7 +187,7 @@ impl Client {
         done.map_err(|error| failed(self.side, "reset the connection", error))
     }
 
-    /// What is sent if a statement of the session asks for a file (LOAD DATA LOCAL).
+    /// The data to send if a statement of the session asks for a file (LOAD DATA LOCAL).
     pub(crate) fn set_local_files(&mut self, handler: mysql::LocalInfileHandler) {
         self.connection.set_local_infile_handler(Some(handler));
     }
@@ -208,7 +208,7 @@ impl Client {
         self.connection.affected_rows()
     }
 
-    /// The driver's connection, for what only it can do.
+    /// The driver's connection, for functions that only it has.
     pub(crate) fn into_inner(self) -> Conn {
         self.connection
     }

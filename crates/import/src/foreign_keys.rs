@@ -1,5 +1,5 @@
-//! Foreign keys are off while rows are copied. Here the target is asked whether each reference has what it
-//! refers to.
+//! Foreign keys are off while rows are copied. This checks on the target whether each reference has its
+//! parent row.
 
 use std::collections::BTreeMap;
 

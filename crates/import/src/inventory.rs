@@ -1,4 +1,4 @@
-//! What the source has: databases, tables with columns and keys, views, and what is not copied.
+//! The source's objects: databases, tables with columns and keys, views, and a list of what is not copied.
 
 use std::collections::BTreeMap;
 

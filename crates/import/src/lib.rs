@@ -1,7 +1,7 @@
 //! `stemdb import` and `stemdb export`: move the data of an application to StemDB, and out of it.
 //!
-//! Both are clients, and know nothing of the server's insides: any server that speaks MySQL's protocol can be
-//! source and target.
+//! Both are clients, and do not depend on the server's internals: any server that speaks MySQL's protocol can
+//! be source and target.
 //!
 //! Not here: dumps and files, which clients load as they are (`docs/moving.md`), and comparing two servers
 //! (`replay`).
@@ -12,9 +12,9 @@
 //! - [`mod@export`]: writes them.
 //! - [`script`]: takes SQL scripts apart.
 //!
-//! Shared by these: [`endpoint`], connections to both servers; [`inventory`], what a server has; [`snapshot`],
-//! many connections that see the same point; [`chunk`], ranges of a primary key; [`foreign_keys`], whether
-//! references have what they refer to.
+//! Shared by these: [`endpoint`], connections to both servers; [`inventory`], what a server has;
+//! [`snapshot`], many connections that see the same point; [`chunk`], ranges of a primary key;
+//! [`foreign_keys`], whether references have their parent rows.
 
 pub mod binlog;
 mod chunk;
@@ -55,8 +55,8 @@ pub struct Common {
     /// take. Without it they are listed, and nothing is copied; a dump is loaded up to the first of them.
     #[arg(long)]
     skip_unsupported: bool,
-    /// Forgets what an earlier run that was interrupted has copied, and begins anew. With --from it drops the
-    /// tables of that run; of files it forgets only how far they were loaded.
+    /// Forgets what an earlier run that was interrupted has copied, and begins again. With --from it drops
+    /// the tables of that run; of files it forgets only how far they were loaded.
     #[arg(long)]
     restart: bool,
 }

@@ -1,6 +1,6 @@
-//! The statements of a SQL script, as the `mysql` client finds them: ended by a delimiter that is not in quotes
-//! or in a comment, and that a line `DELIMITER` changes. Each has its place in the input, so that a reader can
-//! name it and go on behind it.
+//! The statements of a SQL script, as the `mysql` client finds them: ended by a delimiter that is not in
+//! quotes or in a comment, and that a line `DELIMITER` changes. Each has its place in the input, so that a
+//! reader can name it and go on behind it.
 
 use std::io::{self, Read};
 
@@ -34,7 +34,7 @@ enum Within {
     LineComment,
 }
 
-/// What a scan came to.
+/// The result of a scan.
 enum Scan {
     /// The delimiter is here.
     Ended(usize),
@@ -254,7 +254,7 @@ impl<R: Read> Script<R> {
                 ));
             }
             if !self.fill()? {
-                // What was held back for want of more can be told now.
+                // Bytes that could not be classified before can be now.
                 return Ok(match self.scan(from, &mut within, &mut is_conditional) {
                     Scan::Ended(length) => (length, false),
                     Scan::More(length) => (length, true),
@@ -368,7 +368,7 @@ pub(crate) fn with_hexadecimal_texts(sql: &[u8], charset: &str) -> Option<String
                     .rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                     .next();
                 let has_introducer = word.is_some_and(|word| word.starts_with('_'));
-                // Bytes that are no UTF-8 are only for columns that take any.
+                // Bytes that are not UTF-8 are only for columns that take any.
                 if charset != "binary" && !charset.starts_with("utf8") && !has_introducer {
                     out.push('_');
                     out.push_str(charset);

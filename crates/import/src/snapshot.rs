@@ -56,7 +56,7 @@ impl Snapshot {
     }
 }
 
-/// Keeps all from writing to the databases. Returns whether it does: one reader needs no lock.
+/// Locks the databases against writes. Returns whether it does: with one reader no lock is needed.
 fn lock(client: &mut Client, databases: &[String], readers: usize) -> Result<bool> {
     client.run("SET SESSION lock_wait_timeout = 60")?;
     let Err(refused) = lock_all(client) else {

@@ -35,7 +35,7 @@ pub struct RocksOptions {
     /// Whether one group is inserted into memory while the next one's log record is written.
     pub pipelined_write: bool,
     /// Old log files that are kept to be overwritten, so that a sync need not change the file's size. Not 0:
-    /// RocksDB 11.8 then loops for ever when it opens a log with a record whose type was damaged into that of
+    /// RocksDB 11.8 then loops forever when it opens a log with a record whose type was damaged into that of
     /// a recycled log.
     pub recycled_log_files: usize,
     /// Whether each read that the row cache answers is compared with RocksDB; a difference panics. For tests:

@@ -156,7 +156,7 @@ fn noise(seed: u32, bytes: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(bytes).collect()
 }
 
-/// Runs `work`, which would wait for ever if writers waited for space.
+/// Runs `work`, which would wait forever if writers waited for space.
 fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, result) = channel();
     thread::spawn(move || sender.send(work()));
@@ -221,8 +221,8 @@ fn a_compaction_without_space_leaves_no_writer_waiting() {
     }
 }
 
-/// The disk of the superseded versions, which have a RocksDB of their own, is full: commits that would have to
-/// make room fail, and go on once no snapshot needs the versions any longer.
+/// The disk of the superseded versions, which have a RocksDB of their own, is full: commits that would have
+/// to make room fail, and go on once no snapshot needs the versions any longer.
 #[test]
 fn superseded_versions_without_space_leave_no_writer_waiting() {
     let root = tempfile::tempdir().unwrap();

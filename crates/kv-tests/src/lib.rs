@@ -9,8 +9,8 @@
 //!
 //! Where to go next: the cases are grouped by the promise they check: [`snapshots`], [`own_writes`],
 //! [`locks`], [`deadlocks`], [`optimistic`], [`absent`], [`guarded`], [`fences`], [`concurrency`],
-//! [`garbage`], [`ranges`], [`limits`], [`loads`], [`durability`], and [`model`], which compares random histories with
-//! a map of versions.
+//! [`garbage`], [`ranges`], [`limits`], [`loads`], [`durability`], and [`model`], which compares random
+//! histories with a map of versions.
 //!
 //! Cases panic if the contract is broken: this crate is a test, although it is a library.
 

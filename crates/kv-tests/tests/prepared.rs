@@ -37,7 +37,8 @@ fn is_locked(store: &Store, key: &str, mode: LockMode) -> bool {
     }
 }
 
-/// Prepares a transaction that has updated `a`, deleted `b`, inserted `c`, locked `d`, and locked `e` to share it.
+/// Prepares a transaction that has updated `a`, deleted `b`, inserted `c`, locked `d`, and locked `e` to
+/// share it.
 fn prepare(store: &Store) -> kv::Transaction {
     write(store, &[("a", Some("1")), ("b", Some("1")), ("d", Some("1"))]);
     let mut txn = begin(store);

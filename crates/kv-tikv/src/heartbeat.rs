@@ -120,7 +120,7 @@ pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
 fn take_due(cluster: &Cluster, running: &Running) -> Vec<Due> {
     let due = |(start_ts, heartbeat): (&Timestamp, &mut Heartbeat)| {
         let is_due = heartbeat.renewed.elapsed() >= heartbeat.ttl / 3
-            // A transaction that was left open does not hold its locks for ever.
+            // A transaction that was left open does not hold its locks forever.
             && heartbeat.since.elapsed() < cluster.options.gc_hold_max;
         is_due.then(|| {
             heartbeat.renewed = Instant::now();

@@ -367,7 +367,7 @@ impl ClusterLocks {
                 }
                 self.waiting
                     .get_or_insert_with(|| WaitGuard::new(&cluster.lock_waits));
-                // Waiting for a lock is no failure of the store, so the store's retry budget starts anew.
+                // Waiting for a lock is not a failure of the store, so the store's retry budget starts again.
                 *backoff = Backoff::new(cluster.options.operation_timeout, backoff.interrupt);
                 backoff.pause(Part::Lock, &"a row is locked")?;
                 Ok(keys)

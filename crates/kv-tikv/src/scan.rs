@@ -75,7 +75,7 @@ fn visit_pages(
         };
         let pairs = take_page(cluster, &mut cursor, page, &mut backoff)?;
         if !pairs.is_empty() {
-            // There was progress, so the retry budget starts anew.
+            // There was progress, so the retry budget starts again.
             backoff = cluster.backoff(interrupt);
         }
         // A scan that needs a second page usually needs more.

@@ -51,14 +51,14 @@ impl Interrupt {
         self.deadline_ns.store(ns, Ordering::Relaxed);
     }
 
-    /// How long a wait may last before it has to check again; `None`: for ever.
+    /// How long a wait may last before it has to check again; `None`: forever.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
     }
 
-    /// The owner of the locks of the transaction that the session has open, or had last; 0: none. Which of the
-    /// two, the locks themselves say.
+    /// The owner of the locks of the transaction that the session has open, or had last; 0: none. Which of
+    /// the two, the locks themselves say.
     pub fn transaction(&self) -> u64 {
         self.transaction.load(Ordering::Relaxed)
     }

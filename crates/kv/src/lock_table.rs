@@ -527,7 +527,7 @@ impl LockTable {
         lock.grant();
         if lock.is_unused() {
             occupied.remove();
-            // The memory of a transaction that locked millions of rows is not kept for ever.
+            // The memory of a transaction that locked millions of rows is not kept forever.
             if shard.capacity() > SHARD_CAPACITY_MIN && shard.len() < shard.capacity() / 8 {
                 let keys = shard.len() * 2;
                 shard.shrink_to(keys, |lock| lock.hash);

@@ -1,8 +1,8 @@
 //! Keys that belong to one session and never reach an engine: the rows and entries of its temporary tables.
 //!
-//! A transaction reads them below its own writes, in place of what is committed, so own writes, savepoints and
-//! rollbacks are those of the write buffer. Its commit moves the private writes here. Nobody else can read or
-//! change them: they need no locks, no timestamps, no log, and end with their session.
+//! A transaction reads them below its own writes, in place of what is committed, so own writes, savepoints
+//! and rollbacks are those of the write buffer. Its commit moves the private writes here. Nobody else can
+//! read or change them: they need no locks, no timestamps, no log, and end with their session.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::sync::RwLock;
 
-/// The keys of one range, with their values. Only the thread of their session changes them, while no statement reads
-/// them: so a reader may read again from within a scan.
+/// The keys of one range, with their values. Only the thread of their session changes them, while no
+/// statement reads them: so a reader may read again from within a scan.
 pub struct PrivateKeys {
     range: KeyRange,
     content: RwLock<Content>,

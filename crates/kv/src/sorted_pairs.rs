@@ -57,8 +57,8 @@ impl SortedPairs {
     }
 }
 
-/// A file that holds sorted pairs and is not part of the store yet. It is removed when this is dropped, unless
-/// the store has taken it.
+/// A file that holds sorted pairs and is not part of the store yet. It is removed when this is dropped,
+/// unless the store has taken it.
 #[derive(Debug)]
 pub struct SortedFile {
     path: PathBuf,

@@ -16,8 +16,8 @@ pub struct TxnOptions {
     /// The transaction is one statement of its client, which cannot tell a commit at its end from one just
     /// after its start. Saves an engine over a cluster one request for a timestamp.
     pub single_statement: bool,
-    /// [`crate::Transaction::expect_absent`] may return true: the caller can run its work again without it if the
-    /// commit fails with [`crate::Error::KeyExists`].
+    /// [`crate::Transaction::expect_absent`] may return true: the caller can run its work again without it if
+    /// the commit fails with [`crate::Error::KeyExists`].
     pub defer_duplicate_checks: bool,
     /// On a shared store: how long its locks block other servers if this process ends. While the process
     /// runs, it renews them. A short time is for short work on keys that others wait for. `None`: as the

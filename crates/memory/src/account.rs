@@ -30,8 +30,8 @@ pub enum Holder {
     /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,
     /// A packet of a client's, from its first bytes until its command has run: taken from [`Share::Packets`],
-    /// then from [`Share::Session`]. Never waits. It takes nothing from [`Share::Large`], because the statement
-    /// in the packet may wait for that share.
+    /// then from [`Share::Session`]. Never waits. It takes nothing from [`Share::Large`], because the
+    /// statement in the packet may wait for that share.
     Packet,
 }
 

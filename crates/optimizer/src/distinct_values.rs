@@ -12,7 +12,7 @@ use crate::expr::bare_column;
 
 /// Rows per distinct value, in a column without statistics.
 const ROWS_PER_VALUE: f64 = 10.0;
-/// The share of pairs that satisfies a condition that is no equality.
+/// The share of pairs that satisfies a condition that is not an equality.
 const OTHER: f64 = 0.3;
 /// The number of values in a column that no table has.
 const UNKNOWN_VALUES: f64 = 100.0;
@@ -28,8 +28,8 @@ struct Known {
     together: Vec<(Vec<usize>, f64)>,
 }
 
-/// An equality of two columns: for each side the table, by its position in [`DistinctValues::tables`], and the
-/// column's offset.
+/// An equality of two columns: for each side the table, by its position in [`DistinctValues::tables`], and
+/// the column's offset.
 type ColumnPair = [(usize, usize); 2];
 
 /// How many values the columns of a query's tables have.
@@ -108,8 +108,8 @@ impl DistinctValues {
         OTHER
     }
 
-    /// The share of pairs that satisfies all of some conditions. Several columns of a table that are equal to those
-    /// of another one are taken together: they are often a key of one of the two.
+    /// The share of pairs that satisfies all of some conditions. Several columns of a table that are equal to
+    /// those of another one are taken together: they are often a key of one of the two.
     pub fn share_of_all<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> f64 {
         let mut share = 1.0;
         let mut pairs: Vec<ColumnPair> = Vec::new();

@@ -32,7 +32,7 @@ const TEXT_BYTES_PER_SHARD: usize = 256 << 10;
 const TEXT_BYTES_MAX: usize = 16 << 10;
 /// How long a plan that depends on estimates is used before these are looked at again.
 const ESTIMATES_HOLD: Duration = Duration::from_secs(10);
-/// The factor by which a table may grow or shrink until its plans are made anew.
+/// The factor by which a table may grow or shrink until its plans are made again.
 const ROWS_FACTOR: u64 = 8;
 /// An execution that looks at fewer rows is not worth a plan of its own.
 const READS_MANY: u64 = 10_000;
@@ -373,8 +373,8 @@ fn depends_on_estimates(plan: &Plan) -> bool {
     }
 }
 
-/// How many rows a query of tables that are read once looks at; `None` where rows of one are looked up for those of
-/// another.
+/// How many rows a query of tables that are read once looks at; `None` where rows of one are looked up for
+/// those of another.
 fn expected_reads(plan: &Plan) -> Option<u64> {
     let Plan::Query(query) = plan else {
         return None;

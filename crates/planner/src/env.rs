@@ -50,8 +50,8 @@ pub struct BindEnv<'a> {
     pub check_table: &'a dyn Fn(&str, &str, TableNeeds) -> Result<()>,
     /// Fails with 1142 or 1143 where the account lacks what the query of a new view needs.
     pub check_accesses: &'a dyn Fn(&[ObjectAccess]) -> Result<()>,
-    /// Error 1143 in place of 1054 where the account may not read all columns of a table: database, table, and
-    /// the column that does not exist.
+    /// Error 1143 in place of 1054 where the account may not read all columns of a table: database, table,
+    /// and the column that does not exist.
     pub denied_column: &'a dyn Fn(&str, &str, &str) -> Option<Error>,
     /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,

@@ -1,5 +1,5 @@
-//! The foreign keys that a write has to obey: what it checks, and which tables it may change besides its own. It
-//! is made with the plan, so a statement on tables without keys does nothing for them.
+//! The foreign keys that a write has to obey: what it checks, and which tables it may change besides its own.
+//! It is made with the plan, so a statement on tables without keys does nothing for them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! ([`logical`]), a definition for `ddl`, or a [`command`]. `optimizer` makes a physical [`plan`] of the
 //! operators. [`PlanCache`] saves both for statements that have been planned before.
 //!
-//! Where to go next: `bind`, whose module documentation says which file binds what, and [`logical`], which has the
-//! operators.
+//! Where to go next: `bind`, whose module documentation says which file binds what, and [`logical`], which
+//! has the operators.
 //!
 //! - [`foreign_key`]: the keys that a write has to obey.
 //! - [`object_access`]: the privileges and locks that a plan needs.

@@ -25,7 +25,7 @@ pub struct CheckCompatArguments {
     file: PathBuf,
 }
 
-/// What is wrong with statements of one kind.
+/// A problem of statements of one kind.
 #[derive(Debug, Default)]
 struct Finding {
     count: u64,

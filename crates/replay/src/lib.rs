@@ -1,10 +1,10 @@
-//! What a real application sends to its server, tried here: `stemdb replay` runs the statements of a log and
-//! measures and compares them, `stemdb check-compat` reads a dump or a log and lists what will not work.
+//! Tests with the statements of a real application: `stemdb replay` runs the statements of a log and measures
+//! and compares them, `stemdb check-compat` reads a dump or a log and lists what will not work.
 //!
 //! Not here: the client and its latencies (`loadgen`), the grammar (`syntax`), and moving data (`import`).
 //!
 //! - [`log`]: the statements of a general log or a slow log, with their connections and times.
-//! - [`play`]: sends them. [`tally`]: counts what came of it. [`report`]: prints it.
+//! - [`play`]: sends them. [`tally`]: counts the results. [`report`]: prints it.
 //! - [`compat`]: parses statements without running them.
 
 mod compat;
@@ -14,7 +14,8 @@ mod play;
 mod report;
 mod tally;
 
-/// Reads all of a log, or of a dump, as `stemdb replay` and `stemdb check-compat` do: how many statements it has.
+/// Reads all of a log, or of a dump, as `stemdb replay` and `stemdb check-compat` do: how many statements it
+/// has.
 ///
 /// # Errors
 /// Those of the input.

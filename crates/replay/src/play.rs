@@ -84,7 +84,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<()> {
             .map(|dsn| Target::parse(dsn, ""))
             .transpose()?,
     };
-    // A server that is not there is said once, and not for each connection.
+    // A server that does not answer is reported once, not for each connection.
     let server = Connection::open(&without_empty_database(&servers.first))?
         .server_version()
         .to_owned();
@@ -290,7 +290,7 @@ impl Worker {
         Ok(connection)
     }
 
-    /// Opens what is not open.
+    /// Opens the connections that are not open yet.
     fn connect(&mut self) -> loadgen::Result<()> {
         if self.connection.is_none() {
             self.connection = Some(self.open(&self.servers.first)?);
@@ -343,7 +343,7 @@ impl Worker {
     }
 }
 
-/// What a statement gave.
+/// The result of a statement.
 struct Outcome {
     rows: Vec<Row>,
     affected: u64,

@@ -34,7 +34,7 @@ fn headline(replayed: &Replayed) -> String {
     )
 }
 
-/// What was not replayed, and what was late: one line each.
+/// Statements that were not replayed, or were late: one line each.
 fn notes(replayed: &Replayed) -> Vec<String> {
     let mut notes = Vec::new();
     let skipped = replayed.skipped;

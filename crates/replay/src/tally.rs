@@ -1,4 +1,4 @@
-//! What came of the statements: latencies by kind, errors and differences by digest.
+//! The results of the statements: latencies by kind, errors and differences by digest.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -89,7 +89,7 @@ impl Tally {
     }
 }
 
-/// What the report is about.
+/// The subject of the report.
 pub(crate) struct Replayed {
     pub(crate) log: String,
     pub(crate) server: String,

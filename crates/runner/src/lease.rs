@@ -65,8 +65,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Opens the transaction that a write runs in, if none is open. `temporary`: it writes nothing but temporary
-    /// tables, which a READ ONLY transaction may do.
+    /// Opens the transaction that a write runs in, if none is open. `temporary`: it writes nothing but
+    /// temporary tables, which a READ ONLY transaction may do.
     pub(crate) fn open_for_writing(&mut self, temporary: bool) -> Result<()> {
         let transaction = match temporary {
             true => self.transaction.ensure(self.env)?,

@@ -152,7 +152,8 @@ impl Runner<'_> {
         self.check_read_at(snapshot.ts(), || false).and(row)
     }
 
-    /// Whether a READ ONLY transaction refuses a query with locks: unless it locks rows of temporary tables only.
+    /// Whether a READ ONLY transaction refuses a query with locks: unless it locks rows of temporary tables
+    /// only.
     fn needs_read_write(&self, query: &QueryPlan, locking: Locking) -> bool {
         let is_temporary = |scan: &TableScan| scan.table.is_temporary();
         let may_be_temporary = self.transaction.private().is_some();

@@ -390,7 +390,7 @@ impl TransactionContext {
         Ok(true)
     }
 
-    /// A statement that is no plan has read definitions, or looked at tables only: with autocommit off it is
+    /// A statement without a plan has read definitions, or looked at tables only: with autocommit off it is
     /// the first statement of a transaction. `fixes_snapshot`: as a plain read of tables does.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The expressions of a table's definition, bound: defaults, generated columns, CHECK constraints.
 //!
-//! `planner` binds them when a statement first names the table, and leaves them with the definition. In all of
-//! them a column is its offset in [`crate::model::Table::columns`].
+//! `planner` binds them when a statement first names the table, and leaves them with the definition. In all
+//! of them a column is its offset in [`crate::model::Table::columns`].
 
 use std::sync::{Arc, OnceLock};
 
@@ -54,8 +54,8 @@ impl BoundCheck {
     }
 }
 
-/// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition: the copy
-/// of a definition, which may be changed, starts without them. `table_expressions.rs` fills it.
+/// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition:
+/// the copy of a definition, which may be changed, starts without them. `table_expressions.rs` fills it.
 #[derive(Debug, Default)]
 pub struct BoundCell(OnceLock<Option<Arc<BoundExpressions>>>);
 

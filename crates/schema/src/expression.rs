@@ -1,4 +1,5 @@
-//! Expressions that are part of a definition, as they are stored: defaults, generated columns, CHECK constraints.
+//! Expressions that are part of a definition, as they are stored: defaults, generated columns, CHECK
+//! constraints.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use types::{Collation, SqlMode};

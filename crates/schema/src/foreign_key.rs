@@ -1,8 +1,8 @@
-//! Foreign keys: which columns of a table refer to which of another, what must be true of both, and the tables
-//! that refer to a table.
+//! Foreign keys: which columns of a table refer to which of another, what must be true of both, and the
+//! tables that refer to a table.
 //!
-//! A key is part of the table that refers (the child) and names the table referred to (the parent), which need
-//! not exist: with `foreign_key_checks = 0` the child may be created first.
+//! A key is part of the table that refers (the child) and names the table referred to (the parent), which
+//! need not exist: with `foreign_key_checks = 0` the child may be created first.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -141,8 +141,8 @@ impl Table {
     }
 }
 
-/// Removes indexes that were made for foreign keys only, where another index serves as well; of equal ones the
-/// last stays. MySQL does so without a word.
+/// Removes indexes that were made for foreign keys only, where another index serves as well; of equal ones
+/// the last stays. MySQL does so without a word.
 pub fn is_superfluous(indexes: &[(Vec<IndexPart>, bool)], primary: &[IndexPart], at: usize) -> bool {
     let Some((parts, true)) = indexes.get(at) else {
         return false;
@@ -227,8 +227,8 @@ fn new_key(table: &Table, name: String, definition: &NewForeignKey) -> Result<Fo
 }
 
 /// # Errors
-/// 3733 for a column that is not stored, 3104 where an action changes a generated column, 1830 for SET NULL of a
-/// column that cannot be NULL.
+/// 3733 for a column that is not stored, 3104 where an action changes a generated column, 1830 for SET NULL
+/// of a column that cannot be NULL.
 pub fn check_child(table: &Table, key: &ForeignKey) -> Result<()> {
     for column in key.columns.iter().filter_map(|&at| table.columns.get(at)) {
         check_stored(column, key)?;

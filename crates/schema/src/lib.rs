@@ -10,8 +10,8 @@
 //! - `physical`: under which ids the rows of a table lie.
 //! - [`view`]: what a view is besides its name and columns.
 //! - [`create_options`]: options that are only shown.
-//! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be evaluated.
-//!   [`check_constraints`]: the names of CHECK constraints.
+//! - [`expression`]: expressions of a definition as they are stored; [`bound`]: the same, ready to be
+//!   evaluated. [`check_constraints`]: the names of CHECK constraints.
 //! - [`foreign_key`]: what a table refers to, and the tables that refer to it.
 //! - [`statistics`]: what is known of the values in a table.
 //! - [`shadow`]: how an ALTER TABLE rewrites rows.

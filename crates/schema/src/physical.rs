@@ -9,9 +9,10 @@ use crate::model::Table;
 use crate::partition::unknown_partition;
 
 impl Table {
-    /// The id in the keys of rows and index entries of a table without partitions: its own unless a definition
-    /// statement has moved the rows. In keys of a table with partitions, which [`codec::key::set_table_id`] puts in
-    /// their places, it stands for all of them. Ids of tables and physical ids come from one counter, so that none is used twice.
+    /// The id in the keys of rows and index entries of a table without partitions: its own unless a
+    /// definition statement has moved the rows. In keys of a table with partitions, which
+    /// [`codec::key::set_table_id`] puts in their places, it stands for all of them. Ids of tables and
+    /// physical ids come from one counter, so that none is used twice.
     pub fn physical_id(&self) -> i64 {
         self.physical.unwrap_or(self.id)
     }

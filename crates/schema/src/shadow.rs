@@ -1,5 +1,5 @@
-//! How the rows of a table become those of its *shadow table* ([`crate::model::ShadowTable`]), while an ALTER TABLE
-//! rewrites them. [`crate::layout::ShadowLayout`] does it.
+//! How the rows of a table become those of its *shadow table* ([`crate::model::ShadowTable`]), while an ALTER
+//! TABLE rewrites them. [`crate::layout::ShadowLayout`] does it.
 
 use functions::{EvalContext, Strictness, TimeZone};
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ pub struct Conversion {
     pub handles: ShadowHandles,
     /// Set if the rows get ids in their order: the first one.
     pub first_id: Option<u64>,
-    /// Rows that no partition of the target takes are left out: REORGANIZE PARTITION drops them with their value,
-    /// as in MySQL. Otherwise they are an error.
+    /// Rows that no partition of the target takes are left out: REORGANIZE PARTITION drops them with their
+    /// value, as in MySQL. Otherwise they are an error.
     #[serde(default)]
     pub drops_misplaced: bool,
 }
@@ -33,8 +33,8 @@ pub enum ShadowHandles {
     /// of their shadow rows.
     ByKey {
         index: i64,
-        /// The physical id under which that index lies. 0: the table's id, in a job that was begun by a release
-        /// without this field.
+        /// The physical id under which that index lies. 0: the table's id, in a job that was begun by a
+        /// release without this field.
         #[serde(default)]
         place: i64,
     },

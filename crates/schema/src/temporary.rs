@@ -1,7 +1,8 @@
-//! Temporary tables: those of one session. They hide permanent tables of the same name, and no other session, no
-//! other node and no store knows of them (manual 13.1.20.2).
+//! Temporary tables: those of one session. They hide permanent tables of the same name, and no other session,
+//! no other node and no store knows of them (manual 13.1.20.2).
 //!
-//! Their ids are of a range that no stored table reaches, so their keys are told from stored ones by the keys alone.
+//! Their ids are of a range that no stored table reaches, so their keys are told from stored ones by the keys
+//! alone.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -25,7 +26,8 @@ pub fn keys() -> Range<Vec<u8>> {
     codec::key::table_prefix(FIRST_ID)..codec::key::table_prefix(i64::MAX)
 }
 
-/// What a temporary table has besides its definition: the counters of its ids. One statement at a time uses them.
+/// What a temporary table has besides its definition: the counters of its ids. One statement at a time uses
+/// them.
 #[derive(Debug, Default)]
 pub struct TemporaryIds {
     /// The next AUTO_INCREMENT value; 0: none has been used.

@@ -1,11 +1,11 @@
-//! Views. A view is a [`crate::model::Table`] with a [`View`]: it has a name, columns and a revision as a table
-//! has, and no rows and no indexes of its own.
+//! Views. A view is a [`crate::model::Table`] with a [`View`]: it has a name, columns and a revision as a
+//! table has, and no rows and no indexes of its own.
 
 use serde::{Deserialize, Serialize};
 use types::{Charset, Collation};
 
-/// What a view is besides its name and columns. The columns of the table are those of the query at the time of
-/// CREATE VIEW, for DESCRIBE; statements that read the view compute them again.
+/// What a view is besides its name and columns. The columns of the table are those of the query at the time
+/// of CREATE VIEW, for DESCRIBE; statements that read the view compute them again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// The query in MySQL's canonical form: each table has its database, each column its table, and `*` is

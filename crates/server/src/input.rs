@@ -36,8 +36,8 @@ impl Input {
         }
     }
 
-    /// An input that goes on behind the current packet, which stays with this one: for packets that belong to a
-    /// command that is still in use.
+    /// An input that goes on behind the current packet, which stays with this one: for packets that belong to
+    /// a command that is still in use.
     pub fn fork(&self) -> Self {
         Self {
             frames: self.frames.fork(),

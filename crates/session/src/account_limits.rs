@@ -129,7 +129,7 @@ impl Guard {
         }
     }
 
-    /// Before a command that is no statement.
+    /// Before a command that is not a statement.
     ///
     /// # Errors
     /// 1820.

@@ -1,4 +1,5 @@
-//! Commits with a pending reply: the committing thread sends it, and the session reads the next command meanwhile.
+//! Commits with a pending reply: the committing thread sends it, and the session reads the next command
+//! meanwhile.
 
 use std::cell::Cell;
 use std::sync::Arc;

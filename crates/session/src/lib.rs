@@ -4,10 +4,11 @@
 //! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of
 //!    the execution before ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it
 //!    in the plan cache of all connections or has `planner` make it.
-//! 3. **Run.** [`execute`] has [`lock`] check the account's privileges ([`privileges`]) and take the metadata locks that
-//!    the plan lists. If the schema has changed, the statement is planned again. Then [`query`], or [`execute`] itself
-//!    for a write, gives `runner` the plan with an evaluation context ([`evaluation`]) and a sink ([`result_set`]).
-//!    `runner` opens or joins the transaction and calls an executor. [`parts`] takes the session apart for that time.
+//! 3. **Run.** [`execute`] has [`lock`] check the account's privileges ([`privileges`]) and take the metadata
+//!    locks that the plan lists. If the schema has changed, the statement is planned again. Then [`query`],
+//!    or [`execute`] itself for a write, gives `runner` the plan with an evaluation context ([`evaluation`])
+//!    and a sink ([`result_set`]). `runner` opens or joins the transaction and calls an executor. [`parts`]
+//!    takes the session apart for that time.
 //! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the
 //!    executor. Column definitions are encoded once per plan ([`attachment`]).
 //! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may be left

@@ -85,7 +85,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Begins anew for a client, after COM_CHANGE_USER has authenticated it.
+    /// Begins again for a client, after COM_CHANGE_USER has authenticated it.
     ///
     /// # Errors
     /// 1049 if the database it asks for is not there.

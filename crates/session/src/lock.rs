@@ -1,4 +1,5 @@
-//! A plan's privileges are checked and its tables are locked. While the schema changes in between, it is planned again.
+//! A plan's privileges are checked and its tables are locked. While the schema changes in between, it is
+//! planned again.
 
 use planner::CachedPlan;
 use types::{Error, Result, errno};

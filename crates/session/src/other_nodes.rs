@@ -201,8 +201,8 @@ impl Shared {
         }
     }
 
-    /// Waits until all nodes use the accounts as a statement has left them. A node that does not reply is a warning:
-    /// it reads them as soon as it reaches the store again.
+    /// Waits until all nodes use the accounts as a statement has left them. A node that does not reply is a
+    /// warning: it reads them as soon as it reaches the store again.
     pub(crate) fn accounts_changed(&self, interrupt: &Arc<Interrupt>) -> Result<Vec<Warning>> {
         let cluster = &self.engine.cluster;
         let Some(own) = cluster.node() else {

@@ -81,7 +81,7 @@ pub fn writing_failed(path: &Path, error: &io::Error) -> Error {
 /// Opens a file to read it.
 ///
 /// # Errors
-/// 29 if there is none, 13 if it cannot be opened or is no file.
+/// 29 if there is none, 13 if it cannot be opened or is not a file.
 pub fn open(view: &SessionView<'_>, name: &str) -> Result<File> {
     let path = full_path(view, name);
     let file = File::open(&path).map_err(|error| match error.kind() {
@@ -135,8 +135,8 @@ fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// A name without a directory is in that of the default database, as with MySQL; without a data directory, in the
-/// current one.
+/// A name without a directory is in that of the default database, as with MySQL; without a data directory, in
+/// the current one.
 pub fn full_path(view: &SessionView<'_>, name: &str) -> PathBuf {
     let data = lookup("datadir").and_then(|definition| view.shared.variables.get(definition));
     let data = PathBuf::from(data.as_deref().unwrap_or("."));

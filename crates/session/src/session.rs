@@ -1,8 +1,9 @@
 //! One connection's state.
 //!
-//! Where to find what: a method of a field is in the file of the field's type. A step on a query's way needs many fields:
-//! it is a function in a module of its own (`execute::run_compiled(session, ..)`), and a call names the module.
-//! `Session` itself has methods only here, in `parts` and `lifecycle`, and in `command` those that the server calls.
+//! Where to find what: a method of a field is in the file of the field's type. A step on a query's way needs
+//! many fields: it is a function in a module of its own (`execute::run_compiled(session, ..)`), and a call
+//! names the module. `Session` itself has methods only here, in `parts` and `lifecycle`, and in `command`
+//! those that the server calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,7 +155,8 @@ impl Session {
         }
     }
 
-    /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all columns.
+    /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all
+    /// columns.
     pub(crate) fn check_shows(&self, name: &TableName) -> Result<()> {
         if self.temporary.find(&name.database, &name.name).is_some() {
             return Ok(());

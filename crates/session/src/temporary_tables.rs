@@ -1,6 +1,6 @@
-//! The temporary tables of a session: where they are found, and how they come and go. Their definitions are the
-//! session's, their rows are keys of its own ([`kv::PrivateKeys`]). So nothing of them reaches the store, and they end
-//! with the session. The statements: `statement::temporary`.
+//! The temporary tables of a session: where they are found, and how they come and go. Their definitions are
+//! the session's, their rows are keys of its own ([`kv::PrivateKeys`]). So nothing of them reaches the store,
+//! and they end with the session. The statements: `statement::temporary`.
 
 use std::sync::Arc;
 

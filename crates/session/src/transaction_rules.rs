@@ -1,5 +1,5 @@
-//! What a statement does to the open transaction before it is looked at any closer: some commit it, and a READ ONLY
-//! transaction refuses others.
+//! What a statement does to the open transaction before it is looked at any closer: some commit it, and a
+//! READ ONLY transaction refuses others.
 
 use runner::Characteristics;
 use syntax::ast::Statement;
@@ -20,8 +20,8 @@ pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<(
     check_read_write(session, statement)
 }
 
-/// Fails with 1792 for a statement that a READ ONLY transaction refuses. Rows of temporary tables may be written:
-/// where there are such, the runner decides.
+/// Fails with 1792 for a statement that a READ ONLY transaction refuses. Rows of temporary tables may be
+/// written: where there are such, the runner decides.
 pub fn check_read_write(session: &Session, statement: &Statement) -> Result<()> {
     let may_be_temporary = matches!(
         statement,

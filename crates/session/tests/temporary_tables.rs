@@ -1,6 +1,6 @@
-//! Nothing of a temporary table reaches the store: its keys are the same before and after, and a session that begins anew
-//! has no table. Whatever engine there is below, this holds for it, since the contract's transactions keep the rows away
-//! from it (`kv::private`).
+//! Nothing of a temporary table reaches the store: its keys are the same before and after, and a session that
+//! begins again has no table. Whatever engine there is below, this holds for it, since the contract's
+//! transactions keep the rows away from it (`kv::private`).
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

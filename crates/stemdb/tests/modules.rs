@@ -3,10 +3,10 @@
 //!
 //! What counts: `use` statements and paths in code that begin with `crate::`, `self::` or `super::`, of files
 //! without their tests. A name that `lib.rs` re-exports counts as an import of the file that has it; `lib.rs`
-//! itself, which declares all modules, does not count. Nor do inherent methods that a type has in other files:
-//! where the recursion is in the language (an expression may hold a query, a query holds expressions), the two
-//! sides call each other by methods of one type (`planner`'s `Binder`), or by a function that is passed along
-//! (`executor`'s `Scope`). The types of the AST name each other through `syntax::ast`.
+//! itself, which declares all modules, does not count. Nor do inherent methods that a type has in other
+//! files: where the recursion is in the language (an expression may hold a query, a query holds expressions),
+//! the two sides call each other by methods of one type (`planner`'s `Binder`), or by a function that is
+//! passed along (`executor`'s `Scope`). The types of the AST name each other through `syntax::ast`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -61,7 +61,7 @@ pub struct Parsed {
     pub set_vars: Vec<(String, ast::Expr)>,
 }
 
-/// Where the `?` of a text stand.
+/// The positions of the `?` in a text.
 pub fn parameter_places(text: &str) -> Vec<usize> {
     let mut lexer = Lexer::new(text, 0, &SqlMode::default());
     let mut places = Vec::new();
@@ -111,7 +111,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
 /// The only statement of a text, a semicolon behind it allowed.
 ///
 /// Fails with 1065 when there is none, with 1064 when the text is not MySQL's or another statement follows,
-/// with 1235 for what MySQL has and StemDB has not.
+/// with 1235 for what MySQL has and StemDB does not.
 pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     let mut parser = Parser::new(text, 0, mode);
     let parsed = parser.parse_statement()?;

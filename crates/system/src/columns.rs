@@ -1,4 +1,4 @@
-//! What information_schema.COLUMNS, SHOW COLUMNS and COM_FIELD_LIST say about a column.
+//! Properties of a column as information_schema.COLUMNS, SHOW COLUMNS and COM_FIELD_LIST show them.
 
 use functions::TimeZone;
 use schema::default_value::implicit;

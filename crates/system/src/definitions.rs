@@ -1,5 +1,4 @@
-//! Definitions of the system databases and their tables. Their ids are negative, and nothing of them is
-//! stored.
+//! Definitions of the system databases and their tables. Their ids are negative, and they are not stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;

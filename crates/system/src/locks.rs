@@ -1,5 +1,5 @@
-//! Row locks as the system tables show them. They are read from the lock table when somebody asks, and nothing
-//! is kept for them.
+//! Row locks as the system tables show them. They are read from the lock table when a statement asks for
+//! them; nothing is recorded in advance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use types::Value;
 
 use crate::table::{Context, SessionTransaction};
 
-/// More locks than that are not listed.
+/// The most locks that are listed.
 const LISTED_MAX: usize = 100_000;
 pub(crate) const ENGINE: &str = "INNODB";
 /// The width of a lock's id.
@@ -61,13 +61,14 @@ impl<'a> Locks<'a> {
         keys.filter_map(|locked| Some((locked, self.place(&locked.key)?)))
     }
 
-    /// The number of the session that owns a lock; NULL for a prepared XA transaction, and for one of the server.
+    /// The number of the session that owns a lock; NULL for a prepared XA transaction, and for one of the
+    /// server.
     pub(crate) fn session(&self, owner: u64) -> Value {
         let transaction = self.transactions.get(&owner);
         transaction.map_or(Value::Null, |found| Value::UInt(found.session))
     }
 
-    /// `None`: it is no key of a table.
+    /// `None`: it is not a key of a table.
     pub(crate) fn place(&self, key: &[u8]) -> Option<Place<'a>> {
         let parsed = TableKey::parse(key).ok()?;
         let (TableKey::Row { table_id, .. } | TableKey::Index { table_id, .. }) = parsed;

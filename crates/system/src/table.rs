@@ -1,4 +1,4 @@
-//! What a system table is, and what its rows are made from.
+//! The trait of system tables, and the sources of their rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,11 +55,12 @@ pub struct SessionTransaction {
     pub tables: Vec<TableUse>,
 }
 
-/// What the server knows and the store does not.
+/// The server's data that is not in the store.
 pub trait Server {
     /// The connections that the session may see.
     fn processes(&self) -> Vec<ProcessRow>;
-    /// The transactions of the sessions of this server; among them some that have ended, whose locks are no more.
+    /// The transactions of the sessions of this server; among them some that have ended, whose locks are no
+    /// more.
     fn transactions(&self) -> Vec<SessionTransaction>;
     /// The connections of all nodes that the session may see, each with its node's address.
     ///
@@ -82,7 +83,7 @@ pub trait Server {
     fn interrupt(&self) -> &Arc<Interrupt>;
 }
 
-/// What the rows of all tables are made from.
+/// The sources of the rows of all tables.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     pub cluster: &'a Cluster,
@@ -91,7 +92,7 @@ pub struct Sources<'a> {
     pub server: &'a dyn Server,
 }
 
-/// In place of a column's offset: no condition concerns it.
+/// In place of a column's offset: there is no condition on it.
 pub(crate) const NO_COLUMN: usize = usize::MAX;
 
 /// One read of one table.

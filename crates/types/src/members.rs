@@ -5,7 +5,7 @@
 //! equal lists are one.
 //!
 //! In memory a value is a number: of an ENUM the position of the member, from 1 on, with 0 for the empty text
-//! of a value that is no member; of a SET one bit for each member, the first one the lowest.
+//! of a value that is not a member; of a SET one bit for each member, the first one the lowest.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};

@@ -234,7 +234,7 @@ impl SqlType {
         matches!(self.kind, TypeKind::Enum(_) | TypeKind::Set(_))
     }
 
-    /// A string, an ENUM or a SET that is no binary data: its values are text in a character set.
+    /// A string, an ENUM or a SET that is not binary data: its values are text in a character set.
     pub fn is_text(&self) -> bool {
         (self.is_string() || self.has_members()) && self.collation != Collation::Binary
     }

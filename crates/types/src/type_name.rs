@@ -13,7 +13,8 @@ impl SqlType {
         let mut text = self.data_type().to_owned();
         // Writing to a String cannot fail.
         let _ = match self.kind {
-            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN, but for ZEROFILL's.
+            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN, but for
+            // ZEROFILL's.
             TypeKind::TinyInt if self.length == 1 && !self.unsigned => write!(text, "(1)"),
             _ if self.zerofill && self.is_integer() => write!(text, "({})", self.length),
             TypeKind::Decimal => write!(text, "({},{})", self.length, self.decimals),
@@ -67,8 +68,8 @@ impl SqlType {
         }
     }
 
-    /// The most bytes a value of a string type, an ENUM, a SET or JSON has as text, in its own character set; 0 for
-    /// the other types.
+    /// The most bytes a value of a string type, an ENUM, a SET or JSON has as text, in its own character set;
+    /// 0 for the other types.
     pub fn max_bytes(&self) -> u64 {
         match self.kind {
             TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => {

@@ -5,8 +5,8 @@ use crate::temporal::{DateTime, Time};
 use crate::{Decimal, Members, SqlType, TypeKind, number_text};
 
 /// One value. The table of [`crate::SqlType`] says which variant holds values of which type: integers are
-/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP, YEAR, ENUM, SET and BIT are `UInt`, TIME is `Int`, text is `String`, binary
-/// data is `Bytes`.
+/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP, YEAR, ENUM, SET and BIT are `UInt`, TIME is `Int`, text is
+/// `String`, binary data is `Bytes`.
 ///
 /// Equality is that of the variants: strings byte for byte; numbers of different variants are never equal.
 /// SQL's comparison is in `functions`.
@@ -115,7 +115,7 @@ impl Value {
     }
 }
 
-/// Bytes as MySQL's messages show them: those that are no printable ASCII as `\xFF`.
+/// Bytes as MySQL's messages show them: those that are not printable ASCII as `\xFF`.
 pub fn shown_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for &byte in bytes {

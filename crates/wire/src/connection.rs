@@ -36,8 +36,8 @@ pub trait PacketSink {
     /// `fill` returns false, what it appended is removed.
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()>;
 
-    /// Waits for the next packet that the client sends within the running command: a piece of the file that it
-    /// was asked for. Buffered packets are written before that.
+    /// Waits for the next packet that the client sends within the running command: a piece of the file that
+    /// it was asked for. Buffered packets are written before that.
     fn receive(&mut self, _payload: &mut Vec<u8>) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }

@@ -1,5 +1,6 @@
-//! The programs under `tests/clients/frameworks/`: applications on frameworks. Each prints a line for each thing
-//! it does, `NAME: RESULT`. What it prints on MySQL 8.0.33 is recorded beside it and must be what it prints here.
+//! The programs under `tests/clients/frameworks/`: applications on frameworks. Each prints a line for each
+//! thing it does, `NAME: RESULT`. What it prints on MySQL 8.0.33 is recorded beside it and must be what it
+//! prints here.
 
 use std::collections::BTreeMap;
 use std::fs;

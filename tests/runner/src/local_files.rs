@@ -1,4 +1,4 @@
-//! LOAD DATA LOCAL: clients that send nothing, send what is no row, or break off.
+//! LOAD DATA LOCAL: clients that send nothing, send what is not a row, or break off.
 
 use std::io;
 

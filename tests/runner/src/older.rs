@@ -26,8 +26,8 @@ fn start(program: Program, name: &str) -> Result<Server, String> {
     Ok(server)
 }
 
-/// JSON was stored as text: it is read, is found by indexes of expressions on it, and gets the new form, which
-/// keeps a DECIMAL, as it is written.
+/// JSON was stored as text: it is read, is found by indexes of expressions on it, and gets the new form,
+/// which keeps a DECIMAL, as it is written.
 pub(crate) fn json_as_text(program: Program) -> Result<(), String> {
     let server = start(program, "json-as-text")?;
     let mut conn = server.address.connect_to("old").map_err(text)?;

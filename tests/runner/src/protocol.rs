@@ -247,7 +247,7 @@ fn garbage_at_login(address: &Address) -> Result<(), String> {
 
 fn garbage_commands(address: &Address) -> Result<(), String> {
     let mut raw = login(address)?;
-    // Bytes that are no UTF-8 and no SQL.
+    // Bytes that are not UTF-8 and no SQL.
     expect(
         &mut raw,
         "noise as SQL",

@@ -47,7 +47,8 @@ pub struct AccountChange {
     pub second_password: SecondPassword,
     pub options: OptionChanges,
     pub locked: Option<bool>,
-    /// DEFAULT ROLE: names, of roles that have been granted to the account or, in CREATE USER, are granted to it.
+    /// DEFAULT ROLE: names, of roles that have been granted to the account or, in CREATE USER, are granted to
+    /// it.
     pub default_roles: Option<Vec<AccountName>>,
 }
 
@@ -68,7 +69,8 @@ impl AccountChange {
     }
 
     /// # Errors
-    /// 3638 for a password that the account has had, 3878, 3894 and 3895 where the current one cannot be retained.
+    /// 3638 for a password that the account has had, 3878, 3894 and 3895 where the current one cannot be
+    /// retained.
     fn change_password(
         &self,
         account: &mut Account,

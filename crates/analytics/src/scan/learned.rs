@@ -1,5 +1,5 @@
-//! Rows that an operator above would drop are not decoded. Where rows are in the order of the column that decides,
-//! long runs of them are not even read.
+//! Rows that an operator above would drop are not decoded. Where rows are in the order of the column that
+//! decides, long runs of them are not even read.
 
 use schema::layout::IntegerColumn;
 
@@ -8,8 +8,8 @@ use crate::scan_filter::{Condition, Following, ScanFilter};
 /// After so many rows it is known whether the check is worth its time.
 const TRIAL_ROWS: u64 = 16_384;
 
-/// After so many dropped rows in a row, the scan goes on at the next key: to search for it takes about as long as to
-/// drop so many rows.
+/// After so many dropped rows in a row, the scan goes on at the next key: to search for it takes about as
+/// long as to drop so many rows.
 const RUN_ROWS: u32 = 32;
 
 /// Where a scan goes on.
@@ -48,8 +48,8 @@ impl LearnedCheck {
         self.filter.column.leads()
     }
 
-    /// Looks whether the condition is known. One that leaves out less than a tenth of the rows is not used any
-    /// longer.
+    /// Looks whether the condition is known. One that leaves out less than a tenth of the rows is not used
+    /// any longer.
     pub fn begin(&mut self) {
         let is_useful = self.checked < TRIAL_ROWS || self.dropped > self.checked / 10;
         self.is_on = is_useful

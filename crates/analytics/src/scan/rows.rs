@@ -1,9 +1,8 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! A condition that compares a stored number or date with a constant is decided on the row's bytes ([`row_checks`]),
-//! and so
-//! is what an operator above the scan has learned ([`super::learned`]).
-//! For the others there are two ways:
+//! A condition that compares a stored number or date with a constant is decided on the row's bytes
+//! ([`row_checks`]), and so is what an operator above the scan has learned ([`super::learned`]). For the
+//! others there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
 //!   removed;
@@ -54,8 +53,8 @@ pub struct Rows {
     positions: Option<Vec<u64>>,
     /// What of the filter is decided on a row's bytes.
     checks: Vec<RangeCheck>,
-    /// What operators above say of a row before it is decoded: of the column that rows are in the order of, and of
-    /// others.
+    /// What operators above say of a row before it is decoded: of the column that rows are in the order of,
+    /// and of others.
     leading: Vec<LearnedCheck>,
     learned: Vec<LearnedCheck>,
     filter: Option<Filter>,

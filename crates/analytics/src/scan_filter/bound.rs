@@ -14,8 +14,8 @@ use super::observed::{Observe, Observer};
 /// Limits beyond which no bound is kept: it would become known late.
 pub const LIMIT_MAX: usize = 10_000;
 
-/// The value that the last row within the limit has in the first column of the order, of the rows that the sort has
-/// seen so far.
+/// The value that the last row within the limit has in the first column of the order, of the rows that the
+/// sort has seen so far.
 ///
 /// It is kept as a *rank*: values in the order of the sort have ascending ranks.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl Bound {
         self.rank.load(Ordering::Relaxed) < i64::MAX
     }
 
-    /// Whether a row with this value may be among the first. Rows with the same value as the last one may: the other
-    /// columns of the order decide.
+    /// Whether a row with this value may be among the first. Rows with the same value as the last one may:
+    /// the other columns of the order decide.
     #[inline]
     pub fn may_hold(&self, value: i64) -> bool {
         self.rank(value) <= self.rank.load(Ordering::Relaxed)

@@ -1,16 +1,16 @@
 //! What operators above a scan know of its rows, so that it leaves rows out before it decodes them (sideways
 //! information passing).
 //!
-//! - A hash join reads its right side before the first row of its left side. A row of the left side whose key is
-//!   not among the right side's keys has no partner: [`keys`], collected by [`collect`].
+//! - A hash join reads its right side before the first row of its left side. A row of the left side whose key
+//!   is not among the right side's keys has no partner: [`keys`], collected by [`collect`].
 //! - A sort with a limit drops rows that come behind as many others: [`bound`].
 //!
-//! And how it should share its rows out: a grouping by leading parts of the primary key wants the rows of a group in
-//! one partition.
+//! And how it should share its rows out: a grouping by leading parts of the primary key wants the rows of a
+//! group in one partition.
 //!
-//! [`observed`] shows an operator's rows to what learns from them. [`scan_of`]: the scan whose column is meant.
-//! A scan looks for what is known whenever it begins to read. Without it, it reads all rows, so nothing depends
-//! on what runs first.
+//! [`observed`] shows an operator's rows to what learns from them. [`scan_of`]: the scan whose column is
+//! meant. A scan looks for what is known whenever it begins to read. Without it, it reads all rows, so
+//! nothing depends on what runs first.
 
 mod bound;
 mod collect;
@@ -71,8 +71,8 @@ impl ScanFilters {
         self.0.borrow_mut().entry(scan).or_default().filters.push(filter);
     }
 
-    /// Asks the scan below a grouping for whole groups in each partition, if its keys have leading parts of the
-    /// primary key.
+    /// Asks the scan below a grouping for whole groups in each partition, if its keys have leading parts of
+    /// the primary key.
     pub fn group(&self, input: &Rel, keys: &[Expr]) {
         let columns: Vec<(&TableScan, usize)> =
             keys.iter().filter_map(|key| scanned(input, bare(key)?)).collect();
@@ -86,8 +86,8 @@ impl ScanFilters {
         self.0.borrow_mut().entry(scan).or_default().grouped_parts = grouped;
     }
 
-    /// Makes a filter of a sort's limit for the scan that the first column of its order comes from. `input`: the
-    /// sort's. The result keeps the bound.
+    /// Makes a filter of a sort's limit for the scan that the first column of its order comes from. `input`:
+    /// the sort's. The result keeps the bound.
     pub fn of_limit(&self, input: &Rel, keys: &[SortKey], limit: usize) -> Option<KeepBound> {
         let first = keys.first()?;
         if limit == 0 || limit > LIMIT_MAX || keys.iter().any(|key| is_fallible(&key.expr)) {
@@ -141,9 +141,9 @@ fn scanned(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
     }
 }
 
-/// The scan that an operator's column comes from as it is stored, with its number there, if rows of the scan may be
-/// left out that only make output rows which are left out too. Where an expression may raise an error or a warning,
-/// it would be seen which rows it is computed for.
+/// The scan that an operator's column comes from as it is stored, with its number there, if rows of the scan
+/// may be left out that only make output rows which are left out too. Where an expression may raise an error
+/// or a warning, it would be seen which rows it is computed for.
 fn scan_of(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
     match rel {
         Rel::Scan(scan) if !scan.filter.as_ref().is_some_and(is_fallible) => Some((scan, column)),

@@ -6,8 +6,8 @@ use super::cell::{Form, decode_signed, decode_unsigned};
 use super::view::find_small;
 use crate::decimal::SmallForm;
 
-/// A column whose value in a row can be read as an integer that orders as the values do: a DECIMAL by its digits,
-/// a date by its packed form.
+/// A column whose value in a row can be read as an integer that orders as the values do: a DECIMAL by its
+/// digits, a date by its packed form.
 #[derive(Debug, Clone)]
 pub struct StoredNumber {
     id: i64,

@@ -2,8 +2,8 @@
 
 use super::view::{Place, RowView, small_ends};
 
-/// Where chosen columns are in rows with the same ids of values and of NULLs. Most rows of a table are alike, so that
-/// their ids need not be searched each time.
+/// Where chosen columns are in rows with the same ids of values and of NULLs. Most rows of a table are alike,
+/// so that their ids need not be searched each time.
 #[derive(Debug, Default)]
 pub struct RowShape {
     /// The first bytes of such a row, up to its values' ends; empty until the first row.
@@ -20,8 +20,8 @@ impl RowShape {
         !self.head.is_empty() && begins_with(row, &self.head)
     }
 
-    /// Becomes the shape of a row, which has been checked. `ids`: those of the chosen columns, ascending. `false`:
-    /// large rows have none.
+    /// Becomes the shape of a row, which has been checked. `ids`: those of the chosen columns, ascending.
+    /// `false`: large rows have none.
     #[cold]
     pub(super) fn learn(&mut self, row: &[u8], view: &RowView<'_>, ids: impl Iterator<Item = i64>) -> bool {
         let head = view.small_head().and_then(|length| row.get(..length));

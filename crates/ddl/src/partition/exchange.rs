@@ -127,8 +127,8 @@ fn check(table: &Table, other: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Of each part its column, its prefix, its direction and that of its entries: indexes of older versions may have the
-/// latter two differ.
+/// Of each part its column, its prefix, its direction and that of its entries: indexes of older versions may
+/// have the latter two differ.
 fn shape(table: &Table, index: &Index) -> Vec<(String, Option<u32>, bool, bool)> {
     let part = |part: &schema::model::IndexPart| {
         let name = table.columns.get(part.column).map(|c| c.name.to_lowercase());

@@ -1,5 +1,5 @@
-//! The definition after an ALTER TABLE that changes partitions, computed without the store. New places have the
-//! id 0.
+//! The definition after an ALTER TABLE that changes partitions, computed without the store. New places have
+//! the id 0.
 
 use schema::definition::{AlterChange, PartitionChange};
 use schema::model::{Handle, Table};
@@ -10,8 +10,8 @@ use super::columns::{changes_types, replaces_all};
 use crate::altered::Altered;
 use crate::rewrite::{Rewrite, rewrites};
 
-/// What an ALTER TABLE that rewrites rows means for the partitions of the table: its own changes of them, and that
-/// the rewritten rows lie at new places.
+/// What an ALTER TABLE that rewrites rows means for the partitions of the table: its own changes of them, and
+/// that the rewritten rows lie at new places.
 ///
 /// # Errors
 /// As [`repartitioned`].
@@ -58,8 +58,8 @@ pub(crate) struct Repartitioned {
     pub table: Table,
     /// Rows of places that the table loses are copied to the new ones; otherwise they are lost with them.
     pub copies: bool,
-    /// Such rows are lost if no partition takes them: REORGANIZE PARTITION drops them with their value, as in MySQL.
-    /// Otherwise they are an error.
+    /// Such rows are lost if no partition takes them: REORGANIZE PARTITION drops them with their value, as in
+    /// MySQL. Otherwise they are an error.
     pub drops_misplaced: bool,
 }
 

@@ -40,8 +40,8 @@ impl EntryMaker {
         })
     }
 
-    /// Calls `take` with each entry of a row: the index's number among those that entries are made for, and the
-    /// entry.
+    /// Calls `take` with each entry of a row: the index's number among those that entries are made for, and
+    /// the entry.
     pub(super) fn entries(
         &self,
         key: &[u8],

@@ -1,18 +1,19 @@
 //! New indexes that are built by sorting: where the store takes sorted files ([`kv::load`]).
 //!
-//! 1. Several threads read the rows at one snapshot, and sort the entries that they make of them ([`entries`]).
-//! 2. All entries are merged and written to files, in the order of their keys ([`mod@fill`]). Of a unique index, two
-//!    entries with one key are a duplicate.
-//! 3. For a moment no other statement uses the table. The files become part of the store, and what writers have
-//!    changed since the snapshot is put on top of them ([`complete`]).
+//! 1. Several threads read the rows at one snapshot, and sort the entries that they make of them
+//!    ([`entries`]).
+//! 2. All entries are merged and written to files, in the order of their keys ([`mod@fill`]). Of a unique
+//!    index, two entries with one key are a duplicate.
+//! 3. For a moment no other statement uses the table. The files become part of the store, and what writers
+//!    have changed since the snapshot is put on top of them ([`complete`]).
 //!
-//! Writers maintain the index in all of that time (it is write-only), so they have written an entry, or removed one,
-//! for every row that has changed since the snapshot. The files replace what they have written under the same keys.
-//! So it is read before, and written again afterwards. It is found by its commit timestamps, deletions too: the
-//! snapshot keeps those from being collected.
+//! Writers maintain the index in all of that time (it is write-only), so they have written an entry, or
+//! removed one, for every row that has changed since the snapshot. The files replace what they have written
+//! under the same keys. So it is read before, and written again afterwards. It is found by its commit
+//! timestamps, deletions too: the snapshot keeps those from being collected.
 //!
-//! A crash leaves the job, and it begins anew, with empty ranges: after the third step has begun, the newest entries
-//! may be lost, but not the rows that they are made of.
+//! A crash leaves the job, and it begins again, with empty ranges: after the third step has begun, the newest
+//! entries may be lost, but not the rows that they are made of.
 
 mod complete;
 mod entries;
@@ -157,8 +158,8 @@ fn threads() -> usize {
         .min(THREADS_MAX)
 }
 
-/// Runs `work` on several threads, which leave the processors to others, and looks at the job meanwhile. If that
-/// or a thread fails, the other threads are told to stop.
+/// Runs `work` on several threads, which leave the processors to others, and looks at the job meanwhile. If
+/// that or a thread fails, the other threads are told to stop.
 fn in_parallel<T: Send>(
     threads: usize,
     pace: &Pace<'_>,

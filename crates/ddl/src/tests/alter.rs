@@ -64,7 +64,7 @@ fn columns_are_added_and_dropped_without_touching_rows() {
     );
     assert_eq!(checked(&db, "t"), 3);
 
-    // Rows keep what they had when the default changes, and a new column of the old name starts anew.
+    // Rows keep what they had when the default changes, and a new column of the old name starts again.
     let default = |text: &str| Some(Default::Literal(text.into()));
     alter(
         &db,

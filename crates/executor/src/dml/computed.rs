@@ -57,8 +57,8 @@ impl<'p> Computed<'p> {
         columns
     }
 
-    /// Computes the generated columns that the default of a column reads, which are not known otherwise before
-    /// all defaults are.
+    /// Computes the generated columns that the default of a column reads, which are not known otherwise
+    /// before all defaults are.
     pub fn generate_for_default(
         &self,
         column: usize,
@@ -105,8 +105,8 @@ impl<'p> Computed<'p> {
         Ok(())
     }
 
-    /// A virtual column as it is read, which does not depend on the sql_mode: its value must be the same in all
-    /// sessions. One that depends on the date is in no index.
+    /// A virtual column as it is read, which does not depend on the sql_mode: its value must be the same in
+    /// all sessions. One that depends on the date is in no index.
     fn as_read(&self, target: Target<'_>, expr: &Expr, row: &Row) -> Result<Value> {
         let eval = &EvalContext {
             now_us: target.eval.now_us,

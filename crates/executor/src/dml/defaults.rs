@@ -71,7 +71,7 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
     }
 }
 
-/// The value of a column that has no default and is not given, where that is no error.
+/// The value of a column that has no default and is not given, where that is not an error.
 pub(super) fn for_want(column: &Column) -> Value {
     if column.nullable {
         Value::Null
@@ -100,7 +100,8 @@ pub(super) fn implicit(ty: &SqlType) -> Value {
     }
 }
 
-/// What a NOT NULL column takes for NULL, where that is no error: of an ENUM the number 0, which is no member.
+/// What a NOT NULL column takes for NULL, where that is not an error: of an ENUM the number 0, which is not a
+/// member.
 pub(super) fn for_null(ty: &SqlType) -> Value {
     match ty.kind {
         TypeKind::Enum(_) => Value::UInt(0),

@@ -1,7 +1,7 @@
 //! UPDATE and DELETE of rows that a query finds: of several tables, or by subqueries.
 //!
-//! The query's scans of the written tables lock their rows. All its rows are read before the first is written,
-//! so that no row is found again after it has been changed.
+//! The query's scans of the written tables lock their rows. All its rows are read before the first is
+//! written, so that no row is found again after it has been changed.
 
 use std::collections::HashSet;
 

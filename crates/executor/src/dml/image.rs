@@ -104,8 +104,8 @@ impl<'p> ImageMaker<'p> {
         Ok(image)
     }
 
-    /// The image of a row that lies, or will lie, where the row with the key `beside` does. Of `row`, only the
-    /// parts of the keys are needed.
+    /// The image of a row that lies, or will lie, where the row with the key `beside` does. Of `row`, only
+    /// the parts of the keys are needed.
     pub fn image_beside(
         &self,
         beside: &[u8],

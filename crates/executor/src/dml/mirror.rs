@@ -8,8 +8,8 @@ use super::image::UniqueKey;
 use super::writer::Writer;
 
 impl Writer<'_, '_> {
-    /// Replaces the shadow row of the table's row with this key. `value`: what the row has from now on; `None`
-    /// if it is removed.
+    /// Replaces the shadow row of the table's row with this key. `value`: what the row has from now on;
+    /// `None` if it is removed.
     ///
     /// # Errors
     /// Those of the conversion, and 1062 where the new definition finds a duplicate.

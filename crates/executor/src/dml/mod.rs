@@ -1,8 +1,8 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 //!
 //! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and
-//! writes rows with their index entries; [`foreign_key`] keeps rows of other tables in accord;
-//! [`shadow`] those that an ALTER TABLE rewrites; [`image`] says what a row looks like in the store; [`defaults`] and
+//! writes rows with their index entries; [`foreign_key`] keeps rows of other tables in accord; [`shadow`]
+//! those that an ALTER TABLE rewrites; [`image`] says what a row looks like in the store; [`defaults`] and
 //! [`assign`] make values for columns. A failing statement leaves its writes behind: the session undoes them
 //! with a savepoint.
 

@@ -6,7 +6,8 @@ use types::{Result, Value};
 
 use super::warn;
 
-/// Whether a row that is to be written satisfies the check. With IGNORE, a row that does not leaves a warning.
+/// Whether a row that is to be written satisfies the check. With IGNORE, a row that does not leaves a
+/// warning.
 ///
 /// # Errors
 /// 1369 without IGNORE.

@@ -270,8 +270,8 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     fn remove_entry(&mut self, row: Guard, entry: IndexEntry) -> Result<()> {
-        // In a unique index that is being built, the entry may belong to another row. Where there is none, it is
-        // removed all the same: a build by sorting, which may have read this row, finds out by that.
+        // In a unique index that is being built, the entry may belong to another row. Where there is none, it
+        // is removed all the same: a build by sorting, which may have read this row, finds out by that.
         if entry.distinct
             && !self.maker.is_public(entry.index)
             && self.get(&entry.key)?.is_some_and(|stored| stored != entry.value)

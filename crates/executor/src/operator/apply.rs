@@ -1,8 +1,8 @@
 //! Subqueries: for each row of an input, what a subquery gives for it.
 //!
 //! A subquery that takes nothing of the rows runs once, and its rows are the right side of a join. Otherwise
-//! it runs for each row: its operators are made again, with the row's values in the statement's state. What it
-//! gave is remembered by these values, within a small limit.
+//! it runs for each row: its operators are made again, with the row's values in the statement's state. What
+//! it gave is remembered by these values, within a small limit.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! Common table expressions: rows that are made once and used by several operators.
 //!
-//! WITH is no operator. While the operators of its body are made, it is part of their [`Scope`]; each use
+//! WITH is not an operator. While the operators of its body are made, it is part of their [`Scope`]; each use
 //! finds the rows there. The first use makes all rows, and the statement's memory counts them.
 //! [`super::recursive`] makes the rows of a recursive one.
 

@@ -1,5 +1,5 @@
-//! The rows of a recursive common table expression: those of the seed, then round by round those that the step
-//! makes of the round before, until a round makes none.
+//! The rows of a recursive common table expression: those of the seed, then round by round those that the
+//! step makes of the round before, until a round makes none.
 //!
 //! Rows leave as they are made, so that a LIMIT within the definition ends a recursion that has no end.
 //! Source: manual 15.2.20 "WITH (Common Table Expressions)".

@@ -1,8 +1,8 @@
-//! What the operators of a part of a plan share: the common tables that they may use, the rows that many runs of a
-//! subquery remember, and the way to make operators of a part that runs later, or again.
+//! What the operators of a part of a plan share: the common tables that they may use, the rows that many runs
+//! of a subquery remember, and the way to make operators of a part that runs later, or again.
 //!
-//! The functions that make operators and the operators that run parts of the plan call each other. So the first of
-//! them ([`Build`]) is part of the scope, and files import in one direction.
+//! The functions that make operators and the operators that run parts of the plan call each other. So the
+//! first of them ([`Build`]) is part of the scope, and files import in one direction.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -64,8 +64,8 @@ struct Held {
     cut_to: usize,
 }
 
-/// Whether the operators of a plan hold next to no memory beside the rows of its first sort once that has read
-/// its input: what is above passes rows on, and below there is one source and no window.
+/// Whether the operators of a plan hold next to no memory beside the rows of its first sort once that has
+/// read its input: what is above passes rows on, and below there is one source and no window.
 pub(crate) fn holds_least_after_sort(rel: &Rel) -> bool {
     let mut above = true;
     rel.operators().all(|rel| match rel {

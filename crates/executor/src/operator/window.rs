@@ -1,8 +1,8 @@
 //! Window functions: the rows of each partition in the window's order, with what the calls give for them.
 //!
-//! The input is sorted by the partitions' keys and then by the window's order. One partition at a time is held
-//! as one batch beside the sorted rows, and counted. The calls' values are made some rows at a time, as many as
-//! make a batch: each of them may be as large as a partition. Not here: what each call gives
+//! The input is sorted by the partitions' keys and then by the window's order. One partition at a time is
+//! held as one batch beside the sorted rows, and counted. The calls' values are made some rows at a time, as
+//! many as make a batch: each of them may be as large as a partition. Not here: what each call gives
 //! ([`functions::window`]).
 
 use std::collections::VecDeque;

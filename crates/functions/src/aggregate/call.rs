@@ -1,4 +1,4 @@
-//! The calls of aggregate functions in a query: which function, of what, and the types of its results.
+//! The calls of aggregate functions in a query: function, arguments, and the types of the results.
 
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
 
@@ -35,7 +35,7 @@ pub enum AggregateFunction {
 }
 
 impl AggregateFunction {
-    /// Whether it can be computed of parts of a group, whose results are merged.
+    /// Whether it can be computed from parts of a group whose results are merged.
     pub fn is_mergeable(self) -> bool {
         matches!(
             self,
@@ -208,7 +208,7 @@ impl AggregateCall {
         })
     }
 
-    /// The arguments with the texts of ENUMs and SETs; COUNT counts them as they are.
+    /// The arguments, with ENUMs and SETs as text; COUNT counts them without that.
     fn read_members(function: AggregateFunction, args: Vec<Expr>) -> Vec<Expr> {
         let read = |arg: Expr| match function {
             AggregateFunction::Count => arg,
@@ -317,7 +317,7 @@ fn as_number(arg: Expr) -> Expr {
     implicit_cast(arg, numeric_type(&ty))
 }
 
-/// Binary strings as they are; other values as integers.
+/// Binary strings unchanged; other values as integers.
 fn as_bits(arg: Expr) -> Result<Expr> {
     if is_binary(&arg) {
         return match arg.ty().length {

@@ -8,9 +8,9 @@ use crate::cast::number_text::is_space;
 use crate::charset;
 use crate::datum::Datum;
 
-/// A value of an ENUM, SET or BIT: its number for a column of numbers, its text for every other. Of a BIT it is
-/// the bytes for a TEXT or BLOB, and the digits of its number for other text, as MySQL copies it from column to
-/// column. `None` for values of other types.
+/// A value of an ENUM, SET or BIT: its number for a column of numbers, its text for every other. Of a BIT it
+/// is the bytes for a TEXT or BLOB, and the digits of its number for other text, as MySQL copies it from
+/// column to column. `None` for values of other types.
 pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Result<Value>> {
     let (from, to) = (target.from, target.to);
     if !(from.has_members() || from.kind == TypeKind::Bit)
@@ -18,7 +18,7 @@ pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Resul
     {
         return None;
     }
-    // The empty text of a value that was no member stays what it is.
+    // The empty text of a value that was not a member is stored as such again.
     let both_enums = matches!((from.kind, to.kind), (TypeKind::Enum(_), TypeKind::Enum(_)));
     if from == to || both_enums && value == Datum::UInt(0) {
         return Some(Ok(value.to_value()));
@@ -64,8 +64,8 @@ pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -
     }
 }
 
-/// The members that a text lists, or the bits of a number. What is no member is left out with 1265, an error
-/// in strict mode.
+/// The members that a text lists, or the bits of a number. Texts that are not members are left out with 1265,
+/// an error in strict mode.
 pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) -> Result<Value> {
     let all = members.set_max();
     let (bits, complete) = match text_of(target, value) {

@@ -141,7 +141,7 @@ fn is_same(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// How much of a value that is no number a message shows.
+/// The longest part of a value that is not a number in a message.
 const SHOWN_MAX: usize = 128;
 
 /// The column that a value is for, and how problems are reported.
@@ -155,12 +155,12 @@ pub(crate) struct Target<'a> {
     pub on_loss: OnLoss,
 }
 
-/// What a value that does not fit comes to.
+/// The result of a value that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnLoss {
     Fail,
     Warn,
-    /// The nearest value, without a word.
+    /// The nearest value, without a warning.
     Pass,
 }
 
@@ -180,7 +180,7 @@ impl Target<'_> {
             return converted;
         }
         if self.from.zerofill {
-            // The zeros in front are how the column is shown.
+            // The zeros in front belong to the column's display form only.
             let from = self.from.computed();
             return Target { from: &from, ..*self }.convert(value);
         }

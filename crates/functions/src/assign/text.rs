@@ -9,7 +9,7 @@ use super::Target;
 use crate::charset;
 use crate::datum::Datum;
 
-/// A short check for most values: text that a VARCHAR or CHAR stores as it is. `Some(false)`: a CHAR's
+/// A quick check for most values: text that a VARCHAR or CHAR stores unchanged. `Some(false)`: a CHAR's
 /// trailing spaces must be removed first. `None`: the value needs the complete check.
 pub(super) fn fits_as_it_is(value: &Value, to: &SqlType) -> Option<bool> {
     match value {
@@ -116,9 +116,9 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     Ok(text.into_owned())
 }
 
-/// What a column stores of text that is not well formed. If the text is of the column's character set, the
-/// part before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character
-/// at the end.
+/// The stored part of a text that is not well formed. If the text is of the column's character set, the part
+/// before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character at
+/// the end.
 ///
 /// Reports 1366, or 1406 if that incomplete character is all that is wrong.
 fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {

@@ -100,14 +100,14 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// The expression as a value of `ty`: itself where it is one already. What IF, CASE and NULLIF choose is
-/// converted from its own type (see [`reads_branches`]).
+/// The expression as a value of `ty`: itself where it is one already. The branch that IF, CASE or NULLIF
+/// chooses is converted from its own type (see [`reads_branches`]).
 pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    // A number is read from the stored text without padding, so that warnings show no spaces. Of an ENUM or SET
-    // it is the member's number.
+    // A number is read from the stored text without padding, so that warnings show no spaces. Of an ENUM or
+    // SET it is the member's number.
     if ty.is_numeric() && !std::ptr::eq(expr.as_stored(), &expr) {
         return implicit_cast(expr.as_stored().clone(), ty);
     }
@@ -178,8 +178,8 @@ pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// What functions read of an ENUM or SET: its text. [`implicit_cast`] to a number takes the member's number in
-/// its place.
+/// The value that functions read from an ENUM or SET: its text. [`implicit_cast`] to a number takes the
+/// member's number in its place.
 pub(crate) fn read_members(expr: Expr) -> Expr {
     let ty = expr.ty();
     match ty.has_members() {

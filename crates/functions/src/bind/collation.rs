@@ -68,8 +68,8 @@ fn of_column(ty: &SqlType) -> Derived {
     Derived::new(ty.collation, Coercibility::Implicit, ascii)
 }
 
-/// How strong the collation of a column is that a query makes of one of these expressions: of one, or of those
-/// that a set operation or VALUES puts one below the other.
+/// The coercibility of a query's column: `exprs` has its expression, or those that a set operation or VALUES
+/// combines into one column.
 pub fn strength_of(exprs: &[Expr]) -> Strength {
     let ignorable = Strength {
         coercibility: Coercibility::Ignorable,
@@ -118,7 +118,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
-        // Their collation is no argument's.
+        // Their collation is not an argument's.
         "json_unquote" | "->>" | "json_type" | "json_value" | "json_pretty" | "json_quote" | "unhex"
         | "from_base64" | "aes_encrypt" | "aes_decrypt" | "compress" | "uncompress" => {
             Derived::new(ty.collation, Coercible, false)

@@ -33,7 +33,7 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     }
 }
 
-/// What takes part in a result instead of a column's type: the text of ENUM and SET.
+/// The type that takes part instead of ENUM and SET: their text.
 fn as_result(ty: &SqlType) -> SqlType {
     match ty.kind {
         TypeKind::Enum(_) | TypeKind::Set(_) => text_type(ty, ty.collation),

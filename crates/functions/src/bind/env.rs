@@ -1,4 +1,4 @@
-//! What binding depends on besides the expression, and what it notes.
+//! The environment of binding, and the notes that it leaves.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -34,7 +34,7 @@ pub(super) fn from_stored(value: Datum<'_>, conversion: &Conversion<'_>) -> Opti
     ))
 }
 
-/// The text of a value: bytes where that is no text in a character set.
+/// The text of a value: bytes where that is not text in a character set.
 pub(crate) fn text(value: Datum<'_>, ty: &SqlType) -> Value {
     let text = value.to_value().to_text(ty).unwrap_or_default();
     if !ty.is_text() {

@@ -115,8 +115,8 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
     }))
 }
 
-/// A double as an integer. One that does not fit is the nearest integer, with a warning of CAST; what a function
-/// has computed must fit.
+/// A double as an integer. One that does not fit becomes the nearest integer, with a warning from CAST; the
+/// result of a function must fit.
 fn of_double(value: f64, conversion: &Conversion<'_>) -> Result<i64> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     let rounded = value.round_ties_even();

@@ -11,8 +11,8 @@ use crate::charset;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 
-/// How long a FLOAT's text may be in an expression before it is written with an exponent. What a client is sent
-/// has no such limit.
+/// How long a FLOAT's text may be in an expression before it is written with an exponent. What a client is
+/// sent has no such limit.
 const FLOAT_WIDTH: usize = 12;
 
 /// The `length` of a CHAR or BINARY without a length.
@@ -101,7 +101,7 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     shown_text(&value.to_value(), &conversion.from)
 }
 
-/// The text of a value that is no text, as expressions and ALTER TABLE see it.
+/// The text of a value that is not text, as expressions and ALTER TABLE see it.
 pub fn shown_text(value: &Value, ty: &SqlType) -> String {
     let text = value.display_text(ty);
     match value {

@@ -1,4 +1,4 @@
-//! NOW, CURDATE, CURTIME, their UTC forms, and SYSDATE.
+//! The current time: NOW, CURDATE, CURTIME, their UTC forms, and SYSDATE.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -180,8 +180,8 @@ impl<'a> Reader<'a> {
         self.number(max).and_then(|(v, _)| u8::try_from(v).ok())
     }
 
-    /// A name in a list (of their first three letters, if `short`), or the beginning of one only; its position
-    /// from 1.
+    /// A name in a list (of their first three letters, if `short`), or the beginning of one only; its
+    /// position from 1.
     fn name(&mut self, names: &[&str], short: bool) -> Option<u8> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
         let word = self.rest().get(..letters)?;

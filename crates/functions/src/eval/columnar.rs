@@ -86,9 +86,9 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     by_values(call, eval, &args, rows)
 }
 
-/// A call of a function that decides which of its arguments are evaluated. Every branch is first evaluated for
-/// all rows at once. If that fails or would warn, the branch is evaluated row by row, only for the rows that
-/// take it.
+/// A call of a function that decides which of its arguments are evaluated. Every branch is first evaluated
+/// for all rows at once. If that fails or would warn, the branch is evaluated row by row, only for the rows
+/// that take it.
 fn lazy_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<ColumnarValue> {
     let fast = match call.def.name {
         "and" => logic(call, batch, true),

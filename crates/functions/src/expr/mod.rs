@@ -1,12 +1,12 @@
-//! Bound, typed expressions, which `planner` makes of SQL text and both executors evaluate, and the functions that
-//! they call.
+//! Bound, typed expressions, which `planner` makes of SQL text and both executors evaluate, and the functions
+//! that they call.
 //!
-//! An expression names functions, and a function is given expressions: when a call is bound ([`Binding`]) and when
-//! it is computed ([`Call`]). So [`Expr`] and [`FunctionDef`] stand in one file. `walk.rs` visits and rewrites the
-//! parts of an expression.
+//! An expression names functions, and a function is given expressions: when a call is bound ([`Binding`]) and
+//! when it is computed ([`Call`]). So [`Expr`] and [`FunctionDef`] stand in one file. `walk.rs` visits and
+//! rewrites the parts of an expression.
 //!
-//! Not here: which functions there are ([`crate::registry`]), how calls are resolved and typed ([`crate::bind`]),
-//! how they are computed ([`mod@crate::eval`]).
+//! Not here: which functions there are ([`crate::registry`]), how calls are resolved and typed
+//! ([`crate::bind`]), how they are computed ([`mod@crate::eval`]).
 
 mod walk;
 
@@ -74,8 +74,8 @@ pub enum Expr {
 }
 
 /// What is known of a column besides its type: its name in messages such as "BIGINT value is out of range in
-/// '(`shop`.`t`.`a` + 1)'", quoted as in `` `shop`.`t`.`a` ``; and how strong its collation is, where that is not
-/// a table's column's. Expressions that differ only in labels are equal.
+/// '(`shop`.`t`.`a` + 1)'", quoted as in `` `shop`.`t`.`a` ``; and how strong its collation is, where that is
+/// not a table's column's. Expressions that differ only in labels are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Label {
     name: Option<Arc<str>>,

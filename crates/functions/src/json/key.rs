@@ -15,8 +15,8 @@ const END: u8 = 0;
 /// The place of all binary data in ORDER BY: above every rank.
 const BINARY: u8 = 0xff;
 
-/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and all binary data
-/// by their field types first.
+/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and all
+/// binary data by their field types first.
 pub(crate) fn write_order(json: JsonRef<'_>, out: &mut Vec<u8>) {
     let view = json.view();
     let length = match view {

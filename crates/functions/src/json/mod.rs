@@ -5,10 +5,11 @@
 //!
 //! - [`order`], [`key`]: how values compare, and bytes that compare as they do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
-//! - [`convert`]: from SQL values to JSON and back. [`multi_valued`]: to the values that an index has entries of.
+//! - [`convert`]: from SQL values to JSON and back. [`multi_valued`]: to the values that an index has entries
+//!   of.
 //! - [`argument`]: documents and paths as arguments.
-//! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema, [`storage`]
-//!   the sizes of documents, [`table`] JSON_TABLE.
+//! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema,
+//!   [`storage`] the sizes of documents, [`table`] JSON_TABLE.
 //!
 //! Why no crate: `docs/dependencies.md`.
 

@@ -25,7 +25,7 @@ static FUNCTIONS: &[FunctionDef] = &[of_json(FUNCTION, 3, 3, resolve_json, cast_
     .sees_null()
     .nullability(Nullability::Always)];
 
-/// The name of the function. It is no word, so no statement can call it.
+/// The name of the function. It is not a word, so no statement can call it.
 pub const FUNCTION: &str = "cast as array";
 
 fn cast_array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use types::Decimal;
 use types::json::{JsonRef, JsonView, field_type};
 
-/// Compares by type first: null < numbers < strings < objects < arrays < booleans < dates < times < points in time
-/// < binary data.
+/// Compares by type first: null < numbers < strings < objects < arrays < booleans < dates < times < points in
+/// time < binary data.
 pub(crate) fn compare(a: JsonRef<'_>, b: JsonRef<'_>) -> Ordering {
     use JsonView::*;
     let (a, b) = (a.view(), b.view());
@@ -72,8 +72,8 @@ fn decimal(value: &JsonView<'_>) -> Option<Decimal> {
     }
 }
 
-/// A number of any type as the sum of two doubles: the nearest one, and what is missing to the number. All integers
-/// and about 32 digits of a DECIMAL are exact.
+/// A number of any type as the sum of two doubles: the nearest one, and what is missing to the number. All
+/// integers and about 32 digits of a DECIMAL are exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub nearest: f64,

@@ -17,8 +17,8 @@ use crate::{Expr, bind};
 const TEXT: Collation = Collation::Utf8mb40900Bin;
 
 /// `JSON_VALUE(document, path RETURNING type ... ON EMPTY ... ON ERROR)`: a third argument has the type, NULL
-/// being its value. Then come for ON EMPTY, and for ON ERROR, a keyword (`null`, `error` or `default`) and the
-/// default's value. Without RETURNING the type is VARCHAR(512).
+/// being its value. Then come for ON EMPTY, and for ON ERROR, a keyword (`null`, `error` or `default`) and
+/// the default's value. Without RETURNING the type is VARCHAR(512).
 pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
     if let Some(Expr::Literal {
         value: Value::String(text),

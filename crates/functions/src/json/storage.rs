@@ -1,6 +1,7 @@
 //! JSON_STORAGE_SIZE and JSON_STORAGE_FREE: what a document takes in MySQL's binary format.
 //!
-//! StemDB's own binary form takes a few bytes more; applications compare these numbers with limits, so they are MySQL's. Source: manual
+//! StemDB's own binary form takes a few bytes more; applications compare these numbers with limits, so they
+//! are MySQL's. Source: manual
 //! 12.18.6 "JSON Utility Functions"; the format is described in MySQL's `json_binary.h`.
 
 use types::json::Json;

@@ -97,7 +97,7 @@ impl Level {
     /// `name type PATH path on_empty on_error`
     ///
     /// # Errors
-    /// 3143 for a path that is none, 1067 for a default that is no value of the type.
+    /// 3143 for a path that is none, 1067 for a default that is not a value of the type.
     pub fn add_value(
         &mut self,
         position: usize,
@@ -161,7 +161,7 @@ impl JsonTable {
     /// Gives the rows of a document to `add`, one after the other: JSON, or its text. NULL has none.
     ///
     /// # Errors
-    /// 3141 for a text that is no JSON, those of ERROR ON EMPTY and ERROR ON ERROR, and those of `add`.
+    /// 3141 for a text that is not JSON, those of ERROR ON EMPTY and ERROR ON ERROR, and those of `add`.
     pub fn rows(&self, document: &Value, ctx: &EvalContext, add: AddRow<'_>) -> Result<()> {
         let parsed;
         let json = match document {
@@ -179,8 +179,9 @@ impl JsonTable {
         Ok(())
     }
 
-    /// Adds the rows of one level, and returns how many there are. Those of paths beside each other come one after the other, with NULL in the
-    /// columns of the others. A value below which there is nothing has one row.
+    /// Adds the rows of one level, and returns how many there are. Those of paths beside each other come one
+    /// after the other, with NULL in the columns of the others. A value below which there is nothing has one
+    /// row.
     fn level(
         &self,
         level: &Level,

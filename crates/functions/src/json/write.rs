@@ -251,8 +251,8 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     made(document)
 }
 
-/// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one that
-/// is no object takes its place.
+/// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one
+/// that is not an object takes its place.
 fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let argument = |index: usize| match args.get(index) {
         None | Some(Datum::Null) => Ok(None),

@@ -95,8 +95,8 @@ fn parse(text: &[u8], base: u32, signed: bool) -> Parsed {
             }
         }
     }
-    // An unsigned number that is too large is the largest one, or 0 if it is negative and decimal: MySQL reads
-    // decimal digits with a function of their own.
+    // An unsigned number that is too large is the largest one, or 0 if it is negative and decimal: MySQL
+    // reads decimal digits with a function of their own.
     let bits = match negative {
         true if exact || signed => value.wrapping_neg(),
         true if base == 10 => 0,

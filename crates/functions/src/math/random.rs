@@ -38,7 +38,7 @@ fn rand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         _ => 0,
     };
     if !call.args.first().is_some_and(Expr::is_constant) {
-        // A seed that varies starts anew in each row.
+        // A seed that varies starts again in each row.
         return Ok(Value::Double(Sequence::seeded(seed).next()));
     }
     let key = call.args.as_ptr() as usize;

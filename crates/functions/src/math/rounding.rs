@@ -236,7 +236,8 @@ pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
         }
         (value / unit, |v, u| v * u)
     } else {
-        // So many places that the number has none of them, or none at all (zero times infinity is no number).
+        // So many places that the number has none of them, or none at all (zero times infinity is not a
+        // number).
         if !(value * unit).is_finite() {
             return value;
         }

@@ -1,5 +1,5 @@
-//! Arithmetic of columns. Whatever does not go smoothly (an overflow, a division by zero) is left to the loop
-//! over single values, which knows the error.
+//! Arithmetic of columns. If a value overflows or is divided by zero, the loop over single values takes over,
+//! which reports the error.
 
 use std::sync::Arc;
 

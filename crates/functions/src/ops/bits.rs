@@ -24,14 +24,15 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("bit_count", 1, 1, resolve_count, count),
 ];
 
-/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless it stands beside one.
+/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless it stands beside
+/// one.
 pub fn is_binary(expr: &Expr) -> bool {
     // The type of a hexadecimal literal is unsigned.
     let ty = expr.ty();
     ty.is_binary() && !(matches!(expr, Expr::Literal { .. }) && ty.unsigned)
 }
 
-/// What a value of another type than an integer is converted to.
+/// The type that a value which is not an integer is converted to.
 pub(crate) fn as_unsigned(from: &SqlType) -> Option<SqlType> {
     if from.is_integer() {
         return None;

@@ -1,5 +1,5 @@
-//! Comparison of columns: with Arrow's kernels where both sides are held alike, in a tight loop for text
-//! under a collation.
+//! Comparison of columns: with Arrow's kernels if both sides have the same representation, in a tight loop
+//! for text under a collation.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

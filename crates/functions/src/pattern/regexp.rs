@@ -148,8 +148,8 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     Ok(compiled)
 }
 
-/// The pattern with ICU's meaning of `[:alpha:]` and its like: classes of Unicode, where the `regex` crate has
-/// ASCII's.
+/// The pattern with ICU's meaning of `[:alpha:]` and its like: classes of Unicode, where the `regex` crate
+/// has ASCII's.
 fn unicode_classes(pattern: &str) -> Cow<'_, str> {
     if !pattern.contains("[:") {
         return pattern.into();
@@ -210,7 +210,7 @@ fn unicode_class(name: &str) -> Option<&'static str> {
     })
 }
 
-/// MySQL's error for what the `regex` crate refuses.
+/// MySQL's error for a pattern that the `regex` crate refuses.
 fn refused(pattern: &str, error: &regex::Error) -> Error {
     let text = error.to_string();
     let has = |part: &str| text.contains(part);

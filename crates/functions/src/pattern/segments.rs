@@ -1,4 +1,5 @@
-//! `LIKE` on ASCII text, byte by byte: a pattern's parts between its `%` are searched for one after the other.
+//! `LIKE` on ASCII text, byte by byte: a pattern's parts between its `%` are searched for one after the
+//! other.
 
 use memchr::{memchr, memchr2};
 
@@ -53,8 +54,8 @@ impl Segments {
         })
     }
 
-    /// Whether ASCII text matches. Each part is taken at the first place where it stands: if any way to match exists,
-    /// one with the earliest places does.
+    /// Whether ASCII text matches. Each part is taken at the first place where it stands: if any way to match
+    /// exists, one with the earliest places does.
     pub fn matches(&self, text: &[u8]) -> bool {
         let Some(tail) = &self.tail else {
             return text.len() == self.head.bytes.len() && self.head.is_at(text, 0);

@@ -1,4 +1,4 @@
-//! AES_ENCRYPT, AES_DECRYPT: arguments, and what keys are made of. Manual 12.13.
+//! AES_ENCRYPT, AES_DECRYPT: arguments, and the derivation of keys. Manual 12.13.
 //!
 //! Not here: the cipher's modes ([`super::block_cipher`]).
 
@@ -92,8 +92,8 @@ fn decrypt(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 type Arguments = (Vec<u8>, Vec<u8>, [u8; BLOCK]);
 
-/// The data, the key and the initialization vector, in the order in which MySQL finds fault with them.
-/// `None`: no data, or no key.
+/// The data, the key and the initialization vector, in the order in which MySQL checks them. `None`: no data,
+/// or no key.
 fn arguments(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Arguments>> {
     let (Some(data), Some(key)) = (given(call, args, 0), given(call, args, KEY)) else {
         return Ok(None);

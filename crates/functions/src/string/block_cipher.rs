@@ -86,7 +86,7 @@ impl BlockEncryption {
         self.run(Direction::Encrypt, key, iv, data)
     }
 
-    /// The plain text; `None` for what no plain text with this key has become.
+    /// The plain text; `None` if the data cannot be the encryption of a text with this key.
     pub(crate) fn decrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
         self.run(Direction::Decrypt, key, iv, data)
     }
@@ -200,7 +200,8 @@ fn decrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut 
     }
 }
 
-/// The register's cipher text hides the next 8 or 128 bits, and takes in what that gave.
+/// The next 8 or 128 bits are combined with the register's cipher text; the result is shifted into the
+/// register.
 fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut register: u128, data: &mut [u8]) {
     let bytes = bits as usize / 8;
     for segment in data.chunks_mut(bytes) {
@@ -235,7 +236,7 @@ fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u12
     }
 }
 
-/// The register's cipher text, and that one's, and so on, hide the data.
+/// The data is combined with the register's cipher text, then with that text's cipher text, and so on.
 fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8]) {
     for segment in data.chunks_mut(BLOCK) {
         register = cipher.encrypted(register);

@@ -28,7 +28,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.ty(0))
 }
 
-/// A column as the mode shows it: itself if it is no CHAR. (BINARY is stored with all its bytes.)
+/// A column as the mode shows it: itself if it is not a CHAR. (BINARY is stored with all its bytes.)
 pub fn padded_char(column: Expr) -> Expr {
     let ty = column.ty();
     match registry::find(NAME) {
@@ -58,8 +58,8 @@ fn is_padded(ty: &SqlType) -> bool {
 }
 
 impl Expr {
-    /// The column whose stored value is shown in another form: the CHAR that [`padded_char`] wrapped, the ENUM
-    /// or SET whose text is read. Any other expression is returned as it is.
+    /// The column whose stored value is shown in another form: the CHAR that [`padded_char`] wrapped, the
+    /// ENUM or SET whose text is read. Any other expression is returned as it is.
     pub fn as_stored(&self) -> &Self {
         match self {
             Self::Call { function, args, .. } if function.0.name == NAME => args.first().unwrap_or(self),

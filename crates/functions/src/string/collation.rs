@@ -117,7 +117,7 @@ fn answer(binding: &mut Binding<'_>, value: Value, ty: SqlType) -> SqlType {
     ty
 }
 
-/// The collation of the first argument; `binary` of what is no text.
+/// The collation of the first argument; `binary` of what is not text.
 fn collation_of(binding: &Binding<'_>) -> Collation {
     match binding.args.first() {
         Some(expr) if expr.ty().is_string() => expr.ty().collation,

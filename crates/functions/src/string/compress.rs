@@ -34,7 +34,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 const LENGTH_MASK: u32 = 0x3fff_ffff;
 /// As MySQL compresses.
 const LEVEL: Compression = Compression::new(6);
-/// What RANDOM_BYTES gives at most.
+/// The most bytes that RANDOM_BYTES returns.
 const MOST_RANDOM_BYTES: i64 = 1024;
 
 fn resolve_compress(binding: &mut Binding<'_>) -> Result<SqlType> {

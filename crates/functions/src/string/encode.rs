@@ -282,7 +282,7 @@ fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
     let bytes = binding
         .total_length(0..1)
         .saturating_mul(collation.charset().max_bytes_per_char());
-    // What MySQL reserves for the weights of a byte.
+    // The room that MySQL reserves for the weights of a byte.
     let per_byte = if collation.pads_space() || collation == Collation::Binary {
         1
     } else {

@@ -1,4 +1,4 @@
-//! Literals of bytes that are no text of their character set.
+//! Literals whose bytes are not valid text in their character set.
 //!
 //! MySQL takes them as text with wrong bytes in it, and warns with 1300. In memory text is always valid UTF-8
 //! here, so such a literal is binary data that remembers its character set. It equals no text, and what a

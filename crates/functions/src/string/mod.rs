@@ -6,7 +6,7 @@
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
 //! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
 //! - [`char_padding`]: CHAR columns under PAD_CHAR_TO_FULL_LENGTH.
-//! - [`ill_formed`]: literals whose bytes are no text.
+//! - [`ill_formed`]: literals whose bytes are not text.
 //! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
 //!
 //! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String

@@ -198,7 +198,7 @@ fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    // Text is no address, whatever its bytes are.
+    // Text is not an address, whatever its bytes are.
     if matches!(datum, Datum::String(_)) {
         wrong_value(call, datum)?;
         return Ok(Value::Null);

@@ -107,7 +107,7 @@ fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Op
         collation,
         Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi
     );
-    // A collation that pads would take the spaces at an end for nothing.
+    // A padding collation would ignore the spaces at the end.
     let spaces = |s: &str| s.len() - s.trim_end_matches(' ').len();
     let is_here = |at: usize| {
         let end = at + needle.len();
@@ -241,7 +241,8 @@ fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let found = position.filter(|at| *at < Members::SET_MAX && bits >> at & 1 == 1);
         return Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)));
     }
-    // What takes more bytes than the set is not looked for, even if a collation has it equal to less.
+    // A text with more bytes than the set is not searched for, even if the collation makes it equal to a
+    // shorter one.
     let too_long = byte_length(needle, &call.arg_type(0)) > byte_length(set, &call.arg_type(1));
     if set.bytes().is_empty() || too_long || needle.bytes().contains(&b',') {
         return Ok(Value::Int(0));
@@ -275,7 +276,7 @@ fn resolve_substring_index(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(binding.total_length(0..1), collation))
 }
 
-/// What comes before the `count`-th delimiter, or after it counting from the last. Case-sensitive.
+/// The part before the `count`-th delimiter, or the part after it, counting from the last. Case-sensitive.
 fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, delimiter, count] = args else {
         return Ok(Value::Null);

@@ -1,5 +1,5 @@
 //! The places of numbers among dates. `datetime_column > 1` compares the column's digits (`20240102030405`)
-//! with 1, which is no date; so that an index can serve, such a number gets a place between two dates that
+//! with 1, which is not a date; so that an index can serve, such a number gets a place between two dates that
 //! has the same order.
 //!
 //! A place is the fields of a date that may be none: its microseconds may be [`AFTER`] all there are.

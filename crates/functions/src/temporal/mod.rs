@@ -116,8 +116,8 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
     }
 }
 
-/// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999, and where the
-/// rounding would change a date with a zero in it.
+/// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999,
+/// and where the rounding would change a date with a zero in it.
 pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
     let mut value = parsed.value;
     if parsed.round_up && !ctx.sql_mode.time_truncate_fractional {

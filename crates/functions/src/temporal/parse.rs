@@ -1,4 +1,4 @@
-//! Dates and times out of text, as lenient as MySQL.
+//! Dates and times from text, as lenient as MySQL.
 //!
 //! Any punctuation separates fields, two-digit years are of 1970 to 2069, `20240131` and `240131` are dates,
 //! a trailing `+05:30` moves the time to UTC. Source: manual 9.1.3 "Date and Time Literals" and MySQL
@@ -13,7 +13,7 @@ pub(crate) struct DateRules {
     pub zero_in_date: bool,
     /// `0000-00-00` is accepted.
     pub zero_date: bool,
-    /// Days up to the 31st of any month are: to tell an impossible day from what is no date at all.
+    /// Days up to the 31st of any month are: to tell an impossible day from what is not a date at all.
     pub any_day: bool,
 }
 
@@ -53,7 +53,7 @@ impl DateRules {
         }
     }
 
-    /// For functions that take fields out of a date: a zero month or day is no obstacle.
+    /// For functions that take fields out of a date: a zero month or day does not matter.
     pub fn of_fields(mode: &types::SqlMode) -> Self {
         Self {
             zero_in_date: true,
@@ -70,7 +70,7 @@ impl DateRules {
         }
     }
 
-    /// The same for a value that is no text: what the mode says of the zero date holds for texts only.
+    /// The same for a value that is not text: what the mode says of the zero date holds for texts only.
     pub fn of_values(self) -> Self {
         Self {
             zero_date: self.zero_date || self.zero_in_date,
@@ -102,7 +102,7 @@ pub(crate) struct ParsedDateTime {
     pub fraction_digits: u8,
     /// Hours were given.
     pub has_time: bool,
-    /// Something that is no part of it followed.
+    /// Something that is not part of it followed.
     pub truncated: bool,
     /// Seconds east of UTC, if the text says so.
     pub displacement: Option<i32>,
@@ -115,7 +115,7 @@ pub(crate) struct ParsedDateTime {
 pub(crate) struct OddDelimiter {
     pub found: char,
     pub position: usize,
-    /// What should have been there; `None` if nothing.
+    /// What was expected there; `None`: nothing.
     pub expected: Option<char>,
 }
 
@@ -383,7 +383,7 @@ pub(crate) struct ParsedTime {
     /// What the seventh fractional digit adds: 0, or a microsecond away from zero.
     pub rounding: i64,
     pub fraction_digits: u8,
-    /// Something that is no part of it followed.
+    /// Something that is not part of it followed.
     pub truncated: bool,
     /// It was beyond 838:59:59.
     pub clamped: bool,
@@ -403,7 +403,7 @@ impl ParsedTime {
     }
 }
 
-/// Why a text is no TIME: MySQL stores a zero for each, and tells of the last two.
+/// Why a text is not a TIME: MySQL stores a zero for each, and tells of the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoTime {
     /// Nothing but a sign, an exponent, or a number beyond 32 bits.

@@ -1,4 +1,4 @@
-//! An aggregate that is accumulated over one frame after the other.
+//! An aggregate that adds and removes rows from one frame to the next.
 
 use std::ops::Range;
 use std::rc::Rc;

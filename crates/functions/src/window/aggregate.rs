@@ -4,7 +4,7 @@
 //!   once. A frame's sum is the difference of two of them.
 //! - MIN and MAX, if neither edge of the frames moves back: from a queue of the rows that may still be the
 //!   result.
-//! - All others: rows are added to an accumulator while the frame only grows, and it is computed anew if it
+//! - All others: rows are added to an accumulator while the frame only grows, and it is computed again if it
 //!   does not. Sums of doubles are among them: with `windowing_use_high_precision`, MySQL's default,
 //!   nothing is subtracted from them.
 //!

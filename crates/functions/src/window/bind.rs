@@ -11,7 +11,7 @@ use crate::bind::env::TypeEnv;
 use crate::context::EvalContext;
 use crate::eval::eval_value;
 
-/// Binds a window function by its lower-case name, if there is one of that name that is no aggregate. The
+/// Binds a window function by its lower-case name, if there is one of that name that is not an aggregate. The
 /// parser has checked the number of arguments. Error 1210 for a number of rows that is out of range; that of
 /// a parameter is checked when the call runs.
 pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {

@@ -84,7 +84,7 @@ impl<'c> CallValues<'c> {
         finish_array(values, &self.call.ty)
     }
 
-    /// What is held for the rows to come, beside the partition.
+    /// The memory that is held for the remaining rows, besides the partition.
     pub fn size_bytes(&self) -> usize {
         let arrays = |arrays: &[ArrayRef]| match self.shares_columns {
             true => 0,

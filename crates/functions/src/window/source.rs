@@ -1,4 +1,4 @@
-//! Where the values of a call come from, row by row.
+//! The source of a call's values, row by row.
 
 use arrow::array::{ArrayRef, UInt64Array};
 

@@ -158,7 +158,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The root is not among them: it is no element.
+    /// The root is not among them: it is not an element.
     fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let parent = |index: &usize| self.document.nodes.get(*index).map(|node| node.parent);
         std::iter::successors(parent(&index), parent).take_while(|parent| *parent != 0)

@@ -371,7 +371,7 @@ impl<'a> Parser<'a> {
         Some(step)
     }
 
-    /// An expression that is no step; the outer `None` is an error.
+    /// An expression that is not a step; the outer `None` is an error.
     fn primary(&mut self) -> Option<Option<XPath>> {
         self.spaces();
         let start = self.at;

@@ -43,7 +43,7 @@ pub(crate) enum Event {
     Heartbeat,
     /// The source says that its log is not complete.
     Incident(String),
-    /// What is not supported, in words.
+    /// An event that is not supported: its description.
     Unsupported(&'static str),
     Ignored,
 }

@@ -34,7 +34,7 @@ pub(crate) enum GtidSet {
 }
 
 impl GtidSet {
-    /// `None`: the text is no set.
+    /// `None`: the text is not a set.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text
             .split(',')

@@ -14,7 +14,7 @@ pub(super) fn text(document: &[u8]) -> Result<String> {
     // some 25 characters for a byte.
     let longest = document.len().saturating_mul(64);
     match document.split_first() {
-        // What an UPDATE IGNORE can leave: MySQL reads it as null.
+        // A form that UPDATE IGNORE can leave behind: MySQL reads it as null.
         None => out.push_str("null"),
         Some((kind, value)) => write_value(*kind, value, &mut out, 0, longest)?,
     }

@@ -13,13 +13,13 @@ use super::gtid::GtidSet;
 
 /// Events that are read ahead.
 const AHEAD: usize = 1024;
-/// The source sends a sign of life when it has nothing else to send, so that a silent one is a lost one.
+/// The source sends heartbeats when it has nothing else to send, so a silent source is a lost one.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// Where the first event of a file is.
 const FIRST_EVENT: u64 = 4;
 
-/// What comes next.
+/// The next item.
 pub(crate) enum Next {
     Event(RawEvent),
     /// Nothing yet.
@@ -36,8 +36,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts to read at a place, or behind a set of transactions if there is no place. The connection must have a time limit for reads that is a multiple of
-    /// [`HEARTBEAT`].
+    /// Starts to read at a place, or behind a set of transactions if there is no place. The connection must
+    /// have a time limit for reads that is a multiple of [`HEARTBEAT`].
     pub(crate) fn start(
         mut connection: Conn,
         server_id: u32,
@@ -95,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// The thread has ended without an error. The driver panics on bytes that are no event.
+    /// The thread has ended without an error. The driver panics on bytes that are not an event.
     fn ended(&mut self) -> Next {
         match self.thread.take().map(JoinHandle::join) {
             Some(Err(_)) => Next::Malformed("the source sent bytes that are no event".to_owned()),

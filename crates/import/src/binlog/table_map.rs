@@ -10,7 +10,7 @@ pub(crate) struct TableMap {
     pub(super) columns: Vec<ColumnType>,
 }
 
-/// A type of the log, with what else it takes to read a value.
+/// A type in the log, with everything else that is needed to read a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnType {
     Integer(usize),

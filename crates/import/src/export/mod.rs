@@ -1,4 +1,5 @@
-//! `stemdb export`: writes databases at one consistent point, with several connections, as SQL, CSV or Parquet.
+//! `stemdb export`: writes databases at one consistent point, with several connections, as SQL, CSV or
+//! Parquet.
 //!
 //! A directory has a file for each definition and for each chunk of rows, named as mydumper names them. One
 //! file of SQL is what mysqldump would write. `stemdb import`, the `mysql` client and myloader load them.
@@ -133,7 +134,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if written.is_err() {
             export.stop.store(true, Ordering::Relaxed);
         }
-        // Nobody waits for what is not written any more.
+        // No thread waits for chunks that will not be written any more.
         drop(receivers);
         let results: Vec<Result<()>> = threads
             .into_iter()
@@ -315,7 +316,8 @@ fn definitions(directory: &Path, inventory: &Inventory, format: Format) -> Resul
         write(name, format!("{};\n", table.create))?;
     }
     for view in &inventory.views {
-        // Files are loaded by their names: a view can come before one that it reads, which is a table until then.
+        // Files are loaded by their names: a view can come before one that it reads, which is a table until
+        // then.
         let name = |end: &str| format!("{}.{}-schema{end}.sql", view.database, view.name);
         write(name(""), sql::in_place_of(view))?;
         write(name("-view"), sql::view(view))?;

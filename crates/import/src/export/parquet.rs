@@ -23,7 +23,7 @@ const GROUP_BYTES: usize = 32 << 20;
 const DECIMAL_DIGITS_MAX: u32 = 38;
 const DECIMAL_BYTES: usize = 16;
 
-/// What a column becomes.
+/// The Parquet type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Int32,

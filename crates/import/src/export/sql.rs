@@ -14,7 +14,7 @@ use crate::endpoint::quoted;
 use crate::error::Error;
 use crate::inventory::{Column, Inventory, Table, View};
 
-/// What a session has to be for what follows.
+/// The session settings that the following statements need.
 pub(super) const HEADER: &str = "/*!40101 SET NAMES utf8mb4 */;\n\
      /*!40103 SET TIME_ZONE='+00:00' */;\n\
      /*!40014 SET FOREIGN_KEY_CHECKS=0, UNIQUE_CHECKS=0 */;\n\

@@ -59,8 +59,8 @@ pub struct Arguments {
     lines_starting_by: Option<String>,
     #[arg(long, value_name = "TEXT", requires = "inputs")]
     lines_terminated_by: Option<String>,
-    /// Where rows that the target does not take are written: PREFIX.sql or PREFIX.csv, and PREFIX.log with the
-    /// reasons
+    /// Where rows that the target does not take are written: PREFIX.sql or PREFIX.csv, and PREFIX.log with
+    /// the reasons
     #[arg(
         long,
         value_name = "PREFIX",

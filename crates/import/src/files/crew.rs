@@ -42,7 +42,7 @@ impl<'s> Crew<'s> {
         })
     }
 
-    /// Hands a part over. `false`: there is no use in going on.
+    /// Hands over a part. `false`: a connection has failed, so reading can stop.
     pub(super) fn give(&self, part: Part) -> bool {
         if self.tally.has_failed.load(Ordering::Relaxed) {
             return false;
@@ -78,8 +78,8 @@ impl<'s> Crew<'s> {
     }
 }
 
-/// Takes parts until there are no more. After a failure of any connection they are only taken, so that the
-/// reader does not wait.
+/// Takes parts until there are no more. After a failure of any connection, parts are taken and discarded, so
+/// that the reader does not wait.
 fn work(writer: &mut Writer<'_>, queue: &Mutex<Receiver<Part>>, tally: &Tally) -> Result<()> {
     let mut result = Ok(());
     loop {

@@ -215,7 +215,7 @@ pub(super) fn open(path: Option<&Path>, done: &Arc<AtomicU64>) -> io::Result<Box
             done: Arc::clone(done),
         },
     );
-    // Its first bytes say more than its name.
+    // Its first bytes are more reliable than its name.
     let head = raw.fill_buf()?;
     Ok(if head.starts_with(&[0x1f, 0x8b]) {
         Box::new(flate2::bufread::MultiGzDecoder::new(raw))

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::script::quoted_length;
 
-/// Where the parts of `INSERT INTO t (...) VALUES (...), (...)` are.
+/// The positions of the parts of `INSERT INTO t (...) VALUES (...), (...)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parts {
     /// Up to the first row.

@@ -51,7 +51,7 @@ pub(super) struct Loader<'a, 's> {
     loaded: HashMap<String, BTreeMap<u64, Loaded>>,
     /// Runs definitions.
     client: Client,
-    /// What was left out, or is different.
+    /// Warnings about what was left out, or is different.
     pub(super) notes: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl<'a, 's> Loader<'a, 's> {
         }
         let mut script = Script::new(&mut watched);
         let read = self.statements(&mut file, &mut script, show);
-        // What is whole is loaded, whatever comes behind it.
+        // Complete statements are loaded, whatever follows them.
         self.give(&mut file)?;
         read?;
         drop(script);
@@ -485,7 +485,7 @@ struct ScriptFile {
     name: Arc<str>,
     directory: Option<PathBuf>,
     settings: Arc<Settings>,
-    /// What earlier runs have loaded of it.
+    /// The parts of it that earlier runs have loaded.
     earlier: BTreeMap<u64, Loaded>,
     /// Within a part that is loaded: it, and the checksum so far.
     skipping: Option<(Loaded, crc32fast::Hasher)>,

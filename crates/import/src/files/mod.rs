@@ -1,5 +1,5 @@
-//! `stemdb import DIR|FILE`: loads dumps, CSV and Parquet files, with several connections, and goes on where a
-//! run was interrupted.
+//! `stemdb import DIR|FILE`: loads dumps, CSV and Parquet files, with several connections, and goes on where
+//! a run was interrupted.
 //!
 //! - [`input`]: the files, their order and their bytes. [`statement`]: what a statement of a dump is.
 //!   [`insert`]: the rows of an INSERT. [`records`]: lines of CSV. [`parquet`]: rows of Parquet as such lines.
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> Result<()> {
         let read = loader.run(&inputs, &tally);
         let notes = std::mem::take(&mut loader.notes);
         drop(loader);
-        // What a connection has failed with says more than that there is no use in reading on.
+        // A connection's own error is more useful than the error that reading was stopped because of it.
         crew.finish()?;
         read.map(|()| notes)
     });
@@ -140,7 +140,7 @@ fn into_database(
     Ok(inputs)
 }
 
-/// What the import is called on the target.
+/// The name of the import on the target.
 fn name(inputs: &[Input], endpoint: &Endpoint) -> String {
     let paths = inputs.iter().map(|input| match &input.path {
         Some(path) => std::path::absolute(path)

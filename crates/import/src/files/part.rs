@@ -1,4 +1,4 @@
-//! Parts of files, which connections load, and what all of them have done.
+//! Parts of files, which connections load, and the progress of all connections.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl Sql {
     }
 }
 
-/// The statements of a file that make a session what the rows behind them need. It only grows.
+/// The statements of a file that set up the session for the rows after them. It only grows.
 #[derive(Debug, Default)]
 pub(super) struct Settings(Mutex<Vec<Arc<[u8]>>>);
 
@@ -52,7 +52,7 @@ impl Settings {
     }
 }
 
-/// What a part holds.
+/// The contents of a part.
 #[derive(Debug)]
 pub(super) enum Content {
     Inserts(Vec<Sql>),
@@ -79,7 +79,7 @@ pub(super) struct Part {
     pub(super) content: Content,
 }
 
-/// What all have done, and what went wrong.
+/// The progress of all connections, and their errors.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) rows: AtomicU64,

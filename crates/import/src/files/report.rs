@@ -1,4 +1,4 @@
-//! What an import has done, and the files with the rows that it could not load.
+//! The report of an import, and the files with the rows that it could not load.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

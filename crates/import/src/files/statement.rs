@@ -1,4 +1,4 @@
-//! What a statement of a dump is, as far as an import has to know.
+//! The kinds of statements in a dump, as far as an import distinguishes them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -8,15 +8,15 @@ pub(super) enum Kind {
     File,
     /// SET, USE: what follows needs it, on every connection.
     Session,
-    /// It belongs to one connection that runs everything; this import has several, and transactions of its
-    /// own.
+    /// It makes sense only if one connection runs everything; this import has several connections, and its
+    /// own transactions.
     Skipped,
-    /// SET @@GLOBAL.GTID_PURGED: which transactions of the source are in the dump. It is about a binary log that
-    /// the target may not have.
+    /// SET @@GLOBAL.GTID_PURGED: which transactions of the source are in the dump. It is about a binary log
+    /// that the target may not have.
     Gtids,
     /// Anything else: it runs by itself, after all that is before it.
     Definition,
-    /// It begins as no statement does.
+    /// It begins like no statement.
     NoStatement,
 }
 

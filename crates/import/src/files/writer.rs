@@ -1,5 +1,5 @@
-//! One connection that writes parts. Rows that the target does not take are found and set aside; all others of
-//! the part are loaded.
+//! One connection that writes parts. Rows that the target does not take are found and set aside; all others
+//! of the part are loaded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::endpoint::{Client, Endpoint, TextRow};
 use crate::error::Error;
 use crate::inventory::columns_and_key;
 
-/// What a session is before the settings of a file. mysqldump's own settings come on top.
+/// A session's settings before those of a file. mysqldump's own settings override them.
 const SESSION: &[&str] = &[
     "SET NAMES utf8mb4",
     "SET SESSION foreign_key_checks = 0, unique_checks = 0",
@@ -46,7 +46,7 @@ pub(super) struct Writer<'a> {
     files: Files,
 }
 
-/// What the server is sent if it asks for a file.
+/// The data for the server if it asks for a file.
 #[derive(Debug, Clone, Default)]
 struct Files {
     records: Arc<Mutex<Vec<u8>>>,
@@ -251,7 +251,7 @@ impl<'a> Writer<'a> {
         )?;
         let rows = client.affected_rows();
         let warnings = client.warnings()?;
-        // What is rounded is a note.
+        // Rounding is only a note.
         let lossy = warnings.iter().find(|warning| warning.text(0) != "Note");
         let Some(lossy) = lossy else {
             done.rows += rows;
@@ -318,7 +318,7 @@ fn without_generated(client: &mut Client, sql: &[u8], error: &Error) -> Result<O
     Ok(changed.filter(|changed| changed != sql))
 }
 
-/// What became of a part.
+/// The outcome of a part.
 #[derive(Debug, Default)]
 struct Outcome {
     rows: u64,

@@ -108,8 +108,8 @@ impl<'a> Applier<'a> {
                 self.position.offset = offset;
                 Ok(())
             }
-            // The first event says again where the log is read. MariaDB's has a checksum, of which nothing
-            // has been said yet, behind the name.
+            // The first event says again where the log is read. MariaDB's has a checksum after the name,
+            // before the log has said that there are checksums.
             Event::Rotate { file, .. } if end == 0 && file.starts_with(&self.position.file) => Ok(()),
             Event::Rotate { file, offset } => {
                 if self.position.file != file {
@@ -148,7 +148,7 @@ impl<'a> Applier<'a> {
                 "the source reports that its log is incomplete ({message}): copy anew with --restart"
             ))),
             Event::Unsupported(what) => Err(self.wrong(what)),
-            // Transactions that the set has are passed, and only this says so.
+            // This is the only sign that the transactions in the set have been passed.
             Event::Heartbeat | Event::Ignored
                 if !self.in_source_transaction && end > self.position.offset =>
             {

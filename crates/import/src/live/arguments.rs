@@ -16,7 +16,8 @@ pub struct Arguments {
     /// followed from there.
     #[arg(long, value_name = "SET", requires = "from")]
     pub(super) gtid: Option<String>,
-    /// A statement of the binary log that is not applied, by its place, as the error about it says: FILE:OFFSET
+    /// A statement of the binary log that is not applied, by its place, as the error about it says:
+    /// FILE:OFFSET
     #[arg(long, value_name = "FILE:OFFSET", requires = "from")]
     pub(super) skip: Vec<String>,
 }

@@ -32,7 +32,7 @@ pub(super) struct Job<'a> {
     pub(super) was_copied: bool,
 }
 
-/// The work of all threads, and what came of it.
+/// The work of all threads, and its results.
 pub(super) struct Copying<'a> {
     pub(super) state: &'a Move,
     pub(super) progress: &'a Progress,
@@ -47,7 +47,7 @@ pub(super) struct Copying<'a> {
     differences: Mutex<Vec<String>>,
 }
 
-/// What a copy has done.
+/// The result of a copy.
 pub(super) struct Copied {
     pub(super) rows: u64,
     pub(super) unchanged: u64,

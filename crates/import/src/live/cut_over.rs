@@ -23,7 +23,7 @@ pub(super) struct CutOver<'a> {
 
 impl CutOver<'_> {
     pub(super) fn run(&self, state: &mut Move) -> Result<()> {
-        // What is behind is applied before anybody has to wait.
+        // The log is applied almost to its end before any client has to wait.
         let reached = self.follower.run(state, &Until::CaughtUp)?;
         eprintln!("Caught up at {reached}. The source takes no more writes from now on.");
         let mut source = self.follower.source.connect()?;
@@ -60,7 +60,7 @@ impl CutOver<'_> {
         let mut target = self.follower.target.connect()?;
         let theirs = Inventory::read(source, self.follower.databases)?;
         let ours = state.tables(&mut target)?;
-        // A table that was left out at the start is no difference; one that came later is here, too.
+        // A table that was left out at the start is not a difference; one that came later is here, too.
         let mut tables = Vec::new();
         for table in &theirs.tables {
             let is_here = super::definitions::exists(&mut target, &table.database, &table.name)?;

@@ -12,7 +12,7 @@ const NO_SUCH_USER: u16 = 1449;
 pub(super) fn databases(target: &mut Client, inventory: &Inventory) -> Result<()> {
     for (name, create) in &inventory.databases {
         let create = adapted(create).replacen("CREATE DATABASE", "CREATE DATABASE IF NOT EXISTS", 1);
-        // What the source shows with a newer option than the target has still has a name.
+        // A definition with an option that the target does not know still has a name.
         if target.run(&create).is_err() {
             target.run(&format!("CREATE DATABASE IF NOT EXISTS {}", quoted(name)))?;
         }
@@ -20,7 +20,7 @@ pub(super) fn databases(target: &mut Client, inventory: &Inventory) -> Result<()
     Ok(())
 }
 
-/// What became of a table's definition.
+/// The outcome of a table's definition.
 pub(super) enum Outcome {
     Created,
     /// Created without some lines of the definition, which are listed.

@@ -36,7 +36,7 @@ const TABLES: &[&str] = &[
         PRIMARY KEY (move_id, database_name, table_name, number))",
 ];
 
-/// What a move has reached.
+/// The stage of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     New,

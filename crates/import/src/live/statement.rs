@@ -1,4 +1,4 @@
-//! What a statement of the binary log is, by its first words.
+//! The kinds of statements in the binary log, by their first words.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -49,7 +49,7 @@ fn definition(words: &[String]) -> Kind {
     Kind::Definition
 }
 
-/// The first words in upper case, without comments. What stands between quotes is no word.
+/// The first words in upper case, without comments. Text between quotes is not a word.
 fn words(sql: &str) -> Vec<String> {
     const ENOUGH: usize = 12;
     let mut words = Vec::new();
@@ -57,7 +57,7 @@ fn words(sql: &str) -> Vec<String> {
     while words.len() < ENOUGH {
         rest = rest.trim_start_matches(|character: char| character.is_whitespace() || character == ';');
         if let Some(comment) = rest.strip_prefix("/*") {
-            // The text of /*! ... */ runs; its version is no word.
+            // The text of /*! ... */ runs; its version is not a word.
             let runs = comment.starts_with('!') || comment.starts_with("M!");
             rest = match runs {
                 true => comment

@@ -114,7 +114,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// Makes a copy that something else has made one that can be followed.
+    /// Prepares a copy that another tool has made for following the log.
     fn start_behind(&self, target: &mut Client, state: &mut Move, set: &str) -> Result<()> {
         if !self.arguments.follow && !self.arguments.cut_over {
             return Err(Error::Arguments("--gtid needs --follow or --cut-over".to_owned()));

@@ -42,8 +42,8 @@ impl<'a> PageLoads<'a> {
         self.next == key && self.load.range.contains(key) && !self.latest.cache().is_void(&self.load)
     }
 
-    /// Loads the next page. Keeps it if nothing in it has been written since the first one began. It is complete
-    /// for readers of `ts`. `None`: its first entry is too large for a page.
+    /// Loads the next page. Keeps it if nothing in it has been written since the first one began. It is
+    /// complete for readers of `ts`. `None`: its first entry is too large for a page.
     pub fn load(&mut self, ts: Timestamp) -> Result<Option<PageRange>> {
         let loaded = fill(self.latest, &self.load, &self.next, &mut self.stored, ts)?;
         if let Some(loaded) = &loaded {
@@ -53,8 +53,8 @@ impl<'a> PageLoads<'a> {
     }
 }
 
-/// Loads the page that contains `key`, where there is none. Keeps it if nothing in it is written meanwhile. It is
-/// complete for readers of `ts`. `None`: the key's entry is too large for a page.
+/// Loads the page that contains `key`, where there is none. Keeps it if nothing in it is written meanwhile.
+/// It is complete for readers of `ts`. `None`: the key's entry is too large for a page.
 pub(crate) fn load_page_around(latest: &Latest, key: &[u8], ts: Timestamp) -> Result<Option<PageRange>> {
     let load = latest.cache().begin_load_around(key);
     let start = start_before(latest, key, &load.range)?;

@@ -3,7 +3,8 @@
 //!
 //! [`Latest`] is the only way to both. The database and its column families are private fields of its own,
 //! and what it lends (values, iterators, sizes) cannot write. So each change of `latest` goes through a
-//! method here that tells the cache of it. Other ways to change it (a restored store) have to be added here too.
+//! method here that tells the cache of it. Other ways to change it (a restored store) have to be added here
+//! too.
 //!
 //! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees
 //! ([`crate::versions`]).
@@ -215,9 +216,9 @@ impl Latest {
         self.write(batch, true)
     }
 
-    /// Adds files to a range that nothing reads or writes meanwhile, all at one moment: after it they are on disk,
-    /// and what they hold replaces what was under its keys. Other commits wait while a write buffer is written
-    /// to a file, so most of it is written before.
+    /// Adds files to a range that nothing reads or writes meanwhile, all at one moment: after it they are on
+    /// disk, and what they hold replaces what was under its keys. Other commits wait while a write buffer is
+    /// written to a file, so most of it is written before.
     pub fn ingest(&self, range: &KeyRange, files: &[SortedFile]) -> Result<()> {
         self.flush()?;
         let ingested = self.log.between_logs(&self.db, || {

@@ -1,5 +1,5 @@
-//! About how many bytes the entries of ranges of `latest` have, in files (before compression) and in the write buffers
-//! that are not files yet.
+//! About how many bytes the entries of ranges of `latest` have, in files (before compression) and in the
+//! write buffers that are not files yet.
 //!
 //! Both include superseded states of rows; the write buffers, all of them. A small table that is often
 //! updated would seem large by that, but it is in the row cache, whose pages are added up instead.
@@ -42,8 +42,8 @@ pub(crate) fn approximate_bytes(latest: &Latest, range: &KeyRange) -> Result<u64
 /// How long the factor of [`Expansion`] is good for.
 const EXPANSION_SECONDS: u64 = 10;
 
-/// By how much entries are larger than the files that hold them, which are compressed. Cached: to find it out,
-/// RocksDB asks all files.
+/// By how much entries are larger than the files that hold them, which are compressed. Cached: to find it
+/// out, RocksDB asks all files.
 pub(super) struct Expansion {
     since: Instant,
     /// Second in which it was asked last, counted from one, and the factor in hundredths.

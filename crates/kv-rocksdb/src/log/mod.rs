@@ -72,9 +72,9 @@ impl Log {
         });
     }
 
-    /// Runs `change`, which adds files to RocksDB after having written all entries so far to files, too. Nothing
-    /// is written to the log meanwhile. RocksDB gives such files a sequence number that no log has: with all
-    /// before it in files, it lies between two logs, and leaves no gap in one.
+    /// Runs `change`, which adds files to RocksDB after having written all entries so far to files, too.
+    /// Nothing is written to the log meanwhile. RocksDB gives such files a sequence number that no log has:
+    /// with all before it in files, it lies between two logs, and leaves no gap in one.
     pub fn between_logs<E>(&self, db: &DB, change: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         self.preallocation.write(0, || {
             change()?;

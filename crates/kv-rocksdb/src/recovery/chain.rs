@@ -47,7 +47,8 @@ pub struct Chain {
 pub struct Behind {
     /// Log and offset of the first fragment.
     pub first: Option<(u64, u64)>,
-    /// The number of batches that start and end there, and the sequence number after the last one's last entry.
+    /// The number of batches that start and end there, and the sequence number after the last one's last
+    /// entry.
     pub batches: u64,
     pub next_sequence: u64,
     /// The batch whose end has not been found: the last one that has none was being written when the process

@@ -31,8 +31,8 @@ pub(crate) struct Versions {
     pub compares: bool,
 }
 
-/// The keys of a batch whose pages are looked for together: what their searches read fits into the processor's second
-/// cache.
+/// The keys of a batch whose pages are looked for together: what their searches read fits into the
+/// processor's second cache.
 const KEYS_AT_ONCE: usize = 32;
 
 const NOTHING: Seen = Seen {
@@ -107,8 +107,8 @@ impl Versions {
         Ok(newest.map_or(0, |version| version.ts))
     }
 
-    /// Lends the version of each key that a reader of `ts` sees. Looks for the pages of several keys at a time, and
-    /// reads the keys that are in no page by one call into RocksDB.
+    /// Lends the version of each key that a reader of `ts` sees. Looks for the pages of several keys at a
+    /// time, and reads the keys that are in no page by one call into RocksDB.
     pub fn batch_get(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         let mut missing = Vec::new();
         for (first, some) in (0..).step_by(KEYS_AT_ONCE).zip(keys.chunks(KEYS_AT_ONCE)) {

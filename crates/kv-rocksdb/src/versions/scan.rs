@@ -15,7 +15,8 @@ use std::ops::ControlFlow;
 /// Stored rows between two checks of the interrupt.
 const ROWS_PER_CHECK: u32 = 256;
 
-/// Pages that one scan loads where the cache has little room. A larger scan is not the kind that is repeated often.
+/// Pages that one scan loads where the cache has little room. A larger scan is not the kind that is repeated
+/// often.
 const LOADS_MAX: u32 = 8;
 
 /// One scan.

@@ -1,9 +1,10 @@
-//! CH-benCHmark (Cole and others, "The mixed workload CH-benCHmark", 2011): TPC-C's terminals, and at the same time
-//! 22 analytical queries on the same tables, which are TPC-H's in TPC-C's schema.
+//! CH-benCHmark (Cole and others, "The mixed workload CH-benCHmark", 2011): TPC-C's terminals, and at the
+//! same time 22 analytical queries on the same tables, which are TPC-H's in TPC-C's schema.
 //!
-//! It adds TPC-H's suppliers, nations and regions to TPC-C's tables. Some connections are analysts, which send the
-//! queries in turn; all others are terminals. What must hold of TPC-C's tables holds here, too. The answers change as
-//! terminals write, so they are checked when nothing runs: on StemDB the two executors must give the same.
+//! It adds TPC-H's suppliers, nations and regions to TPC-C's tables. Some connections are analysts, which
+//! send the queries in turn; all others are terminals. What must hold of TPC-C's tables holds here, too. The
+//! answers change as terminals write, so they are checked when nothing runs: on StemDB the two executors must
+//! give the same.
 
 mod population;
 

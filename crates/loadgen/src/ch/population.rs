@@ -13,8 +13,8 @@ const COMPLAINTS: u64 = 100;
 
 const REGIONS: [&str; 5] = ["Africa", "America", "Asia", "Europe", "Middle East"];
 
-/// Nations and their regions. Their keys are the codes of the digits and letters: a customer's nation is the first
-/// character of his state.
+/// Nations and their regions. Their keys are the codes of the digits and letters: a customer's nation is the
+/// first character of his state.
 const NATIONS: [(&str, usize); 62] = [
     ("Algeria", 0),
     ("Argentina", 1),

@@ -3,7 +3,7 @@
 //! The queries are those of the standard's power test, with its validation parameters, each as one operation
 //! and in the order of their numbers. The rows are those of its generator, so that answers can be compared
 //! with published ones: each answer of each run is checked, and a wrong one counts as an error. There are no
-//! refresh functions and no audit, so the figures compare servers with each other, and are no QphH.
+//! refresh functions and no audit, so the figures compare servers with each other, and are not QphH.
 //!
 //! - [`TABLES`], [`data`]: the tables and their rows. [`queries`]: the queries. [`answers`]: what they must
 //!   answer.
@@ -25,8 +25,8 @@ use crate::workload::{Checks, Context, Next, Worker, Workload, WorkloadSpec, che
 use answers::Answers;
 use queries::Query;
 
-/// The eight tables of the standard (clause 1.4) in MySQL's types, small ones first, with their primary keys and
-/// the indexes that its foreign keys make in MySQL. The foreign keys themselves are left out.
+/// The eight tables of the standard (clause 1.4) in MySQL's types, small ones first, with their primary keys
+/// and the indexes that its foreign keys make in MySQL. The foreign keys themselves are left out.
 const TABLES: Tables = Tables(include_str!("schema.sql"));
 
 pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {

@@ -1,5 +1,5 @@
-//! Conditions that a multi-valued index serves: MEMBER OF, JSON_CONTAINS and JSON_OVERLAPS of the document that the
-//! index is on. Manual 13.1.15 "Using multi-valued Indexes".
+//! Conditions that a multi-valued index serves: MEMBER OF, JSON_CONTAINS and JSON_OVERLAPS of the document
+//! that the index is on. Manual 13.1.15 "Using multi-valued Indexes".
 //!
 //! ```text
 //! KEY ((CAST(j->'$.a' AS UNSIGNED ARRAY))):   5 MEMBER OF (j->'$.a')          ->   one of the elements is 5
@@ -7,8 +7,8 @@
 //!                                             JSON_OVERLAPS(j->'$.a', '[5,6]') ->   one of the elements is 5 or 6
 //! ```
 //!
-//! The condition itself stays a filter: an element was converted to the index's type, and others that are not equal
-//! may have become the same.
+//! The condition itself stays a filter: an element was converted to the index's type, and others that are not
+//! equal may have become the same.
 
 use functions::multi_valued::{self, ElementKey};
 use functions::{EvalContext, Expr};

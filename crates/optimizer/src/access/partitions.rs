@@ -1,8 +1,8 @@
-//! Which partitions the conditions of a statement leave: ranges of the columns that partition the table, made as
-//! for an index on them.
+//! Which partitions the conditions of a statement leave: ranges of the columns that partition the table, made
+//! as for an index on them.
 //!
-//! `WHERE a = 5 AND b < 3` of a table partitioned by `HASH (a)`: the range `a = 5`. The executor, which has the
-//! values, finds the partitions ([`schema::partition::prune`]).
+//! `WHERE a = 5 AND b < 3` of a table partitioned by `HASH (a)`: the range `a = 5`. The executor, which has
+//! the values, finds the partitions ([`schema::partition::prune`]).
 
 use planner::plan::{Range, ScanPartitions};
 use schema::model::IndexPart;

@@ -309,8 +309,8 @@ fn ends(intervals: &[Interval]) -> Bounded {
 }
 
 impl Path {
-    /// The path by a multi-valued index, whose part of that number has elements of arrays. Rows with empty arrays have
-    /// no entries, and others several, so the index serves only where that part is fixed.
+    /// The path by a multi-valued index, whose part of that number has elements of arrays. Rows with empty
+    /// arrays have no entries, and others several, so the index serves only where that part is fixed.
     fn of_elements(self, part: usize) -> Self {
         let is_fixed = self.fixed_parts > part;
         Self {

@@ -122,8 +122,8 @@ fn stored_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     }
 }
 
-/// Whether a conversion changes no value and no order: from an integer to a larger one, or from an ENUM or SET to
-/// the number that it is.
+/// Whether a conversion changes no value and no order: from an integer to a larger one, or from an ENUM or
+/// SET to the number that it is.
 fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     let plain = |ty: &SqlType| ty.is_integer() && ty.kind != TypeKind::Year;
     if from.has_members() {

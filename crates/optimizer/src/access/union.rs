@@ -1,7 +1,7 @@
 //! Paths by several indexes: each part of an OR is served by an index of its own.
 //!
-//! `a = 1 OR b = 2`, with an index of `a` and one of `b`: the rows of both ranges, each row once. The OR stays a
-//! filter. MySQL calls it "index merge, union" (manual 8.2.1.3).
+//! `a = 1 OR b = 2`, with an index of `a` and one of `b`: the rows of both ranges, each row once. The OR
+//! stays a filter. MySQL calls it "index merge, union" (manual 8.2.1.3).
 
 use functions::Expr;
 use planner::plan::Access;

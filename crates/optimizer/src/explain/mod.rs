@@ -1,7 +1,7 @@
 //! EXPLAIN: a plan in MySQL's three formats.
 //!
-//! - [`traditional`]: a row for each table, in query [`blocks`]. [`tree`]: operators, as lines of [`node`]s; also
-//!   for EXPLAIN ANALYZE. [`json`]: query blocks, nested.
+//! - [`traditional`]: a row for each table, in query [`blocks`]. [`tree`]: operators, as lines of [`node`]s;
+//!   also for EXPLAIN ANALYZE. [`json`]: query blocks, nested.
 //! - [`expression`], [`access_text`], [`names`], [`key_length`]: what they have in common.
 
 mod access_text;

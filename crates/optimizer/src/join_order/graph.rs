@@ -2,9 +2,10 @@
 //!
 //! An edge is a join's condition, with the relations that must have been joined on either side before it can
 //! be applied. An outer, semi or anti join needs all of its right side; on its left side only what its
-//! condition names. A condition that names a relation whose row an outer join may have replaced by NULLs needs
-//! that join to have been made: so it needs all the relations of that join too. (The conservative conflict
-//! rules of Moerkotte, Fender and Eich, "On the correct and complete enumeration of the core search space",
+//! condition names. A condition that names a relation whose row an outer join may have replaced by NULLs
+//! needs that join to have been made: so it needs all the relations of that join too. (The conservative
+//! conflict rules of Moerkotte, Fender and Eich, "On the correct and complete enumeration of the core search
+//! space",
 //! 2013.)
 
 use functions::Expr;
@@ -195,7 +196,7 @@ impl Collector<'_, '_> {
         for edge in &self.edges {
             join_parts(&mut parts, edge.left | edge.right);
         }
-        // Conditions that are no equalities rather than none.
+        // Conditions that are not equalities rather than none.
         for condition in &self.conditions {
             let touched: Vec<Set> = parts
                 .iter()

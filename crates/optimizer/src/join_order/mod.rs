@@ -3,8 +3,8 @@
 //! The joins of a query, inner and other, are taken apart into relations and the edges between them
 //! ([`graph`]). Up to [`EXACT_MAX`] relations all orders without cross products are compared ([`dphyp`]:
 //! Moerkotte and Neumann, "Dynamic Programming Strikes Back", 2008); beyond, or where there are too many, the
-//! cheapest next join is taken again and again ([`greedy`]). The result is a tree of joins that says which side
-//! is read first; how each runs is decided when it is built.
+//! cheapest next join is taken again and again ([`greedy`]). The result is a tree of joins that says which
+//! side is read first; how each runs is decided when it is built.
 
 mod candidate;
 mod dphyp;

@@ -96,7 +96,8 @@ fn are_alike(a: &SqlType, b: &SqlType) -> bool {
 fn common_type(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     let exact = |ty: &SqlType| is_plain_integer(ty) || ty.is_decimal();
     let approximate = |ty: &SqlType| ty.is_float() && ty.decimals == SqlType::NOT_FIXED;
-    // An exact number is compared with an approximate one as a double; and so is a text, which `=` has converted.
+    // An exact number is compared with an approximate one as a double; and so is a text, which `=` has
+    // converted.
     if approximate(a) && exact(b) || exact(a) && approximate(b) {
         return Some(SqlType::DOUBLE);
     }

@@ -1,5 +1,5 @@
-//! A correlated aggregate becomes a join with its groups, so that it is not computed again for each row. A row
-//! without a group has NULL, but for COUNT, which is 0 of no rows. (After Neumann and Kemper, "Unnesting
+//! A correlated aggregate becomes a join with its groups, so that it is not computed again for each row. A
+//! row without a group has NULL, but for COUNT, which is 0 of no rows. (After Neumann and Kemper, "Unnesting
 //! Arbitrary Queries", 2015, for subqueries that are correlated by equalities alone.)
 //!
 //! ```text

@@ -15,15 +15,15 @@ use super::scope::Scope;
 use crate::logical::{ColumnId, CommonTableId, Logical, LogicalQuery};
 use crate::plan::{OutputLimit, ResultColumn};
 
-/// How many operands a set operation may have, how many tables WITH, and how many subqueries a clause: each is a
-/// level of the plan, and walks over plans recurse.
+/// How many operands a set operation may have, how many tables WITH, and how many subqueries a clause: each
+/// is a level of the plan, and walks over plans recurse.
 pub const PARTS_MAX: usize = 3_000;
 
 /// A query whose names are resolved.
 pub struct BoundQuery {
     pub root: Logical,
     pub columns: Vec<QueryColumn>,
-    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not part of `root` then.
     pub limit_of_output: Option<OutputLimit>,
     pub max_execution: Option<Duration>,
     /// See [`LogicalQuery::in_order`].

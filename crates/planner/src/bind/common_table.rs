@@ -393,8 +393,8 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the table is on the inner side of an outer join: as often as it has no partner, the recursion would
-/// go on with NULLs.
+/// Whether the table is on the inner side of an outer join: as often as it has no partner, the recursion
+/// would go on with NULLs.
 fn is_inner_side(table: &TableRef, name: &str) -> bool {
     match table {
         TableRef::Derived(_) | TableRef::Json(_) | TableRef::Table(_) => false,

@@ -207,8 +207,9 @@ fn decimal_default(
     Ok(value)
 }
 
-/// The text of a value as the catalog writes defaults; `None` for a TIMESTAMP that does not exist in the zone.
-/// TIMESTAMPs are in UTC, bytes are hexadecimal digits, FLOATs have all digits, of which clients are shown six.
+/// The text of a value as the catalog writes defaults; `None` for a TIMESTAMP that does not exist in the
+/// zone. TIMESTAMPs are in UTC, bytes are hexadecimal digits, FLOATs have all digits, of which clients are
+/// shown six.
 pub fn default_text(value: Value, ty: SqlType, time_zone: functions::TimeZone) -> Option<String> {
     if let Value::Bytes(bytes) = &value {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();

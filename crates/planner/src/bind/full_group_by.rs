@@ -2,8 +2,8 @@
 //! the group or row.
 //!
 //! A column is determined by the groups if it is a GROUP BY column or depends on them
-//! ([`crate::logical::dependence`]). An expression is, if it is a GROUP BY expression itself or all its columns
-//! are determined. Source: manual 12.20.3.
+//! ([`crate::logical::dependence`]). An expression is, if it is a GROUP BY expression itself or all its
+//! columns are determined. Source: manual 12.20.3.
 
 use std::collections::HashSet;
 

@@ -26,7 +26,7 @@ pub struct Groups<'a, 'b> {
 }
 
 impl Groups<'_, '_> {
-    /// An expression over the columns that the aggregation puts out. A column that is no key becomes the
+    /// An expression over the columns that the aggregation puts out. A column that is not a key becomes the
     /// value of the group's first row: it has been checked that the group has one value only, or that any
     /// value will do.
     pub fn rewrite(&mut self, expr: &Expr) -> Result<Expr> {

@@ -107,7 +107,7 @@ fn json_column(binder: &Binder<'_>, name: &str, ty: SqlType) -> RelationColumn {
 }
 
 fn json_column_type(binder: &Binder<'_>, name: &str, ty: &syntax::ast::DataType) -> Result<SqlType> {
-    // The members of a type stay in memory for ever: only definitions may bring them.
+    // The members of a type stay in memory forever: only definitions may bring them.
     if matches!(ty.name, TypeName::Enum | TypeName::Set) {
         return Err(Error::not_supported(
             "ENUM and SET columns of JSON_TABLE()",

@@ -45,7 +45,7 @@ fn members(
     };
     let mut texts: Vec<String> = Vec::with_capacity(ty.members.len());
     for written in &ty.members {
-        // Trailing spaces are no part of a member, but of a binary one.
+        // Trailing spaces are not part of a member, but of a binary one.
         let text = match collation {
             Collation::Binary => written.as_str(),
             _ => written.trim_end_matches(' '),

@@ -41,7 +41,8 @@ pub fn partition_function(table: &Table) -> Result<Option<Arc<PartitionFunction>
 /// Whether a new or changed table can have its partitions.
 ///
 /// # Errors
-/// As [`partition_function`]; 1503 for a unique key without all columns, 1506 for foreign keys, 1517 for names.
+/// As [`partition_function`]; 1503 for a unique key without all columns, 1506 for foreign keys, 1517 for
+/// names.
 pub fn check_partitions(table: &Table) -> Result<()> {
     let Some(partitioning) = &table.partitioning else {
         return Ok(());

@@ -2,7 +2,8 @@
 
 use syntax::ast::{Query, QueryBody, SelectItem};
 
-/// Whether the text of a query, or of one that it is put together of, says that it has another number of columns.
+/// Whether the text of a query, or of one that it is put together of, says that it has another number of
+/// columns.
 pub fn has_other_width(body: &QueryBody, columns: usize) -> bool {
     match body {
         QueryBody::SetOperation { first, rest } => {

@@ -21,7 +21,8 @@ use super::partition_error::{not_allowed, not_constant, unknown_partition_column
 use super::{Binder, multi_valued};
 use crate::env::BindEnv;
 
-/// Functions that neither a generated column nor a CHECK constraint can call: another call has another result.
+/// Functions that neither a generated column nor a CHECK constraint can call: another call has another
+/// result.
 const CHANGING: &[&str] = &[
     "now",
     "curdate",
@@ -88,7 +89,8 @@ pub(super) fn calls_any(expr: &Expr, names: &[&str]) -> bool {
 /// is.
 ///
 /// # Errors
-/// As [`expressions`](super::table_expressions::expressions); 3813 if it refers to another column than `column`.
+/// As [`expressions`](super::table_expressions::expressions); 3813 if it refers to another column than
+/// `column`.
 pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Vec<usize>> {
     let name = &check.name;
     let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;

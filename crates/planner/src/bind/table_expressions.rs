@@ -1,4 +1,5 @@
-//! The expressions of a table's definition, all bound: defaults, generated columns, CHECK constraints, partitions.
+//! The expressions of a table's definition, all bound: defaults, generated columns, CHECK constraints,
+//! partitions.
 
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
     Ok(bound)
 }
 
-/// A virtual column is computed anew at each read, so the entries of an index of it must not depend on the
+/// A virtual column is computed again at each read, so the entries of an index of it must not depend on the
 /// time zone of the session that reads or writes the row, nor on the date.
 fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()> {
     let (mut zoned, mut dated): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());

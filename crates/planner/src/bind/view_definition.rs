@@ -186,8 +186,8 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
         && items.iter().any(|item| item.column.is_some_and(is_stored))
 }
 
-/// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its rows
-/// as they were before (manual 23.5.3).
+/// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its
+/// rows as they were before (manual 23.5.3).
 fn reads_twice(rel: &Logical) -> bool {
     let mut read = TablesRead::default();
     read.add(rel, false);

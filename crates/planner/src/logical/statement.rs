@@ -27,7 +27,7 @@ pub struct LogicalQuery {
     pub output: Vec<ColumnId>,
     /// One for each of `output`, as the client sees it.
     pub columns: Vec<ResultColumn>,
-    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not part of `root` then.
     pub limit_of_output: Option<OutputLimit>,
     /// The hint MAX_EXECUTION_TIME.
     pub max_execution: Option<Duration>,

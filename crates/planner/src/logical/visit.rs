@@ -282,8 +282,9 @@ impl Column {
 }
 
 impl LogicalStatement {
-    /// Calls `visit` with each column that the statement names: in an expression, a result, a set operation, or
-    /// as what a subquery gives. Where it only serves to compute a column of a projection, that one comes first.
+    /// Calls `visit` with each column that the statement names: in an expression, a result, a set operation,
+    /// or as what a subquery gives. Where it only serves to compute a column of a projection, that one comes
+    /// first.
     pub fn walk_columns(&self, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
         match self {
             Self::Query(query) => {

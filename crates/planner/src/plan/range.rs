@@ -6,8 +6,8 @@ use types::{Result, Value};
 
 use super::{Range, RangeBound, RangeBoundValue, RangeValue};
 
-/// Evaluates ranges. Those that are empty because of a NULL are left out. `row`: the values of the columns that
-/// they name, if they name any.
+/// Evaluates ranges. Those that are empty because of a NULL are left out. `row`: the values of the columns
+/// that they name, if they name any.
 ///
 /// # Errors
 /// Those of the expressions.

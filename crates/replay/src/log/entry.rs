@@ -1,6 +1,6 @@
-//! What an entry of a log is.
+//! An entry of a log.
 
-/// What a connection did.
+/// An action of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     /// It was opened, with this database.

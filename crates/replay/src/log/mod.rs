@@ -1,4 +1,4 @@
-//! The statements of a log, in its order: who sent which, and when.
+//! The statements of a log, in its order, each with its connection and its time.
 //!
 //! [`general`] and [`slow`] know the two formats. A log is read line by line, and only one statement is in
 //! memory.

@@ -1,5 +1,5 @@
-//! The slow query log: lines that begin with `#` say when and from whom, then come `use`, `SET timestamp` and
-//! the statement, which ends with a semicolon at the end of a line.
+//! The slow query log: lines that begin with `#` have the time and the account, then come `use`, `SET
+//! timestamp` and the statement, which ends with a semicolon at the end of a line.
 
 use std::collections::VecDeque;
 
@@ -101,7 +101,7 @@ impl SlowLogState {
         let bytes = std::mem::take(&mut self.text);
         match statement(&bytes) {
             Some(text) if text.trim().is_empty() => {}
-            // What the server did on its own: `# administrator command: Quit`.
+            // An action of the server itself: `# administrator command: Quit`.
             Some(text) if text.starts_with('#') => {}
             Some(text) => self.push(self.line, Action::Statement(text), out),
             None => skipped.unreadable += 1,

@@ -1,5 +1,5 @@
-//! Generated values of every type and collation: a row gives back what was stored, and keys are in the order of
-//! their values. `STEMDB_GENERATED=10` tries ten times as many.
+//! Generated values of every type and collation: a row gives back what was stored, and keys are in the order
+//! of their values. `STEMDB_GENERATED=10` tries ten times as many.
 
 use std::cmp::Ordering;
 
@@ -15,8 +15,8 @@ use crate::model::{Column, Table};
 const VALUES: u64 = 30_000;
 const PAIRS: u64 = 4_000;
 
-/// Letters that a language or a collation treats as more or less than one: spaces, cases, marks, contractions,
-/// expansions, ignorable characters, other scripts, beyond 16 bits, and what has no weight.
+/// Letters that a language or a collation treats as more or less than one: spaces, cases, marks,
+/// contractions, expansions, ignorable characters, other scripts, beyond 16 bits, and what has no weight.
 const PIECES: [&str; 64] = [
     "a", "A", "b", "B", "z", "Z", " ", "  ", "\t", "\u{0}", "1", "9", "-", "_", "á", "Á", "ä", "Ä", "ö", "å",
     "ø", "ß", "ẞ", "ss", "SS", "ch", "Ch", "cH", "CH", "c", "h", "ll", "lj", "Lj", "ǉ", "ñ", "n\u{303}",

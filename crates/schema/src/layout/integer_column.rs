@@ -1,5 +1,5 @@
-//! One integer column of rows, read before anything else of them is decoded; and where in the order of a table's
-//! keys the rows of a value, or of a group, begin.
+//! One integer column of rows, read before anything else of them is decoded; and where in the order of a
+//! table's keys the rows of a value, or of a group, begin.
 
 use codec::datum::{INT_FLAG, UINT_FLAG};
 use codec::key::ROW_PREFIX_LEN;
@@ -25,14 +25,14 @@ pub enum IntegerColumn {
 }
 
 impl IntegerColumn {
-    /// `None` for a column that is no integer, or that is not found by its place.
+    /// `None` for a column that is not an integer, or that is not found by its place.
     pub fn new(table: &Table, offset: usize) -> Option<Self> {
         let column = table.columns.get(offset)?;
         column.ty.is_integer().then(|| Self::ordered(table, offset))?
     }
 
-    /// Of a column whose values order as integers do: a DECIMAL by its digits, a date by its packed form. `None` for
-    /// others.
+    /// Of a column whose values order as integers do: a DECIMAL by its digits, a date by its packed form.
+    /// `None` for others.
     pub fn ordered(table: &Table, offset: usize) -> Option<Self> {
         let column = table.columns.get(offset)?;
         match place(table, offset) {
@@ -55,7 +55,8 @@ impl IntegerColumn {
         matches!(self, Self::Handle | Self::Part(0))
     }
 
-    /// Where rows with `value` begin, if rows are in the order of this column. `key`: that of a row of the same table.
+    /// Where rows with `value` begin, if rows are in the order of this column. `key`: that of a row of the
+    /// same table.
     pub fn start_of(&self, key: &[u8], value: i64) -> Option<Vec<u8>> {
         let mut start = key.get(..ROW_PREFIX_LEN)?.to_vec();
         match self {
@@ -102,8 +103,8 @@ impl IntegerColumn {
     }
 }
 
-/// How many bytes of a row's key rows share that agree in so many leading parts of the primary key. `None`: that is
-/// not known without decoding them.
+/// How many bytes of a row's key rows share that agree in so many leading parts of the primary key. `None`:
+/// that is not known without decoding them.
 pub fn leading_bytes(table: &Table, parts: usize) -> Option<usize> {
     match &table.handle {
         Handle::Integer { .. } => (parts == 1).then_some(ROW_PREFIX_LEN + PART_BYTES - 1),

@@ -29,8 +29,8 @@ enum RowKey {
 }
 
 impl StoredColumns {
-    /// `types`: of all positions. `selected`: positions and the offsets of their columns; computed columns have no
-    /// place in a row and are left out.
+    /// `types`: of all positions. `selected`: positions and the offsets of their columns; computed columns
+    /// have no place in a row and are left out.
     pub(super) fn new(
         table: &Table,
         types: Vec<SqlType>,

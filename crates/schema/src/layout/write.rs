@@ -218,8 +218,8 @@ impl RowEncoder {
         (0..self.indexes.len()).filter(|&i| !self.indexes[i].clustered)
     }
 
-    /// Calls `take` with each entry of a row in an index that [`RowEncoder::entry_indexes`] names: one, unless the
-    /// index is multi-valued.
+    /// Calls `take` with each entry of a row in an index that [`RowEncoder::entry_indexes`] names: one,
+    /// unless the index is multi-valued.
     pub fn index_entries(
         &self,
         position: usize,

@@ -61,7 +61,7 @@ pub enum LevelKind {
     },
 }
 
-/// In a key of RANGE COLUMNS: greater than any value. It is no flag of a value (`codec::datum`).
+/// In a key of RANGE COLUMNS: greater than any value. It is not a flag of a value (`codec::datum`).
 pub const MAXVALUE: u8 = 0xFF;
 
 impl PartitionFunction {

@@ -1,5 +1,5 @@
-//! The hash of KEY partitioning: that of MySQL's columns in their stored form (`Field::hash`), so that a row is
-//! in the partition of the same number.
+//! The hash of KEY partitioning: that of MySQL's columns in their stored form (`Field::hash`), so that a row
+//! is in the partition of the same number.
 
 use functions::TimeZone;
 use types::temporal::{DateTime, Time};

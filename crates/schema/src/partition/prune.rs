@@ -113,7 +113,7 @@ impl Level {
         if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
             return Ok(Some(BTreeSet::new()));
         }
-        // A function of a date that is no real one is NULL.
+        // A function of a date that is not a real one is NULL.
         let with_null = has_nulls || kind.makes_nulls;
         Ok(Some(match &self.kind {
             LevelKind::Range { ends, .. } => {

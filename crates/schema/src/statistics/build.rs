@@ -24,9 +24,9 @@ fn distinct_of_sample(sampled: u64, distinct: u64, once: u64, total: u64) -> u64
     (estimate.round() as u64).clamp(distinct, total as u64)
 }
 
-/// About how many different values a table of `total` rows has, by a sample of runs of neighbouring rows: sorted
-/// values, each with its run. A value counts once in each run. Values that lie together, as those of the leading part
-/// of a key do, would otherwise look as if the sample had seen nearly all of them.
+/// About how many different values a table of `total` rows has, by a sample of runs of neighbouring rows:
+/// sorted values, each with its run. A value counts once in each run. Values that lie together, as those of
+/// the leading part of a key do, would otherwise look as if the sample had seen nearly all of them.
 pub fn distinct_of_runs<T: PartialEq>(sorted: &[(T, u32)], total: u64) -> u64 {
     let sampled = sorted.len() as u64;
     let (mut seen, mut distinct, mut once) = (0, 0, 0);

@@ -33,8 +33,8 @@ impl Answer {
         }
     }
 
-    /// The response as it is sent. Its headers keep the page from loading anything from elsewhere and from being
-    /// shown within another page.
+    /// The response as it is sent. Its headers keep the page from loading anything from elsewhere and from
+    /// being shown within another page.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self {
             status,

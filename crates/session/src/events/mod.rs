@@ -129,7 +129,7 @@ impl Events {
     }
 }
 
-/// A statement without the semicolon at its end, which is no part of its digest.
+/// A statement without the semicolon at its end, which is not part of its digest.
 fn without_end(text: &str) -> &str {
     text.trim_end_matches(|c: char| c.is_ascii_whitespace() || c == ';' || c == '\0')
 }

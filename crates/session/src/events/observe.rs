@@ -42,8 +42,8 @@ impl Shared {
     }
 }
 
-/// Counts a statement that begins, and names its digest. `text`: the statement's. `command`: its kind, where it
-/// is not known from its plan.
+/// Counts a statement that begins, and names its digest. `text`: the statement's. `command`: its kind, where
+/// it is not known from its plan.
 #[inline]
 pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Option<SqlCommand>) {
     let Compiled::Plan(plan) = compiled else {

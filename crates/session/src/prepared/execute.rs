@@ -154,7 +154,7 @@ fn prepared_command(session: &Session, id: u32) -> Option<SqlCommand> {
     prepared.statement.parsed.statement.command()
 }
 
-/// What comes before an execution is compiled. An execution with a plan at hand is no definition.
+/// What comes before an execution is compiled. An execution with a plan at hand is not a definition.
 fn enter_execution(session: &mut Session, id: u32) -> Result<()> {
     let parsed = session.prepared.get(id, EXECUTE)?.statement.parsed.clone();
     transaction_rules::enter_statement(session, &parsed.statement)

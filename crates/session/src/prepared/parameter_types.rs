@@ -58,8 +58,8 @@ pub enum Protocol {
 /// rows.
 ///
 /// # Errors
-/// Fails with 1210 for what is no integer, with 1690 for what is negative. A text is read as the integer that
-/// it begins with, but not from a user variable.
+/// Fails with 1210 for what is not an integer, with 1690 for what is negative. A text is read as the integer
+/// that it begins with, but not from a user variable.
 pub fn convert_row_counts(
     row_counts: &[usize],
     how: Protocol,

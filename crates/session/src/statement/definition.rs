@@ -84,8 +84,8 @@ fn is_of_keys(changes: &[AlterChange]) -> bool {
     changes.iter().all(|change| matches!(change, AlterChange::Keys))
 }
 
-/// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator can
-/// define a view for another account than its own, or alter the view of another account.
+/// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator
+/// can define a view for another account than its own, or alter the view of another account.
 fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
     let Ddl::CreateView { view, .. } = ddl else {
         return Ok(None);

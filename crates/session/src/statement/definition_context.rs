@@ -1,4 +1,5 @@
-//! What every definition statement needs: the privileges of its kind, and what of the session `ddl` must know.
+//! What every definition statement needs: the privileges of its kind, and what of the session `ddl` must
+//! know.
 
 use ddl::DdlContext;
 use schema::definition::{AlterChange, Ddl, PartitionChange, TableName, ViewVerb};

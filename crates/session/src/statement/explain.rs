@@ -41,7 +41,8 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
 /// connection that is idle.
 ///
 /// # Errors
-/// 1094 for a connection that does not exist, 1227 for another account's, 3012 for a statement that has no plan.
+/// 1094 for a connection that does not exist, 1227 for another account's, 3012 for a statement that has no
+/// plan.
 pub fn of_connection(
     session: &mut Session,
     format: Option<ExplainFormat>,

@@ -1,4 +1,5 @@
-//! The plan that a statement has within it: the rows of CREATE TABLE ... SELECT, of a checksum, of INTO OUTFILE.
+//! The plan that a statement has within it: the rows of CREATE TABLE ... SELECT, of a checksum, of INTO
+//! OUTFILE.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use crate::write_reply;
 /// Checks the privileges that a plan needs and locks its tables.
 ///
 /// # Errors
-/// [`ER_SCHEMA_CHANGED`](types::errno::ER_SCHEMA_CHANGED) if the schema has changed since: the whole statement is
-/// planned again.
+/// [`ER_SCHEMA_CHANGED`](types::errno::ER_SCHEMA_CHANGED) if the schema has changed since: the whole
+/// statement is planned again.
 pub fn lock(session: &mut Session, planned: Planned, schema_version: u64) -> Result<Arc<CachedPlan>> {
     let Planned::Plan(planned) = planned else {
         return Err(Error::internal("an inner statement without a plan"));

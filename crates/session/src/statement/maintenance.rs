@@ -96,7 +96,8 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
-/// They have nothing to do: the store reclaims space in the background, and no table is ever written in half. `messages`: the rows for a table that exists.
+/// They have nothing to do: the store reclaims space in the background, and no table is ever written in half.
+/// `messages`: the rows for a table that exists.
 fn maintain(
     session: &Session,
     tables: &[TableName],

@@ -1,5 +1,5 @@
-//! Statements that are no plans, one kind in a file: definitions, transactions, SET, SHOW, KILL, accounts.
-//! Each does its work and replies OK, or sends a listing.
+//! Statements without a plan, one kind in a file: definitions, transactions, SET, SHOW, KILL, accounts. Each
+//! does its work and replies OK, or sends a listing.
 
 pub mod account;
 mod checksum;

@@ -1,4 +1,4 @@
-//! What kind of statement a statement is, under the names that MySQL's `Com_...` counters have.
+//! Kinds of statements, with the names of MySQL's `Com_...` counters.
 
 use super::{
     Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ServerShow, ShowStatement, Statement,
@@ -133,8 +133,8 @@ commands! {
 }
 
 impl Statement {
-    /// Its kind; `None` for a text that is no statement. Each kind of statement is an entry here, and needs
-    /// one in `tests/sql/accounts`, which says what privileges it needs.
+    /// Its kind; `None` for a text that is not a statement. Each kind of statement is an entry here, and
+    /// needs one in `tests/sql/accounts`, which says what privileges it needs.
     pub fn command(&self) -> Option<SqlCommand> {
         Some(match self {
             Self::Query(_) => SqlCommand::Select,

@@ -1,4 +1,4 @@
-//! What a kind of statement does to the open transaction before it runs, whatever comes of it.
+//! What a kind of statement does to the open transaction before it runs, whether or not it succeeds.
 
 use super::{Maintenance, Query, QueryBody, Statement, TableRef, UserStatement};
 
@@ -11,7 +11,7 @@ impl Statement {
             Self::LockTables(_) | Self::Flush(_) | Self::Histograms { .. } => true,
             // SET ROLE is about the session alone.
             Self::User(statement) => !matches!(statement, UserStatement::SetRole(_)),
-            // Temporary tables are no part of the schema that others see.
+            // Temporary tables are not part of the schema that others see.
             other => other.defines() && !other.is_temporary(),
         }
     }
@@ -43,7 +43,7 @@ impl Statement {
         }
     }
 
-    /// Definitions, accounts' privileges included.
+    /// Definitions, including those of accounts and privileges.
     fn defines(&self) -> bool {
         matches!(
             self,

@@ -276,7 +276,7 @@ pub enum Introducer {
     Named(String),
     /// `N'text'`
     National,
-    /// None: the client's, of which not all of the bytes seem to be.
+    /// None: the client's character set, in which not all of the bytes are valid.
     Client,
 }
 

@@ -1,5 +1,5 @@
-//! Rows of nothing but literals, as a dump has them: thousands in a statement. They are held flat, and their
-//! texts in one piece, so that no expression is made of a value, walked and dropped again.
+//! Rows of nothing but literals, as in dumps, which have thousands in a statement. They are stored flat, and
+//! their texts in one buffer, so that no expression has to be made of each value, walked and dropped.
 
 use super::{Expr, Introducer, NumberText, UnaryOp};
 
@@ -40,7 +40,7 @@ pub enum Literal<'a> {
     Binary(&'a [u8]),
     /// `0x...`, which is a number where one is wanted.
     Hexadecimal(&'a [u8]),
-    /// A text as the client has sent it, whose bytes are no text in its character set.
+    /// A text with bytes, as the client has sent them, that are invalid in its character set.
     Raw(&'a [u8]),
 }
 
@@ -164,7 +164,7 @@ impl LiteralRows {
         self.text.get(from..).unwrap_or_default()
     }
 
-    /// Takes the text that began at `from` away again.
+    /// Removes the text that began at `from`.
     pub(crate) fn take_text(&mut self, from: usize) -> String {
         self.text.split_off(from)
     }

@@ -91,7 +91,8 @@ pub enum PartitionNames {
     Named(Vec<String>),
 }
 
-/// What ALTER TABLE does with partitions. No other item stands beside it, but for [`PartitionAction::By`].
+/// What ALTER TABLE does with partitions. It is the statement's only item, except for
+/// [`PartitionAction::By`].
 #[derive(Debug, Clone)]
 pub enum PartitionAction {
     By(Partitioning),

@@ -40,7 +40,7 @@ pub struct Frame {
 pub enum FrameUnit {
     Rows,
     Range,
-    /// MySQL's grammar has it, its server has not.
+    /// MySQL parses it and refuses it (1235).
     Groups,
 }
 

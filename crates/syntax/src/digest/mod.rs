@@ -1,9 +1,9 @@
 //! Statement digests as MySQL computes them: the text without its literals, and the tokens whose hash
 //! identifies it (manual 27.10, "Performance Schema Statement Digests and Sampling").
 //!
-//! MySQL's lexer makes the tokens of a digest, and merges literals and lists of literals while it goes. Few
-//! things depend on the grammar (whether a NULL is a literal), and are decided here by the tokens before.
-//! [`words`] has the numbers of MySQL's tokens.
+//! MySQL's lexer makes the tokens of a digest, and merges literals and lists of literals while it goes. Only
+//! a few things depend on the grammar (such as whether a NULL is a literal), and are decided here by the
+//! preceding tokens. [`words`] has the numbers of MySQL's tokens.
 
 mod hints;
 mod words;

@@ -2,8 +2,7 @@
 //!
 //! One table makes the enum, its texts and the lookup by text. The lexer looks each word up once.
 
-/// Makes the enum and its tables. A variant is written as the word is, so that no text can disagree with its
-/// name.
+/// Makes the enum and its tables. A variant has the spelling of its word, so that the two cannot differ.
 macro_rules! keywords {
     (reserved { $($reserved:ident)* } nonreserved { $($nonreserved:ident)* } other { $($other:ident)* }) => {
         /// A word of the grammar.

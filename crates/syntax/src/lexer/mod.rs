@@ -16,7 +16,7 @@ use token::{Kind, Token};
 /// The version that `/*!NNNNN ... */` comments are compared with: their content is read when it is not newer.
 const VERSION: u32 = 80_033;
 
-/// What of TiDB's own is here, by the names that its comments have for it.
+/// TiDB's features that StemDB has, by their names in TiDB's comments.
 const TIDB_FEATURES: &[&str] = &["auto_rand", "auto_rand_base", "clustered_index"];
 
 type IsDigit = fn(&u8) -> bool;
@@ -56,7 +56,7 @@ impl<'a> Lexer<'a> {
         self.backslash_escapes
     }
 
-    /// Goes on at a later place: what lies between is read by the caller.
+    /// Continues at a later position: the caller has read the text in between.
     pub fn jump(&mut self, at: usize) {
         self.at = at;
         self.last_was_name = false;
@@ -396,7 +396,7 @@ const BEGINNINGS: [Beginning; 256] = {
     table
 };
 
-/// `x'4'` and `b'2'` are no literals.
+/// `x'4'` and `b'2'` are not literals.
 fn check_digits(kind: Kind, token: &[u8]) -> Kind {
     let digits = token.get(2..token.len().saturating_sub(1)).unwrap_or_default();
     let good = match kind {

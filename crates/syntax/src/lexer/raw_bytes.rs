@@ -1,4 +1,5 @@
-//! Statements whose text is not all text: clients put BLOBs into `_binary'...'` as they are.
+//! Statements that contain bytes which are not text: clients put BLOBs into `_binary'...'` without escaping
+//! them.
 //!
 //! The lexer and everything behind it read UTF-8. Bytes that are none are therefore carried as characters of
 //! a private range, one each ([`carry`]), and become bytes again in the literal they stand in ([`bytes_of`]).
@@ -70,7 +71,7 @@ pub fn has_carried(text: &str) -> bool {
     text.as_bytes().contains(&0xf4) && text.chars().any(is_carrier)
 }
 
-/// The text as MySQL takes it for a name: `?` for bytes that are no text. It ends at one that could begin a
+/// The text as MySQL takes it for a name: `?` for bytes that are not text. It ends at one that could begin a
 /// character of which the rest is missing.
 pub fn as_name(text: String) -> String {
     if !has_carried(&text) {

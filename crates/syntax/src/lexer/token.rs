@@ -2,8 +2,8 @@
 
 use super::keywords::Keyword;
 
-/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword or a name depends on where it
-/// stands.
+/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword or a name depends on its
+/// context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An unquoted identifier or a keyword.
@@ -73,7 +73,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub kind: Kind,
-    /// What a [`Kind::Word`] is if it is no name.
+    /// What a [`Kind::Word`] is if it is not a name.
     pub keyword: Option<Keyword>,
     pub start: usize,
     pub end: usize,

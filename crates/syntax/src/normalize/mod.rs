@@ -27,8 +27,8 @@ pub struct Normalized {
     pub params: Vec<Value>,
 }
 
-/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain
-/// nothing. `collation`: `@@collation_connection`, of its string literals.
+/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts for which a
+/// shared plan has no advantage. `collation`: `@@collation_connection`, of its string literals.
 pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Normalized> {
     if text.len() > TEXT_BYTES_MAX || may_set_variables(text) {
         return None;
@@ -102,7 +102,7 @@ struct Walk<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Anything,
-    /// A word behind which a literal is no plain value, or a string literal behind which another continues
+    /// A word behind which a literal is not a plain value, or a string literal behind which another continues
     /// it.
     Fixes,
     /// A word behind which a literal, or a parenthesis, is of a type it names.
@@ -343,10 +343,10 @@ fn integer(source: &str) -> Option<(Value, SqlType)> {
         .map(|value| (Value::UInt(value), SqlType::BIGINT_UNSIGNED))
 }
 
-/// What a word says about the literals behind it.
+/// What a word means for the literals after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// The next literal is no plain value.
+    /// The next literal is not a plain value.
     Fixes,
     /// A parenthesis that follows holds lengths or formats; a literal that follows is of this type.
     TypeName,

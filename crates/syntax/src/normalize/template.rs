@@ -1,9 +1,9 @@
-//! Recognises a text that differs from a normalised one in its literals only. What is between the literals is
-//! compared byte by byte and not read again.
+//! Recognises a text that differs from a normalised one in its literals only. The text between the literals
+//! is compared byte by byte instead of being parsed again.
 //!
 //! What a token means to [`crate::normalize()`] follows from the kinds of the tokens before it, and from
-//! their words. So where all is the same but the values of literals, and those are of the same kinds and
-//! types, the same becomes of the text.
+//! their words. So if two texts are the same except for the values of literals, and those have the same kinds
+//! and types, they are normalised in the same way.
 
 use types::{Collation, SqlMode, SqlType, Value};
 

@@ -21,8 +21,8 @@ impl OnCondition {
 }
 
 impl Parser<'_> {
-    /// `JSON_VALUE(document, 'path' [RETURNING type] [on_empty] [on_error])`. The call has the type as that of a
-    /// NULL, then keyword and default of both conditions.
+    /// `JSON_VALUE(document, 'path' [RETURNING type] [on_empty] [on_error])`. The call has the type as that
+    /// of a NULL, then keyword and default of both conditions.
     pub fn json_value(&mut self) -> Result<Expr> {
         self.open()?;
         let document = self.expression()?;

@@ -1,7 +1,6 @@
 //! VALUES with nothing but literals, read from the bytes: no token and no expression is made of a value.
 //!
-//! What is written in any other way (a comment, an expression, DEFAULT) is left to the parser, which reads the
-//! rows from the start.
+//! If anything else occurs (a comment, an expression, DEFAULT), the parser reads the rows from the start.
 
 use memchr::{memchr, memchr2};
 

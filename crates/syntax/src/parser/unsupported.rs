@@ -1,5 +1,5 @@
-//! Statements that MySQL has and StemDB does not read yet: error 1235 with their name, and not 1064, which
-//! means a typing error.
+//! MySQL's statements that the parser does not read yet: error 1235 with their name, not 1064, which means a
+//! typing error.
 
 use types::{Error, Result};
 

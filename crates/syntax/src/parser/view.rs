@@ -8,8 +8,8 @@ use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
-    /// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, CREATE or ALTER taken. `None`,
-    /// with nothing taken, where it is no view.
+    /// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, CREATE or ALTER taken.
+    /// `None`, with nothing taken, where it is not a view.
     pub fn view(&mut self, alters: bool) -> Result<Option<Statement>> {
         let mut ahead = self.fork();
         let Ok(mut view) = ahead.view_clauses(alters) else {

@@ -40,8 +40,8 @@ impl Parser<'_> {
         self.over(Expr::Function { name, args })
     }
 
-    /// The grammar says how many arguments there are, and that a number of rows is a literal, a parameter or a
-    /// variable.
+    /// The grammar says how many arguments there are, and that a number of rows is a literal, a parameter or
+    /// a variable.
     fn window_arguments(&mut self, name: &str) -> Result<Vec<Expr>> {
         self.expect_kind(Kind::LeftParen)?;
         let mut args = Vec::new();
@@ -192,7 +192,7 @@ impl Parser<'_> {
     }
 }
 
-/// What MySQL's grammar has, and its server has not.
+/// Refuses what MySQL parses and does not support.
 fn not_yet(what: &str) -> Error {
     Error::new(
         errno::ER_NOT_SUPPORTED_YET,

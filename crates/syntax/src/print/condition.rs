@@ -1,4 +1,4 @@
-//! Expressions in the place of conditions: what is no truth value is compared with 0, NOT goes inward.
+//! Expressions as conditions: a value that is not a truth value is compared with 0, and NOT is moved inward.
 
 use super::Printer;
 use crate::ast::{BinaryOp, Expr, Quantifier, TruthTest, UnaryOp};
@@ -21,7 +21,7 @@ const TRUTH_FUNCTIONS: &[&str] = &[
     "strcmp",
 ];
 
-/// Whether MySQL takes the expression for a condition as it is.
+/// Whether MySQL accepts the expression as a condition without a comparison.
 fn is_truth(expr: &Expr) -> bool {
     match expr {
         Expr::Bool(_)

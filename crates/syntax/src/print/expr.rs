@@ -257,7 +257,7 @@ impl Printer<'_> {
         self.put(")");
     }
 
-    /// An expression beside an operator. Those that are printed without parentheses of their own get them here.
+    /// An operand. Expressions that are printed without parentheses get them here.
     pub fn operand(&mut self, expr: &Expr) {
         let is_open = match expr {
             Expr::InSubquery { negated, .. } => !negated,

@@ -57,7 +57,7 @@ impl Printer<'_> {
 
     fn json_table_condition(&mut self, condition: &JsonTableCondition, place: &str) {
         match condition {
-            // What is there without a clause.
+            // The default without a clause.
             JsonTableCondition::Null => return,
             JsonTableCondition::Error => self.put(" error"),
             JsonTableCondition::Default(text) => {

@@ -1,9 +1,10 @@
 //! From the AST back to text, in the form that MySQL gives to what it stores: views, defaults, generated
 //! columns, CHECK constraints. Names are quoted, every operator is in parentheses, synonyms have one name, a
-//! value in the place of a condition is compared with 0. Source: what SHOW CREATE VIEW and SHOW CREATE TABLE of
-//! MySQL 8.0.33 print.
+//! value in the place of a condition is compared with 0. Source: what SHOW CREATE VIEW and SHOW CREATE TABLE
+//! of MySQL 8.0.33 print.
 //!
-//! The text is SQL with the meaning of the AST under the default sql_mode. It is not the text that was parsed.
+//! The text is SQL with the meaning of the AST under the default sql_mode. It is not the text that was
+//! parsed.
 
 mod condition;
 mod data_type;
@@ -29,8 +30,8 @@ pub trait Names {
         Cow::Borrowed(name)
     }
 
-    /// The columns that a `*` or `t.*` of a query block stands for, with their names in the result. `None`: the
-    /// star itself is printed.
+    /// The columns that a `*` or `t.*` of a query block stands for, with their names in the result. `None`:
+    /// the star itself is printed.
     fn star(&self, _select: &Select, _item: &SelectItem) -> Option<Vec<(ColumnName, String)>> {
         None
     }

@@ -1,5 +1,5 @@
-//! Expressions and queries, and what SHOW CREATE VIEW of MySQL 8.0.33 printed for them (column names without their
-//! table).
+//! Expressions and queries, and what SHOW CREATE VIEW of MySQL 8.0.33 printed for them (column names without
+//! their table).
 
 use super::{AsWritten, Style};
 use crate::ast::Statement;

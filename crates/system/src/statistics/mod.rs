@@ -1,8 +1,8 @@
-//! What is known of tables: for the optimizer, and for information_schema.
+//! Statistics of tables: for the optimizer, and for information_schema.
 //!
 //! - [`TableSizes`]: how many rows and bytes a table has about, without reading it.
-//! - `sample`, `collect`: statistics of a table's values from some of its rows. They are stored under one key a
-//!   table, and removed with the table.
+//! - `sample`, `collect`: statistics of a table's values from some of its rows. They are stored under one key
+//!   a table, and removed with the table.
 //! - `renew`: tables that have changed much are looked at again.
 //!
 //! Statistics are read from the store when a plan first needs them, and cached until they or the table
@@ -115,7 +115,7 @@ impl StatisticsCatalog {
             return cached.clone();
         }
         let generation = self.generation();
-        // Statistics that cannot be read are as good as none.
+        // Statistics that cannot be read count as none.
         let reader = self.store.latest().interruptible(Arc::clone(interrupt));
         let stored = reader.get(&keys::table_statistics(table)).ok()?;
         let found = stored

@@ -1,7 +1,7 @@
-//! Statistics are renewed as tables change: off the way of any statement, and slowly.
+//! Statistics are renewed as tables change, slowly and in the background.
 //!
-//! Only tables are looked at whose size a plan has depended on. How much a table has changed is seen by its
-//! size, so that writes count nothing.
+//! It considers only tables whose size a plan has depended on. A change of a table's size shows how much the
+//! table has changed, so that writes need not count anything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use super::StatisticsCatalog;
 
 /// How often tables are looked at.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Smaller tables are planned well enough without.
+/// Smaller tables need no statistics for a good plan.
 const ROWS_MIN: u64 = 1_000;
 /// The change of a table's size after which it is read again (InnoDB: 10 % of the rows).
 const CHANGED_SHARE: f64 = 0.1;
 /// Estimates of a size differ from each other by about so much.
 const ESTIMATE_ERROR: f64 = 0.25;
-/// The rest after each of the up to 256 runs of rows that a sample consists of: 30,000 rows take two seconds.
+/// The pause after each of the up to 256 runs of rows of a sample: 30,000 rows take two seconds.
 const PAUSE: Duration = Duration::from_millis(8);
 
 pub fn start(

@@ -24,18 +24,19 @@ pub struct Sampled {
     pub complete: bool,
 }
 
-/// How much a sample may cost.
+/// The limits of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     pub rows: u64,
-    /// The rest after each run of rows.
+    /// The pause after each run of rows.
     pub pause: Duration,
 }
 
 /// Takes the number of a row's run, its key and its stored value.
 type Visit<'a> = &'a mut dyn FnMut(u32, &[u8], &[u8]) -> Result<()>;
 
-/// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the ranges have.
+/// Gives the rows of a sample to `visit`, as they are stored. `expected`: about how many rows the ranges
+/// have.
 ///
 /// # Errors
 /// Those of the store and of `visit`.
@@ -56,7 +57,7 @@ pub fn sample(
         runs
     };
     let count = runs.len() as u64;
-    // An estimate that was too low must not cut a table off that is hardly larger.
+    // If the estimate was a little too low, the whole table is read all the same.
     let most = if expected <= effort.rows {
         effort.rows * 2
     } else {

@@ -4,13 +4,13 @@
 //! is unpacked when it is first used.
 //!
 //! `maps.bin`: the number of tables, 1 byte; the length of each, 4 bytes, little-endian; the tables, each
-//! compressed by zlib. A table is three lists of runs: pairs of code and character that convert both ways, from
-//! code to character only, and from character to code only. A list begins with its length. A run is three
-//! numbers: how much its first code, and its first character, differ from what would follow the run before, and
-//! how many pairs it has. Numbers are LEB128, differences zigzag.
+//! compressed by zlib. A table is three lists of runs: pairs of code and character that convert both ways,
+//! from code to character only, and from character to code only. A list begins with its length. A run is
+//! three numbers: how much its first code, and its first character, differ from what would follow the run
+//! before, and how many pairs it has. Numbers are LEB128, differences zigzag.
 //!
-//! A *code* is a character's bytes as a number. Those of more than two bytes begin at 0x10000: `8F xx yy` (ujis)
-//! is 0x10000 + xxyy, and the four-byte characters of gb18030 are numbered from there.
+//! A *code* is a character's bytes as a number. Those of more than two bytes begin at 0x10000: `8F xx yy`
+//! (ujis) is 0x10000 + xxyy, and the four-byte characters of gb18030 are numbered from there.
 
 use std::sync::OnceLock;
 

@@ -42,7 +42,8 @@ impl Charset {
         }
     }
 
-    /// Writes the bytes of a character and returns how many they are; 0 if the character set does not have it.
+    /// Writes the bytes of a character and returns how many they are; 0 if the character set does not have
+    /// it.
     pub(crate) fn encode_into(self, character: char, out: &mut [u8; 4]) -> usize {
         if !self.has(character) {
             return 0;

@@ -24,7 +24,8 @@ impl Collation {
             Order::Latin1Swedish | Order::Latin1Bytes => 'ÿ',
             Order::AsciiGeneral => '\u{7f}',
             Order::CodePoints if self == Self::AsciiBin => '\u{7f}',
-            // What is above U+FFFF weighs most, and as a bound it may be what no text of the character set has.
+            // What is above U+FFFF weighs most, and as a bound it may be what no text of the character set
+            // has.
             _ => '\u{10ffff}',
         };
         let least = match self.order() {
@@ -43,8 +44,8 @@ impl Collation {
         (low, high)
     }
 
-    /// The prefix without what could be one letter together with what follows: `'c'` of `'c%'` where `ch` is a
-    /// letter.
+    /// The prefix without what could be one letter together with what follows: `'c'` of `'c%'` where `ch` is
+    /// a letter.
     fn without_contraction(self, prefix: &str) -> &str {
         let changes: fn(Self, char) -> bool = match self.order() {
             Order::Table(..) => |collation, c| collation.table().begins_contraction(c),

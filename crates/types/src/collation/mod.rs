@@ -1,9 +1,9 @@
 //! Collations: how strings compare, and keys that sort the same way.
 //!
 //! - [`definitions`]: which there are, and what order each has.
-//! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per kind of order that is not plain
-//!   bytes (`ducet`, `uca`, `general_ci`, `latin1`, `thai`, and `table` for all that are data), and to `pad` for
-//!   PAD SPACE.
+//! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per kind of order that is not
+//!   plain bytes (`ducet`, `uca`, `general_ci`, `latin1`, `thai`, and `table` for all that are data), and to
+//!   `pad` for PAD SPACE.
 //! - [`first_characters`], [`character_count`]: lengths in characters.
 //!
 //! Not here: which collation an expression has (`functions`); the bytes of text ([`crate::charset`]).
@@ -291,8 +291,8 @@ mod tests {
         assert!(check_weights(include_str!("weights_sample.txt")) > 1500);
     }
 
-    /// As many answers of a running MySQL as one likes, in the file that `MYSQL_WEIGHTS` names: collation, text and
-    /// `WEIGHT_STRING`, the last two hexadecimal, with tabs between them.
+    /// As many answers of a running MySQL as one likes, in the file that `MYSQL_WEIGHTS` names: collation,
+    /// text and `WEIGHT_STRING`, the last two hexadecimal, with tabs between them.
     #[test]
     #[ignore = "needs weights from a MySQL server"]
     fn weights_of_a_server() {

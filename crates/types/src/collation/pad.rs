@@ -1,4 +1,4 @@
-//! PAD SPACE: strings compare as if spaces followed for ever.
+//! PAD SPACE: strings compare as if spaces followed forever.
 //!
 //! So `'a' = 'a  '`, and `'a\n' < 'a'` since a line feed is less than a space. A key that sorts like that
 //! cannot just leave trailing spaces out. Every space in it, the first of the endless ones included, is

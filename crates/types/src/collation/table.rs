@@ -1,12 +1,12 @@
 //! Collations by table: what of the weights of a language or a character set no rule gives.
 //!
-//! `weights.bin` has a table for each tailoring. It was made from `WEIGHT_STRING` of MySQL 8.0.33 for all code
-//! points, and for contractions of them, as a difference to a rule. A table is unpacked when a text is first
-//! compared by it.
+//! `weights.bin` has a table for each tailoring. It was made from `WEIGHT_STRING` of MySQL 8.0.33 for all
+//! code points, and for contractions of them, as a difference to a rule. A table is unpacked when a text is
+//! first compared by it.
 //!
-//! The file: the number of tables, 1 byte; for each its name (length, 1 byte, and characters) and its length in
-//! the file, 4 bytes, little-endian; the tables, each compressed by zlib. A table is, in LEB128 unless said
-//! otherwise (signed: zigzag):
+//! The file: the number of tables, 1 byte; for each its name (length, 1 byte, and characters) and its length
+//! in the file, 4 bytes, little-endian; the tables, each compressed by zlib. A table is, in LEB128 unless
+//! said otherwise (signed: zigzag):
 //!
 //! ```text
 //! rule, levels, bytes a weight takes: 1 byte each
@@ -447,8 +447,8 @@ impl Table {
         !self.contractions.is_empty()
     }
 
-    /// The weights of all levels, 2 bytes each, with 0 between levels: the key, and what WEIGHT_STRING shows. The
-    /// fourth level is there for texts only that have weights of it.
+    /// The weights of all levels, 2 bytes each, with 0 between levels: the key, and what WEIGHT_STRING shows.
+    /// The fourth level is there for texts only that have weights of it.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
         for level in 0..self.levels {
             let mut weights = Weights::of(self, level, text).peekable();

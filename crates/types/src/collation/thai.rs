@@ -1,7 +1,7 @@
 //! `tis620_thai_ci`: the order of a Thai dictionary.
 //!
-//! A vowel that is written before its consonant counts after it. Marks above a syllable count when all else is
-//! equal: they move to the end, with a weight that says where they stood.
+//! A vowel that is written before its consonant counts after it. Marks above a syllable count when all else
+//! is equal: they move to the end, with a weight that says where they stood.
 
 use crate::Charset;
 

@@ -63,7 +63,8 @@ impl DigitGroups {
     }
 }
 
-/// Appends precision, scale and digits. The number is rounded to `scale`. `None` if it does not fit the precision.
+/// Appends precision, scale and digits. The number is rounded to `scale`. `None` if it does not fit the
+/// precision.
 pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) -> Option<()> {
     let groups = DigitGroups::new(precision, scale)?;
     let value = value
@@ -253,7 +254,8 @@ pub fn skip(input: &mut &[u8]) -> Option<()> {
     take(input).map(|_| ())
 }
 
-/// Removes an encoded decimal from the front: precision and scale, how its digits are grouped, and they themselves.
+/// Removes an encoded decimal from the front: precision and scale, how its digits are grouped, and they
+/// themselves.
 fn take<'a>(input: &mut &'a [u8]) -> Option<([u8; 2], DigitGroups, &'a [u8])> {
     let (form, rest) = input.split_first_chunk::<2>()?;
     let groups = DigitGroups::new(form[0], form[1])?;

@@ -1,6 +1,7 @@
 //! JSON values: their binary form, which is TiDB's, trees to build them from, and their text.
 //!
-//! - [`JsonBinary`]: a document that is stored, moved and compared. [`JsonRef`]: one value in it, read in place.
+//! - [`JsonBinary`]: a document that is stored, moved and compared. [`JsonRef`]: one value in it, read in
+//!   place.
 //! - [`Json`]: a document as a tree, for what makes or changes documents.
 //! - [`mod@parse`]: text in, with MySQL's error messages and positions.
 //!
@@ -19,9 +20,9 @@
 //! time         = nanoseconds:i64 digits:u32
 //! ```
 //!
-//! Numbers are little-endian. Offsets and `size` count from the beginning of the container's value, so that any value
-//! can be copied out as a document of its own. Keys are in MySQL's order: by length, then by bytes. A DECIMAL is
-//! opaque, of field type 246: precision, scale and digits as rows have them.
+//! Numbers are little-endian. Offsets and `size` count from the beginning of the container's value, so that
+//! any value can be copied out as a document of its own. Keys are in MySQL's order: by length, then by bytes.
+//! A DECIMAL is opaque, of field type 246: precision, scale and digits as rows have them.
 //!
 //! Not here: the functions (`functions`).
 

@@ -51,7 +51,8 @@ impl JsonRef<'_> {
         }
     }
 
-    /// The text that JSON_UNQUOTE and conversions see: that of a string, a date or binary data without quotes.
+    /// The text that JSON_UNQUOTE and conversions see: that of a string, a date or binary data without
+    /// quotes.
     pub fn to_unquoted(self) -> String {
         let mut out = Vec::new();
         self.write_unquoted(&mut out);

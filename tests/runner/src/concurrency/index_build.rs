@@ -1,6 +1,6 @@
-//! Indexes that are built beside writers have the entries of all rows and no others. The writers let rows exchange
-//! their unique values, delete rows and insert others with the same values, so an entry that an earlier state of a
-//! row had often belongs to another row by the end.
+//! Indexes that are built beside writers have the entries of all rows and no others. The writers let rows
+//! exchange their unique values, delete rows and insert others with the same values, so an entry that an
+//! earlier state of a row had often belongs to another row by the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -101,7 +101,8 @@ fn verify(conn: &mut Conn) -> Result<(), String> {
     }
 }
 
-/// Changes rows until stopped. `u` and `name` stay unique, as each writer only moves values between rows of its own.
+/// Changes rows until stopped. `u` and `name` stay unique, as each writer only moves values between rows of
+/// its own.
 fn write(address: &Address, number: u64, stop: &AtomicBool) -> Result<u64, String> {
     let mut random = Random::new(number + 1);
     let mut conn = connect(address)?;

@@ -1,5 +1,5 @@
-//! Connections that move money, and rows between partitions, while another one changes what the partitions are:
-//! no row is lost, doubled or left behind, and the sum stays.
+//! Connections that move money, and rows between partitions, while another one changes what the partitions
+//! are: no row is lost, doubled or left behind, and the sum stays.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

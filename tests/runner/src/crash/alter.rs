@@ -1,5 +1,5 @@
-//! ALTER TABLE beside the writers, again and again: changes that rewrite all rows, build indexes or check rows,
-//! each of which a later one takes back.
+//! ALTER TABLE beside the writers, again and again: changes that rewrite all rows, build indexes or check
+//! rows, each of which a later one takes back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,8 +29,8 @@ const CHANGES: [&str; 16] = [
     "ALTER TABLE items REMOVE PARTITIONING",
 ];
 
-/// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and names
-/// or partitions that an earlier change has given or taken away already.
+/// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and
+/// names or partitions that an earlier change has given or taken away already.
 const EXPECTED: [u16; 11] = [1053, 1205, 1213, 1061, 3821, 3822, 8501, 1505, 1507, 1508, 1520];
 
 /// Changes tables until the server dies, which must not happen before `killed`.

@@ -1,5 +1,5 @@
-//! `kill -9` while indexes are built beside writers, at all of its steps: the restarted server completes the build,
-//! and the indexes have exactly the rows' entries.
+//! `kill -9` while indexes are built beside writers, at all of its steps: the restarted server completes the
+//! build, and the indexes have exactly the rows' entries.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -165,7 +165,8 @@ fn xid(writer: u64, n: u64) -> String {
     format!("'crash-{writer}','{n}',7")
 }
 
-/// Checks a writer's last branch against what its client knows, ends it if it is prepared, and compares all rows.
+/// Checks a writer's last branch against what its client knows, ends it if it is prepared, and compares all
+/// rows.
 fn verify(conn: &mut Conn, writer: &mut Writer) -> Result<(), String> {
     let (number, n) = (writer.number, writer.last);
     let name = format!("crash-{number}{n}");

@@ -22,7 +22,8 @@ const ER_FK_DEPTH_EXCEEDED: u16 = 3008;
 #[derive(Default)]
 pub(super) struct Chain {
     levels: usize,
-    /// The tables on the way whose rows are updated: an update of one of them again is refused, as InnoDB does.
+    /// The tables on the way whose rows are updated: an update of one of them again is refused, as InnoDB
+    /// does.
     updated: Vec<usize>,
 }
 
@@ -209,8 +210,8 @@ impl<'p> ForeignKeys<'p> {
         Ok(rows.into_iter().map(|row| row.row).collect())
     }
 
-    /// Changes locked rows for `key`, and acts on what refers to them. `parent`: the table that the key refers
-    /// to, and its rows.
+    /// Changes locked rows for `key`, and acts on what refers to them. `parent`: the table that the key
+    /// refers to, and its rows.
     fn change(
         &mut self,
         key: &ChildKey,

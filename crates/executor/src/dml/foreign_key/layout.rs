@@ -129,8 +129,8 @@ impl Finder {
     }
 }
 
-/// The values of some columns; `None` if one is NULL: such a row refers to nothing (MATCH SIMPLE), and nothing
-/// refers to it.
+/// The values of some columns; `None` if one is NULL: such a row refers to nothing (MATCH SIMPLE), and
+/// nothing refers to it.
 pub(super) fn picked(row: &[Value], columns: &[usize]) -> Option<Vec<Value>> {
     columns
         .iter()

@@ -1,5 +1,5 @@
-//! Foreign keys: what must hold for a row that is written, and what happens to the rows that refer to one that
-//! is removed or changed.
+//! Foreign keys: what must hold for a row that is written, and what happens to the rows that refer to one
+//! that is removed or changed.
 //!
 //! A row of a child is written under a shared lock of its parent's key ([`parents`]). A row of a parent is
 //! removed under an exclusive lock of the same key; after that, a search at the newest version finds all rows
@@ -113,8 +113,8 @@ impl<'p> ForeignKeys<'p> {
         done
     }
 
-    /// Locks rows that an optimistic transaction removes, so that no other transaction refers to them until it
-    /// ends. All others have locked them.
+    /// Locks rows that an optimistic transaction removes, so that no other transaction refers to them until
+    /// it ends. All others have locked them.
     pub fn lock_removed<'r>(
         &self,
         rows: impl Iterator<Item = (&'r [u8], &'r Row)>,
@@ -132,8 +132,8 @@ impl<'p> ForeignKeys<'p> {
         self.lock_if_optimistic(&keys, writer.txn)
     }
 
-    /// What writing a row has come to. With a savepoint (IGNORE), a violation is undone and becomes a warning:
-    /// false.
+    /// What writing a row has come to. With a savepoint (IGNORE), a violation is undone and becomes a
+    /// warning: false.
     pub fn settle(
         &self,
         done: Result<()>,

@@ -1,9 +1,10 @@
 //! Joins, and what works like them: rows of a left side, and what a right side has for each of them.
 //!
-//! [`Pairing`] is the operator. It takes the left side batch by batch and asks its [`partners::Partners`] for pairs of
-//! rows, a page at a time: [`hash`] finds them by keys, [`nested`] pairs each row with all of the right side,
-//! [`lookup`] reads them from a table, and `super::apply` runs a subquery. It checks the join's condition on
-//! each pair and makes the output of the join's kind from it. All rows come in the order of the left side.
+//! [`Pairing`] is the operator. It takes the left side batch by batch and asks its [`partners::Partners`] for
+//! pairs of rows, a page at a time: [`hash`] finds them by keys, [`nested`] pairs each row with all of the
+//! right side, [`lookup`] reads them from a table, and `super::apply` runs a subquery. It checks the join's
+//! condition on each pair and makes the output of the join's kind from it. All rows come in the order of the
+//! left side.
 
 mod condition;
 mod hash;

@@ -125,7 +125,8 @@ impl Page {
         self.done
     }
 
-    /// Ends the page: the left row `row` has failed. The rows before it come first, as they would without pages.
+    /// Ends the page: the left row `row` has failed. The rows before it come first, as they would without
+    /// pages.
     pub fn fail(&mut self, row: usize, error: Error) {
         let pairs = self.left.partition_point(|left| (*left as usize) < row);
         self.left.truncate(pairs);

@@ -1,5 +1,5 @@
-//! The operator of all joins: it takes pairs of rows from [`Partners`], checks the condition on them, and makes
-//! the output of the join's kind.
+//! The operator of all joins: it takes pairs of rows from [`Partners`], checks the condition on them, and
+//! makes the output of the join's kind.
 
 use std::rc::Rc;
 use std::sync::Arc;

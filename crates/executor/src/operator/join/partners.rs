@@ -11,9 +11,9 @@ pub(in crate::operator) trait Partners {
     /// Takes the next batch of the left side. `false`: no row of the left side has a partner.
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool>;
 
-    /// Adds pairs to a page, in the order of the left rows, and advances [`Page::done`]. It stops when the page
-    /// is full or all left rows are done. A row that [`Page::is_settled`] needs no more pairs. `found`: what
-    /// the pages before have found for each left row.
+    /// Adds pairs to a page, in the order of the left rows, and advances [`Page::done`]. It stops when the
+    /// page is full or all left rows are done. A row that [`Page::is_settled`] needs no more pairs. `found`:
+    /// what the pages before have found for each left row.
     fn find(&mut self, page: &mut Page, found: &[Found], env: &mut Env<'_, '_>) -> Result<()>;
 
     /// About how many bytes a row of the right side has, if that is known.

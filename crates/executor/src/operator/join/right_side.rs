@@ -91,8 +91,8 @@ pub(in crate::operator) fn more_than_one_row() -> Error {
     Error::new(errno::ER_SUBQUERY_NO_1_ROW, "Subquery returns more than 1 row")
 }
 
-/// Whether a plan gives the same rows wherever it runs in a statement: it takes no value of an outer row, uses no
-/// common table from outside, and has no function that gives something else each time.
+/// Whether a plan gives the same rows wherever it runs in a statement: it takes no value of an outer row,
+/// uses no common table from outside, and has no function that gives something else each time.
 fn is_self_contained(rel: &Rel) -> bool {
     let (mut slots, mut tables) = (HashSet::new(), HashSet::new());
     rel.walk(&mut |rel| match rel {

@@ -237,8 +237,8 @@ impl<'p> TableLookup<'p> {
         }
     }
 
-    /// Reads the rows of up to `wanted` keys of ranges, which [`TableLookup::take`] returns. Calls `each` with
-    /// the size of each of them in bytes. Returns the number of keys; 0 once there are no more.
+    /// Reads the rows of up to `wanted` keys of ranges, which [`TableLookup::take`] returns. Calls `each`
+    /// with the size of each of them in bytes. Returns the number of keys; 0 once there are no more.
     pub fn read_ranges(
         &mut self,
         ranges: &mut Access,

@@ -1,5 +1,5 @@
-//! Rows of several partitions in one order: that of their keys behind the physical id, which is what an index's
-//! order is within a partition.
+//! Rows of several partitions in one order: that of their keys behind the physical id, which is what an
+//! index's order is within a partition.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

@@ -25,10 +25,10 @@ pub(crate) trait StoredEntries {
 }
 
 impl RowCache {
-    /// Builds a page of a load from `stored`, which is at the first entry from `start` on and was opened after
-    /// the load began. Keeps the page if nothing in it has been written meanwhile. It is complete for readers of
-    /// `ts`: deletions that they need not know of are left out, and passed to `left_out`. `None`: the first
-    /// entry is too large for a page.
+    /// Builds a page of a load from `stored`, which is at the first entry from `start` on and was opened
+    /// after the load began. Keeps the page if nothing in it has been written meanwhile. It is complete for
+    /// readers of `ts`: deletions that they need not know of are left out, and passed to `left_out`. `None`:
+    /// the first entry is too large for a page.
     pub fn fill(
         &self,
         load: &PageLoad<'_>,

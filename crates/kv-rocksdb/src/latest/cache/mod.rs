@@ -170,8 +170,8 @@ impl RowCache {
         }
     }
 
-    /// The pages of some keys, by one look at the directory; `None` where there is none that can be used. What a
-    /// search of each key in its page reads is then in the processor's cache.
+    /// The pages of some keys, by one look at the directory; `None` where there is none that can be used.
+    /// What a search of each key in its page reads is then in the processor's cache.
     pub fn pages(&self, keys: &[&[u8]], ts: Timestamp) -> Vec<Option<Arc<Page>>> {
         let mut pages = Vec::with_capacity(keys.len());
         {
@@ -272,8 +272,8 @@ impl RowCache {
         self.misses.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }
 
-    /// Whether there is room for pages of ranges that may be read once only. The rest is for what is read again
-    /// and again.
+    /// Whether there is room for pages of ranges that may be read once only. The rest is for what is read
+    /// again and again.
     pub fn has_room(&self) -> bool {
         self.directory.read().bytes() < self.budget_bytes / 2
     }

@@ -181,8 +181,8 @@ impl Page {
         Some((self.key_of(span), self.heap.get(span.stored())?))
     }
 
-    /// The keys and values at some positions, if all of them are values that a reader of `ts` sees. The versions
-    /// themselves are not read: who only counts entries does not wait for their memory.
+    /// The keys and values at some positions, if all of them are values that a reader of `ts` sees. The
+    /// versions themselves are not read: who only counts entries does not wait for their memory.
     pub fn values(
         &self,
         positions: Range<usize>,
@@ -409,8 +409,9 @@ const LINE_BYTES: usize = 64;
 /// Of an entry's bytes so many are read ahead.
 const ENTRY_LINES: usize = 3;
 
-/// Reads what a search of each key in its page will read. A search waits for memory four times, each time for an
-/// address that the last answer has; here each step asks for all pages before the next one needs an answer.
+/// Reads what a search of each key in its page will read. A search waits for memory four times, each time for
+/// an address that the last answer has; here each step asks for all pages before the next one needs an
+/// answer.
 pub(super) fn warm(pages: &[Option<Arc<Page>>], keys: &[&[u8]]) {
     let known = || pages.iter().flatten().map(|page| &**page);
     let heads = |page: &Page| {

@@ -124,7 +124,7 @@ impl History {
         let mut generations = self.generations.write();
         let oldest = generations.front()?;
         if oldest.newest_ts() > ts {
-            // Were new versions added to a generation for ever, it would never become old enough to be
+            // Were new versions added to a generation forever, it would never become old enough to be
             // dropped.
             if generations.len() == 1 && oldest.oldest_ts() <= ts {
                 generations.push_back(Generation::default());

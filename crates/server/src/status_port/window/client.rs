@@ -1,5 +1,5 @@
-//! A client of the server in its own process: SQL text in, rows as JSON out. It speaks the protocol to a session
-//! without a connection.
+//! A client of the server in its own process: SQL text in, rows as JSON out. It speaks the protocol to a
+//! session without a connection.
 
 use std::sync::Arc;
 

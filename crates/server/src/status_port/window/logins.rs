@@ -48,8 +48,8 @@ impl Logins {
         self.0.lock().remove(token);
     }
 
-    /// The login, if it has not been idle for too long and its account is still as it was: an account that was
-    /// dropped, locked, or given another password ends its logins.
+    /// The login, if it has not been idle for too long and its account is still as it was: an account that
+    /// was dropped, locked, or given another password ends its logins.
     pub fn find(&self, token: &str, shared: &Shared) -> Option<Login> {
         let mut logins = self.0.lock();
         let (login, used) = logins.get_mut(token)?;

@@ -1,10 +1,11 @@
-//! The page for people, at `/`: load, latencies, memory and caches from `/metrics`, and after a login the slowest
-//! statements and their plans, connections, locks, schema jobs and key ranges.
+//! The page for people, at `/`: load, latencies, memory and caches from `/metrics`, and after a login the
+//! slowest statements and their plans, connections, locks, schema jobs and key ranges.
 //!
-//! What needs a login is asked with SQL, in a session of the account that has logged in, so that it sees and may do
-//! exactly what it could with a MySQL client. The port has no TLS, so logins are taken from this machine only (an
-//! SSH tunnel makes a browser elsewhere come from here). A page of another site cannot use the port: requests that
-//! do anything are JSON, which browsers send to other sites after asking first, and name this machine as their host.
+//! What needs a login is asked with SQL, in a session of the account that has logged in, so that it sees and
+//! may do exactly what it could with a MySQL client. The port has no TLS, so logins are taken from this
+//! machine only (an SSH tunnel makes a browser elsewhere come from here). A page of another site cannot use
+//! the port: requests that do anything are JSON, which browsers send to other sites after asking first, and
+//! name this machine as their host.
 
 mod client;
 mod logins;

@@ -1,9 +1,10 @@
-//! A row as MySQL's server has it in memory (`table->record[0]`, the `pack_length()` bytes of each field), as far
-//! as CHECKSUM TABLE reads it: the bits of NULLs, then each column. Texts of variable length, JSON and BIT count with
-//! their bytes, all other columns with their fixed form. A NULL has the bytes of the column's default.
+//! A row as MySQL's server has it in memory (`table->record[0]`, the `pack_length()` bytes of each field), as
+//! far as CHECKSUM TABLE reads it: the bits of NULLs, then each column. Texts of variable length, JSON and
+//! BIT count with their bytes, all other columns with their fixed form. A NULL has the bytes of the column's
+//! default.
 //!
-//! Source: MySQL 8.0's `mysql_checksum_table` and the fields' storage formats (manual 11.7, "Data Type Storage
-//! Requirements"; "Date and Time Data Type Representation" of the internals manual).
+//! Source: MySQL 8.0's `mysql_checksum_table` and the fields' storage formats (manual 11.7, "Data Type
+//! Storage Requirements"; "Date and Time Data Type Representation" of the internals manual).
 
 use crc32fast::Hasher;
 use types::temporal::DateTime;
@@ -15,7 +16,8 @@ pub(super) struct RowImage {
     null_bits: Vec<Option<usize>>,
     /// The bits as they are for a row without NULLs.
     no_nulls: Vec<u8>,
-    /// Bits that are always set: what no column has of the last byte, and the first bit of rows of fixed length.
+    /// Bits that are always set: what no column has of the last byte, and the first bit of rows of fixed
+    /// length.
     always: Vec<u8>,
     nulls: Vec<u8>,
     bytes: Vec<u8>,

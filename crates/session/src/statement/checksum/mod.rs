@@ -1,7 +1,7 @@
 //! CHECKSUM TABLE: the same numbers as MySQL's, so that a copied table can be compared with its source.
 //!
-//! Source: manual 13.7.3.3, "CHECKSUM TABLE Statement". A row's checksum is the CRC-32 of its image in MySQL's
-//! memory ([`image`]), a table's is their sum.
+//! Source: manual 13.7.3.3, "CHECKSUM TABLE Statement". A row's checksum is the CRC-32 of its image in
+//! MySQL's memory ([`image`]), a table's is their sum.
 
 mod image;
 

@@ -123,7 +123,8 @@ fn row(ctx: &Context<'_>, locks: &Locks<'_>, owner: u64, held: &OfTransaction) -
         Value::UInt(held.locked),
         Value::UInt(0),
         Value::UInt(held.locked),
-        // What it has written is seen by its session alone. It has locked each of these rows exclusively.
+        // Only the transaction's session sees what it has written. It has locked each of these rows
+        // exclusively.
         Value::UInt(held.exclusive),
         Value::UInt(0),
         text(""),

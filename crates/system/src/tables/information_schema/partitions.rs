@@ -100,8 +100,8 @@ TABLESPACE_NAME varchar(268) bin NULL
     }
 }
 
-/// The columns from PARTITION_NAME to PARTITION_DESCRIPTION. `within`: the numbers of the partition, and of the
-/// subpartition in it.
+/// The columns from PARTITION_NAME to PARTITION_DESCRIPTION. `within`: the numbers of the partition, and of
+/// the subpartition in it.
 fn described(partitioning: &Partitioning, leaf: &Leaf<'_>, within: (usize, usize)) -> [Value; 9] {
     let optional = |value: Option<String>| value.map_or(Value::Null, Value::String);
     let sub = partitioning.sub.as_ref();

@@ -40,7 +40,7 @@ COLLATION_CONNECTION varchar(64) ci NOT
     }
 }
 
-/// The definer sees the query, and who may see it by SHOW CREATE VIEW.
+/// The definer may see the query, and so may accounts with the privilege for SHOW CREATE VIEW.
 fn shows_query(ctx: &Context<'_>, table: &Table, view: &View) -> bool {
     let server = ctx.sources.server;
     let (account, _) = server.account();

@@ -1,4 +1,4 @@
-//! `performance_schema.data_lock_waits`: who waits for whom.
+//! `performance_schema.data_lock_waits`: which transactions wait for which others.
 
 use types::{Result, Value};
 
