@@ -57,7 +57,8 @@ struct PreparedRecord {
 struct Waiting {
     transaction: Transaction,
     parts: u32,
-    tables: TransactionLocks,
+    /// Held until the branch ends.
+    _tables: TransactionLocks,
 }
 
 /// The branches of a process.
@@ -142,7 +143,7 @@ impl XaBranches {
         Ok(Waiting {
             transaction,
             parts: record.parts,
-            tables,
+            _tables: tables,
         })
     }
 
@@ -169,7 +170,9 @@ impl XaBranches {
     /// locks of the transaction.
     ///
     /// # Errors
-    /// 1235 where servers share the store; those of the store. The branch is rolled back.
+    /// 1235 where servers share the store; those of the store. The branch is rolled back, save where it is
+    /// unknown whether it has been stored. Then it counts as prepared, and keeps its locks, until the next start
+    /// finds out; the store takes no writes until then.
     pub fn prepare(
         &self,
         branch: ActiveBranch,
@@ -197,41 +200,40 @@ impl XaBranches {
             storing.put(keys::prepared_part(&name, number), part.to_vec())?;
         }
         Meta::new(&mut storing).put(keys::prepared_branch(&name), &record)?;
-        storing.commit(durability)?;
+        let stored = storing.commit(durability);
+        match &stored {
+            Ok(_) | Err(kv::Error::Undetermined(_)) => {}
+            Err(_) => return Ok(stored.map(drop)?),
+        }
         let waiting = Waiting {
             transaction,
             parts: record.parts,
-            tables,
+            _tables: tables,
         };
         self.state.lock().prepared.insert(xid, waiting);
-        Ok(())
+        Ok(stored.map(drop)?)
     }
 
     /// XA COMMIT and XA ROLLBACK of a prepared branch.
     ///
     /// # Errors
-    /// 1397 for an xid that is not prepared; 1401 if the store fails: then the branch is as it was, or its
-    /// outcome is known after a restart.
+    /// 1397 for an xid that is not prepared; 1401 if the store fails: then the branch is as it was.
     pub fn end(self: &Arc<Self>, xid: &Xid, commit: bool, durability: Durability) -> Result<()> {
         let (waiting, _in_use) = self.take(xid)?;
-        let Waiting {
-            mut transaction,
-            parts,
-            tables,
-        } = waiting;
-        if !commit {
-            transaction.discard_writes();
-        }
         let name = xid.to_bytes();
-        let deleted = (0..parts)
+        let stored = (0..waiting.parts)
             .map(|part| keys::prepared_part(&name, part))
-            .chain([keys::prepared_branch(&name)])
-            .try_for_each(|key| transaction.delete(key));
-        let ended = deleted.and_then(|()| transaction.commit(durability));
-        if let Err(error) = ended {
+            .chain([keys::prepared_branch(&name)]);
+        let ended = waiting.transaction.end_prepared(commit, stored, durability);
+        if let Err((error, transaction)) = ended {
             tracing::error!(%error, "a prepared XA transaction was not ended");
-            self.keep_failed(xid, &error);
-            drop(tables);
+            if let Some(transaction) = transaction {
+                let waiting = Waiting {
+                    transaction: *transaction,
+                    ..waiting
+                };
+                self.state.lock().prepared.insert(xid.clone(), waiting);
+            }
             return Err(Error::new(
                 errno::ER_XAER_RMERR,
                 format!(
@@ -256,27 +258,6 @@ impl XaBranches {
         Ok((waiting, in_use))
     }
 
-    /// A commit has failed, and nothing of it was written: the branch waits again. With an unknown outcome the
-    /// next start decides.
-    fn keep_failed(&self, xid: &Xid, error: &kv::Error) {
-        if matches!(error, kv::Error::Undetermined(_)) {
-            return;
-        }
-        let record: Result<Vec<PreparedRecord>> = read_all(
-            &self.store.latest(),
-            &keys::prepared_branches(),
-            "prepared transaction",
-        );
-        let record = record
-            .ok()
-            .and_then(|all| all.into_iter().find(|record| record.xid == *xid));
-        match record.map(|record| self.read(&record)) {
-            Some(Ok(waiting)) => drop(self.state.lock().prepared.insert(xid.clone(), waiting)),
-            Some(Err(error)) => tracing::error!(%error, "a prepared XA transaction waits for the next start"),
-            None => {}
-        }
-    }
-
     /// The prepared branches, for XA RECOVER.
     pub fn prepared(&self) -> Vec<Xid> {
         self.state.lock().prepared.keys().cloned().collect()
@@ -286,7 +267,8 @@ impl XaBranches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kv::LockOptions;
+    use kv::{EmbeddedOptions, LockOptions};
+    use testkit::{Fault, Faults, faulty_memory_store};
 
     fn branches(store: &Store) -> Arc<XaBranches> {
         Arc::new(XaBranches::new(store.clone(), Arc::default()))
@@ -354,5 +336,67 @@ mod tests {
         let third = branches(&store);
         third.reinstate().unwrap();
         assert_eq!(third.prepared(), []);
+    }
+
+    #[test]
+    fn a_branch_whose_end_fails_keeps_its_locks_throughout() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, EmbeddedOptions::default());
+        let branches = branches(&store);
+        prepare(&branches, xid("a", ""), b"key", b"1".to_vec());
+        let waiting = store.clone();
+        let waiter = std::thread::spawn(move || {
+            let mut txn = waiting.begin(TxnOptions::default()).unwrap();
+            let options = LockOptions::exclusive(Duration::from_secs(600));
+            txn.lock_one(b"key", &options)
+                .unwrap()
+                .map(|value| value.to_vec())
+        });
+        while store.lock_stats().waiting == 0 {
+            std::thread::yield_now();
+        }
+        for commit in [true, false] {
+            faults.next_commit(Fault::Refused(kv::Error::DiskFull(String::new())));
+            let failed = branches.end(&xid("a", ""), commit, Durability::Sync);
+            assert_eq!(failed.unwrap_err().code, errno::ER_XAER_RMERR);
+            assert_eq!(branches.prepared(), [xid("a", "")]);
+            assert!(is_locked(&store, b"key"));
+            assert!(!branches.locks.table(7).is_empty());
+        }
+        branches.end(&xid("a", ""), true, Durability::Sync).unwrap();
+        assert_eq!(waiter.join().unwrap(), Some(b"1".to_vec()));
+    }
+
+    #[test]
+    fn a_branch_that_may_be_stored_counts_as_prepared() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, EmbeddedOptions::default());
+        let branches = branches(&store);
+        let begun = |name: &str| {
+            let mut txn = store.begin(TxnOptions::default()).unwrap();
+            txn.put(name.into(), b"1".to_vec()).unwrap();
+            let tables = TransactionLocks::new(Arc::clone(&branches.locks));
+            (branches.begin(xid(name, "")).unwrap(), txn, tables)
+        };
+        let (branch, txn, tables) = begun("refused");
+        faults.next_commit(Fault::Refused(kv::Error::DiskFull(String::new())));
+        branches
+            .prepare(branch, txn, tables, Durability::Sync)
+            .unwrap_err();
+        assert_eq!(branches.prepared(), []);
+        assert!(!is_locked(&store, b"refused"));
+        let (branch, txn, tables) = begun("unknown");
+        faults.next_commit(Fault::Arrived(kv::Error::DiskFull(String::new())));
+        let error = branches
+            .prepare(branch, txn, tables, Durability::Sync)
+            .unwrap_err();
+        assert_eq!(error.code, errno::ER_RESULT_UNDETERMINED);
+        assert_eq!(branches.prepared(), [xid("unknown", "")]);
+        assert!(is_locked(&store, b"unknown"));
+        let error = branches
+            .end(&xid("unknown", ""), false, Durability::Sync)
+            .unwrap_err();
+        assert_eq!(error.code, errno::ER_XAER_RMERR);
+        assert!(is_locked(&store, b"unknown"));
     }
 }

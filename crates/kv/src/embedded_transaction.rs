@@ -2,7 +2,7 @@
 
 use crate::buffer::WriteBuffer;
 use crate::embedded_state::Shared;
-use crate::engine::{CommitDone, Durability, EngineTransaction};
+use crate::engine::{CommitDone, Durability, EngineTransaction, KeptTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::group_commit::{Completion, QueuedCommit};
@@ -46,6 +46,8 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     dependencies: Mutex<Dependencies>,
     /// Set while it commits.
     committing: Option<Committing>,
+    /// Where it goes, with its locks, if its commit fails. `None`: it ends.
+    kept: Option<KeptTransaction>,
 }
 
 /// Keeps small writes until this thread's next commit, so that this thread frees them, and not the one that
@@ -91,6 +93,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
             locked: LockedVersions::default(),
             dependencies: Mutex::default(),
             committing: None,
+            kept: None,
         }
     }
 
@@ -120,6 +123,13 @@ impl<S: Storage> EmbeddedTransaction<S> {
             Acquired::AlreadyHeld => KeyLocked::Other,
             Acquired::Skipped => KeyLocked::Skipped,
         })
+    }
+
+    /// Its commit has failed.
+    fn failed(mut self: Box<Self>) {
+        if let Some(kept) = self.kept.take() {
+            kept.put(self);
+        }
     }
 
     fn unlock_all(&mut self) {
@@ -269,7 +279,9 @@ impl<S: Storage> EmbeddedTransaction<S> {
             }
         }
         let is_large = self.held.len() > DEPENDENT_KEYS_MAX || writes.size_bytes() > DEPENDENT_BYTES_MAX;
-        if self.optimistic || is_large {
+        // A commit that others depend on has passed its locks on, and could not keep them.
+        let is_alone = is_large || self.kept.is_some();
+        if self.optimistic || is_alone {
             self.settle(Some(&options.interrupt))?;
         }
         if self.optimistic {
@@ -297,7 +309,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
             }
             Work::Prepared(prepared)
         };
-        let announced = if is_large {
+        let announced = if is_alone {
             Arc::default()
         } else {
             Arc::clone(writes)
@@ -344,7 +356,7 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         let work = match self.prepare(writes, options, fence) {
             Ok(work) => work,
             Err(error) => {
-                drop(self);
+                self.failed();
                 return done(Err(error));
             }
         };
@@ -368,6 +380,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 
     fn use_reserve(&mut self) {
         self.use_reserve = true;
+    }
+
+    fn keep_if_failed(&mut self, kept: KeptTransaction) {
+        self.kept = Some(kept);
     }
 
     fn rollback(&mut self) {
@@ -416,10 +432,12 @@ impl<S: Storage> Completion for EmbeddedTransaction<S> {
             committing.commit.end(outcome.is_ok());
         }
         self.shared.locks.withdraw_commit(self.owner);
-        self.unlock_all();
-        // The rest is the caller's code. If it panics, nothing of the store is affected.
         let committing = self.committing.take();
-        drop(self);
+        // What follows is the caller's code. If it panics, nothing of the store is affected.
+        match outcome.is_ok() {
+            true => drop(self),
+            false => self.failed(),
+        }
         if let Some(committing) = committing {
             committing.done.into_inner()(outcome);
         }

@@ -12,6 +12,7 @@ use crate::lock::{DeadlockReport, HeldLock, LockOptions, LockStats, Locked, Lock
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::sorted_pairs::{SortedFile, SortedPairs};
+use crate::sync::Mutex;
 use crate::timestamp::Timestamp;
 use crate::txn_options::TxnOptions;
 use std::fmt;
@@ -219,6 +220,20 @@ pub trait Engine: Send + Sync {
     fn last_deadlock(&self) -> Option<DeadlockReport>;
 }
 
+/// Where a transaction lies whose commit has failed, if it is to keep its locks.
+#[derive(Clone, Default)]
+pub struct KeptTransaction(Arc<Mutex<Option<Box<dyn EngineTransaction>>>>);
+
+impl KeptTransaction {
+    pub fn put(&self, transaction: Box<dyn EngineTransaction>) {
+        *self.0.lock() = Some(transaction);
+    }
+
+    pub fn take(&self) -> Option<Box<dyn EngineTransaction>> {
+        self.0.lock().take()
+    }
+}
+
 /// The engine's part of a transaction: its row locks, and its end. Dropped without a commit, it is rolled
 /// back.
 pub trait EngineTransaction: Send + Sync {
@@ -284,6 +299,10 @@ pub trait EngineTransaction: Send + Sync {
 
     /// Lets the commit use the disk space that is kept free. Without effect where none is.
     fn use_reserve(&mut self) {}
+
+    /// A commit that fails puts the transaction into `kept`, with its locks, instead of releasing them. Only
+    /// engines whose transactions can be prepared ([`EngineTransaction::held`]) are asked.
+    fn keep_if_failed(&mut self, _kept: KeptTransaction) {}
 
     /// Releases all locks.
     fn rollback(&mut self);

@@ -69,7 +69,9 @@ pub mod txn_options;
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
-pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use engine::{
+    CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, KeptTransaction, ReadAt, ScanRequest,
+};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;

@@ -4,7 +4,8 @@
 //! [`Transaction::prepare`] takes the locks that the commit would take, and gives what
 //! [`Store::reinstate`](crate::Store::reinstate) makes the same transaction of: its writes and its locks. The
 //! caller stores these bytes with a transaction of its own, and lets the prepared one delete them with its
-//! end, so that either both are there or neither. Before anybody else reads or writes a store that has been
+//! end ([`Transaction::end_prepared`]), so that either both are there or neither. An end that fails leaves it
+//! prepared. Before anybody else reads or writes a store that has been
 //! opened again, the caller reinstates what is stored there.
 //!
 //! ```text
@@ -15,8 +16,10 @@
 //! Numbers are big-endian. A mode is 0 for shared and 1 for exclusive, a kind 0 for a deletion and 1 for a
 //! value.
 
+use crate::engine::{Durability, KeptTransaction};
 use crate::error::{Error, Result};
 use crate::lock::{HeldLock, LockMode, LockOptions, LockWait};
+use crate::outcome::outcome_channel;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use std::sync::Arc;
@@ -54,6 +57,50 @@ impl Transaction {
         self.snapshot = Snapshot::latest(Arc::clone(self.snapshot.engine()));
         self.options.interrupt = None;
         Ok(bytes)
+    }
+
+    /// Ends a prepared transaction: commits its writes or drops them, and deletes `stored`, the keys that it is
+    /// stored under.
+    ///
+    /// # Errors
+    /// Those of the commit, with the transaction as it was, its locks held throughout; `None` after a defect.
+    /// After [`Error::Undetermined`] the engine takes no more writes, and what is stored decides at the next
+    /// start.
+    pub fn end_prepared(
+        mut self,
+        commit: bool,
+        stored: impl IntoIterator<Item = Vec<u8>>,
+        durability: Durability,
+    ) -> std::result::Result<(), (Error, Option<Box<Self>>)> {
+        let prepared = Arc::clone(&self.buffer);
+        if !commit {
+            self.discard_writes();
+        }
+        let deleted = stored.into_iter().try_for_each(|key| self.delete(key));
+        if let Err(error) = deleted.and_then(|()| self.check_guards()) {
+            self.buffer = prepared;
+            return Err((error, Some(Box::new(self))));
+        }
+        let options = LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(self.options.commit_lock_wait),
+            interrupt: self.options.interrupt.clone().unwrap_or_default(),
+        };
+        let kept = KeptTransaction::default();
+        let (sender, receiver) = outcome_channel();
+        let mut locks = self.locks;
+        locks.keep_if_failed(kept.clone());
+        let done = Box::new(move |outcome| sender.send(outcome));
+        locks.commit(&self.buffer, &options, durability, None, done);
+        let Err(error) = receiver.wait() else {
+            return Ok(());
+        };
+        let Some(locks) = kept.take() else {
+            return Err((error, None));
+        };
+        self.locks = locks;
+        self.buffer = prepared;
+        Err((error, Some(Box::new(self))))
     }
 
     /// Takes the locks and the writes of a transaction that was prepared.
