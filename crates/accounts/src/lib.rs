@@ -24,7 +24,10 @@ pub use account::{
     Account, AccountName, CACHING_SHA2_PASSWORD, GrantedRole, MYSQL_NATIVE_PASSWORD, name_in_backticks,
     names_in_backticks,
 };
-pub use options::{AccountOptions, LoginTracking, OptionChanges, PastPassword, ResourceLimits};
+pub use options::{
+    AccountOptions, LoginTracking, OptionChanges, PastPassword, RequiredCertificate, ResourceLimits,
+    TlsRequirement,
+};
 pub use privileges::{Privileges, TablePrivileges};
 pub use store::{AccountStore, Accounts};
 

@@ -15,8 +15,11 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccountOptions {
-    /// REQUIRE SSL.
+    /// REQUIRE SSL, or more.
     pub requires_tls: bool,
+    /// REQUIRE X509, or what the certificate has to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<RequiredCertificate>,
     pub limits: ResourceLimits,
     /// Days after which the password expires: 0 never; `None` is `@@default_password_lifetime`.
     pub password_days: Option<u16>,
@@ -33,6 +36,29 @@ pub struct AccountOptions {
     pub attribute: Option<String>,
     /// The newest ones last.
     pub past_passwords: Vec<PastPassword>,
+}
+
+/// What a client's certificate has to say. `None`: anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequiredCertificate {
+    pub cipher: Option<String>,
+    pub issuer: Option<String>,
+    pub subject: Option<String>,
+}
+
+impl RequiredCertificate {
+    /// REQUIRE X509.
+    pub fn is_any(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// `REQUIRE ...`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsRequirement {
+    pub tls: bool,
+    pub certificate: Option<RequiredCertificate>,
 }
 
 /// Each 0 for none.
@@ -67,7 +93,7 @@ pub struct PastPassword {
 /// What a statement says about options. `None` changes nothing; an inner `None` is DEFAULT.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OptionChanges {
-    pub requires_tls: Option<bool>,
+    pub tls: Option<TlsRequirement>,
     pub queries_per_hour: Option<u32>,
     pub updates_per_hour: Option<u32>,
     pub connections_per_hour: Option<u32>,
@@ -97,7 +123,10 @@ impl AccountOptions {
                 *to = value;
             }
         }
-        set(&mut self.requires_tls, change.requires_tls);
+        if let Some(requirement) = &change.tls {
+            self.requires_tls = requirement.tls;
+            self.certificate.clone_from(&requirement.certificate);
+        }
         set(&mut self.limits.queries_per_hour, change.queries_per_hour);
         set(&mut self.limits.updates_per_hour, change.updates_per_hour);
         set(&mut self.limits.connections_per_hour, change.connections_per_hour);
@@ -192,7 +221,7 @@ impl AccountOptions {
 
     /// ` REQUIRE ... WITH ...` of SHOW CREATE USER.
     pub(crate) fn requirement(&self) -> String {
-        let mut out = String::from(if self.requires_tls { "SSL" } else { "NONE" });
+        let mut out = self.tls_requirement();
         let limits = [
             ("MAX_QUERIES_PER_HOUR", self.limits.queries_per_hour),
             ("MAX_UPDATES_PER_HOUR", self.limits.updates_per_hour),
@@ -205,6 +234,27 @@ impl AccountOptions {
             word = "";
         }
         out
+    }
+
+    fn tls_requirement(&self) -> String {
+        let Some(certificate) = &self.certificate else {
+            return if self.requires_tls { "SSL" } else { "NONE" }.to_owned();
+        };
+        let parts = [
+            ("SUBJECT", &certificate.subject),
+            ("ISSUER", &certificate.issuer),
+            ("CIPHER", &certificate.cipher),
+        ];
+        let parts = parts
+            .into_iter()
+            .filter_map(|(word, text)| Some((word, text.as_ref()?)));
+        let parts: Vec<String> = parts
+            .map(|(word, text)| format!("{word} '{}'", text.replace('\\', "\\\\").replace('\'', "''")))
+            .collect();
+        match parts.is_empty() {
+            true => "X509".to_owned(),
+            false => parts.join(" "),
+        }
     }
 
     /// ` PASSWORD HISTORY ...` to the end of SHOW CREATE USER, but for the attribute.

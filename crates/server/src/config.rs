@@ -21,6 +21,8 @@ pub struct ServerConfig {
     /// start.
     pub data_directory: Option<PathBuf>,
     pub tls: TlsConfig,
+    /// PEM file of the authorities that sign clients' certificates. `None`: clients are not asked for one.
+    pub client_ca: Option<PathBuf>,
     /// Networks of load balancers. Connections from them must begin with a PROXY protocol header of version
     /// 2; connections from elsewhere must not.
     pub proxy_protocol_networks: Vec<Network>,
@@ -50,6 +52,7 @@ impl Default for ServerConfig {
             status: None,
             data_directory: None,
             tls: TlsConfig::SelfMade,
+            client_ca: None,
             proxy_protocol_networks: Vec::new(),
             park_after: Duration::from_secs(10),
             stack_bytes: 4 * 1024 * 1024,

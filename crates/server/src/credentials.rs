@@ -179,7 +179,7 @@ mod tests {
             plugin: wire::auth::CACHING_SHA2_PASSWORD.to_owned(),
             auth_string: auth_string.to_owned(),
             locked: false,
-            require_tls: false,
+            tls: crate::accounts::TlsRequirement::None,
             administrator: false,
             second_auth_string: String::new(),
             tracking: None,

@@ -107,7 +107,7 @@ mod tests {
             plugin: String::new(),
             auth_string: String::new(),
             locked: false,
-            require_tls: false,
+            tls: crate::accounts::TlsRequirement::None,
             administrator: false,
             second_auth_string: String::new(),
             tracking: None,

@@ -8,7 +8,7 @@
 //!
 //! 1. `listeners` accepts it, and `workers` runs it on a thread of its own.
 //! 2. `connection` starts it. `login` finds the account ([`accounts`]) and checks the password
-//!    (`credentials`), over TLS (`tls`, `transport`) if the client wants that.
+//!    (`credentials`), over TLS (`tls`, `transport`, `certificate`) if the client wants that.
 //! 3. The connection loop is `Connection::serve`, in `connection`. It takes commands from `input` and
 //!    passes them to [`Session::handle`], which is the way into `session`. Replies go through `output`. The
 //!    reply to a commit may be sent later, by the committing thread: `pending_reply`.
@@ -21,6 +21,7 @@
 //! That takes about half of the CPU time of an asynchronous runtime (measured; see `ARCHITECTURE.md`).
 
 pub mod accounts;
+mod certificate;
 mod channel;
 mod config;
 mod connection;
@@ -46,7 +47,7 @@ mod transport;
 mod watcher;
 mod workers;
 
-pub use accounts::{Account, LoginTracking, Network, Origin};
+pub use accounts::{Account, CertificateRequirement, LoginTracking, Network, Origin, TlsRequirement};
 pub use config::{ServerConfig, Settings, TlsConfig};
 pub use metrics::{Append, Figures, Measured};
 pub use server::{Server, ServerHandle, StartError};

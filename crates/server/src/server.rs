@@ -71,7 +71,11 @@ impl Server {
             .and_then(Listener::local_address);
 
         let shared = Arc::new(Shared {
-            tls: tls::server_config(&config.tls, config.data_directory.as_deref())?,
+            tls: tls::server_config(
+                &config.tls,
+                config.client_ca.as_deref(),
+                config.data_directory.as_deref(),
+            )?,
             rsa: RsaKey::new(config.data_directory.clone()),
             digests: DigestCache::default(),
             failed_logins: FailedLogins::default(),

@@ -1,4 +1,4 @@
-//! The server's certificate: the user's own, or one created at the first start.
+//! The server's certificate: the user's own, or one created at the first start. And who signs those of clients.
 
 use std::fs;
 use std::io;
@@ -24,9 +24,11 @@ pub enum TlsError {
     Unusable(#[from] rustls::Error),
 }
 
-/// The configuration of TLS 1.2 and 1.3; `None` where TLS is off.
+/// The configuration of TLS 1.2 and 1.3; `None` where TLS is off. `client_ca`: a client is asked for a certificate, which
+/// it need not have; one that these authorities have not signed ends the handshake.
 pub fn server_config(
     tls: &TlsConfig,
+    client_ca: Option<&Path>,
     data_directory: Option<&Path>,
 ) -> Result<Option<Arc<rustls::ServerConfig>>, TlsError> {
     let (chain, key) = match (tls, data_directory) {
@@ -39,28 +41,55 @@ pub fn server_config(
         (TlsConfig::SelfMade, Some(directory)) => read_or_make(directory)?,
     };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = match client_ca {
+        None => rustls::server::WebPkiClientVerifier::no_client_auth(),
+        Some(path) => client_verifier(path, &provider)?,
+    };
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
+        .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)?;
     Ok(Some(Arc::new(config)))
+}
+
+fn client_verifier(
+    path: &Path,
+    provider: &Arc<rustls::crypto::CryptoProvider>,
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
+    let mut authorities = rustls::RootCertStore::empty();
+    for authority in certificates(path)? {
+        authorities.add(authority)?;
+    }
+    rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider))
+        .allow_unauthenticated()
+        .build()
+        .map_err(|error| unreadable(path, &error))
 }
 
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn read(certificate: &Path, key: &Path) -> Result<Identity, TlsError> {
-    let unreadable = |path: &Path, reason: &dyn std::fmt::Display| TlsError::Unreadable {
-        path: path.to_owned(),
-        reason: reason.to_string(),
-    };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
-        .map_err(|error| unreadable(certificate, &error))?;
-    if chain.is_empty() {
-        return Err(unreadable(certificate, &"there is no certificate in it"));
-    }
+    let chain = certificates(certificate)?;
     let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
     Ok((chain, key))
+}
+
+fn unreadable(path: &Path, reason: &dyn std::fmt::Display) -> TlsError {
+    TlsError::Unreadable {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// The certificates of a PEM file, of which there is one at least.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found = CertificateDer::pem_file_iter(path)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .map_err(|error| unreadable(path, &error))?;
+    match found.is_empty() {
+        true => Err(unreadable(path, &"there is no certificate in it")),
+        false => Ok(found),
+    }
 }
 
 fn read_or_make(directory: &Path) -> Result<Identity, TlsError> {
@@ -106,9 +135,17 @@ mod tests {
     fn the_certificate_is_made_once() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        assert!(server_config(&TlsConfig::SelfMade, Some(path)).unwrap().is_some());
+        assert!(
+            server_config(&TlsConfig::SelfMade, None, Some(path))
+                .unwrap()
+                .is_some()
+        );
         let first = fs::read(path.join("server-cert.pem")).unwrap();
-        assert!(server_config(&TlsConfig::SelfMade, Some(path)).unwrap().is_some());
+        assert!(
+            server_config(&TlsConfig::SelfMade, None, Some(path))
+                .unwrap()
+                .is_some()
+        );
         assert_eq!(fs::read(path.join("server-cert.pem")).unwrap(), first);
         let mode = fs::metadata(path.join("server-key.pem"))
             .unwrap()
@@ -126,9 +163,11 @@ mod tests {
             certificate: certificate.clone(),
             key: directory.path().join("key.pem"),
         };
-        let error = server_config(&tls, None).unwrap_err().to_string();
+        let error = server_config(&tls, None, None).unwrap_err().to_string();
         assert!(error.contains("cert.pem"), "{error}");
-        assert!(server_config(&TlsConfig::Off, None).unwrap().is_none());
-        assert!(server_config(&TlsConfig::SelfMade, None).unwrap().is_some());
+        assert!(server_config(&TlsConfig::Off, None, None).unwrap().is_none());
+        assert!(server_config(&TlsConfig::SelfMade, None, None).unwrap().is_some());
+        let error = server_config(&TlsConfig::SelfMade, Some(&certificate), None).unwrap_err();
+        assert!(error.to_string().contains("cert.pem"), "{error}");
     }
 }

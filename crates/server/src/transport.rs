@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustls::ServerConnection;
 use wire::TlsInfo;
 
+use crate::certificate::CertificateNames;
 use crate::socket::Socket;
 
 /// One connection's bytes. One thread reads them. Reads and writes fail with `WouldBlock` after their
@@ -69,12 +70,14 @@ impl Transport {
             rustls::ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
             other => format!("{other:?}"),
         };
-        let cipher = tls.negotiated_cipher_suite()?.suite().as_str()?.to_owned();
-        // In the spelling of OpenSSL, and so of MySQL, for TLS 1.3.
-        Some(TlsInfo {
-            version,
-            cipher: cipher.replacen("TLS13_", "TLS_", 1),
-        })
+        let cipher = cipher_name(tls.negotiated_cipher_suite()?.suite().as_str()?);
+        Some(TlsInfo { version, cipher })
+    }
+
+    /// The names in the certificate that the client has shown. It has been verified.
+    pub fn client_names(&self) -> Option<CertificateNames> {
+        let shown = self.tls.as_deref()?.peer_certificates()?;
+        CertificateNames::of(shown.first()?)
     }
 
     pub fn is_tls(&self) -> bool {
@@ -89,6 +92,21 @@ impl Transport {
             let _ = tls.write_tls(&mut &*self.socket);
         }
         self.socket.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+/// The name of a cipher suite as OpenSSL, and so MySQL, spells it: `TLS_AES_256_GCM_SHA384` of TLS 1.3, and
+/// `ECDHE-RSA-AES256-GCM-SHA384` of TLS 1.2.
+fn cipher_name(name: &str) -> String {
+    let older = name
+        .strip_prefix("TLS_")
+        .and_then(|rest| rest.split_once("_WITH_"));
+    match older {
+        None => name.replacen("TLS13_", "TLS_", 1),
+        Some((exchange, cipher)) => format!("{exchange}-{cipher}")
+            .replace("AES_", "AES")
+            .replace('_', "-")
+            .replace("POLY1305-SHA256", "POLY1305"),
     }
 }
 
@@ -165,5 +183,27 @@ impl Write for SocketAfterEarly<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cipher_suites_are_named_as_in_openssl() {
+        for (name, expected) in [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            (
+                "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+                "ECDHE-RSA-AES256-GCM-SHA384",
+            ),
+            (
+                "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+                "ECDHE-ECDSA-CHACHA20-POLY1305",
+            ),
+        ] {
+            assert_eq!(cipher_name(name), expected);
+        }
     }
 }

@@ -41,6 +41,9 @@ pub struct Tls {
     /// PEM files. Without them the server makes a self-signed certificate in its data directory.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
+    /// PEM file of the authorities that sign clients' certificates. With it clients are asked for one, which they need
+    /// only if their account says so (REQUIRE X509).
+    pub client_ca: Option<PathBuf>,
     /// Refuse clients on TCP that do not use TLS.
     pub required: bool,
 }

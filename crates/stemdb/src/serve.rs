@@ -133,6 +133,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         },
         data_directory,
         tls: tls(&configuration)?,
+        client_ca: configuration.tls.client_ca.clone(),
         proxy_protocol_networks: networks(&configuration)?,
         memory,
         ..ServerConfig::default()
@@ -270,6 +271,7 @@ fn global_variables(
             "require_secure_transport",
             if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
         ),
+        ("ssl_ca", shown(configuration.tls.client_ca.as_deref())),
         ("ssl_cert", shown(configuration.tls.certificate.as_deref())),
         ("ssl_key", shown(configuration.tls.key.as_deref())),
         ("thread_stack", ServerConfig::default().stack_bytes.to_string()),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{Account, Limits, LoginTracking, Sessions, Settings};
+use server::{Account, CertificateRequirement, Limits, LoginTracking, Sessions, Settings, TlsRequirement};
 use session::{Session, Shared, VERSION};
 use types::{Error, Result};
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
@@ -28,7 +28,15 @@ impl Sessions for Adapter {
             plugin: a.plugin.clone(),
             auth_string: a.authentication.clone(),
             locked: a.locked,
-            require_tls: a.options.requires_tls,
+            tls: match &a.options.certificate {
+                None if a.options.requires_tls => TlsRequirement::Tls,
+                None => TlsRequirement::None,
+                Some(certificate) => TlsRequirement::Certificate(CertificateRequirement {
+                    cipher: certificate.cipher.clone().unwrap_or_default(),
+                    issuer: certificate.issuer.clone().unwrap_or_default(),
+                    subject: certificate.subject.clone().unwrap_or_default(),
+                }),
+            },
             second_auth_string: a.options.second_authentication.clone(),
             // Logins are counted where both numbers are set.
             tracking: a

@@ -8,6 +8,8 @@ mod network;
 
 use std::net::IpAddr;
 
+use crate::transport::Transport;
+
 pub use host_pattern::{Specificity, host_specificity};
 pub use network::Network;
 
@@ -23,8 +25,8 @@ pub struct Account {
     /// The plugin's stored form of the password; empty for no password.
     pub auth_string: String,
     pub locked: bool,
-    /// REQUIRE SSL.
-    pub require_tls: bool,
+    /// REQUIRE.
+    pub tls: TlsRequirement,
     /// The stored form of the account's second password; empty for none.
     pub second_auth_string: String,
     /// Where failed logins are counted.
@@ -33,6 +35,43 @@ pub struct Account {
     pub expired: bool,
     /// May use the one connection beyond `max_connections`.
     pub administrator: bool,
+}
+
+/// What an account asks of the way to its client (manual 13.7.1.3, "CREATE USER SSL/TLS Options").
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TlsRequirement {
+    #[default]
+    None,
+    Tls,
+    /// A certificate that the server's `client_ca` has signed.
+    Certificate(CertificateRequirement),
+}
+
+/// What a client's certificate has to say; what is empty may be anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CertificateRequirement {
+    pub cipher: String,
+    pub issuer: String,
+    pub subject: String,
+}
+
+impl TlsRequirement {
+    /// `transport`: the way to the client; `None` for the status port's.
+    pub(crate) fn is_met(&self, transport: Option<&Transport>) -> bool {
+        match self {
+            Self::None => true,
+            Self::Tls => transport.is_some_and(Transport::is_tls),
+            Self::Certificate(required) => {
+                let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
+                let tls = transport.and_then(|transport| transport.tls_info().zip(transport.client_names()));
+                tls.is_some_and(|(info, names)| {
+                    fits(&required.cipher, &info.cipher)
+                        && fits(&required.issuer, &names.issuer)
+                        && fits(&required.subject, &names.subject)
+                })
+            }
+        }
+    }
 }
 
 /// FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
@@ -114,7 +153,7 @@ mod tests {
             plugin: wire::auth::CACHING_SHA2_PASSWORD.to_owned(),
             auth_string: String::new(),
             locked: false,
-            require_tls: false,
+            tls: TlsRequirement::None,
             administrator: false,
             second_auth_string: String::new(),
             tracking: None,

@@ -1,12 +1,13 @@
 //! Whether a client may use an account, once it is known whether it has proved the password: the account may be
-//! locked, blocked after failed logins, ask for TLS, or have an expired password.
+//! locked, blocked after failed logins, ask for TLS or a certificate, or have an expired password.
 
 use types::{Error, Result, errno};
 
 use super::exchange::Proof;
-use crate::accounts::{Account, Origin};
+use crate::accounts::{Account, Origin, TlsRequirement};
 use crate::config::Settings;
 use crate::shared::Shared;
+use crate::transport::Transport;
 
 /// A client at the end of its login.
 pub(super) struct Admission<'a> {
@@ -14,7 +15,8 @@ pub(super) struct Admission<'a> {
     /// The name that the client gave; the account may be the anonymous user's.
     pub user: &'a str,
     pub origin: Origin,
-    pub over_tls: bool,
+    /// The way to the client; `None` for the status port's.
+    pub transport: Option<&'a Transport>,
     /// Whether the client can be let in with an expired password, to change it.
     pub can_change_password: bool,
 }
@@ -29,8 +31,8 @@ impl Admission<'_> {
             let noted = self.shared.failed_logins.note(account, tracking, proof.given);
             noted.map_err(|blocked| blocked.error(self.user, &self.origin.host(), tracking))?;
         }
-        let without_tls = account.require_tls && !self.over_tls;
-        if !proof.given || !found || without_tls {
+        let is_secure = account.tls.is_met(self.transport);
+        if !proof.given || !found || !is_secure {
             return Err(self.access_denied(proof.password_used));
         }
         if account.locked {
@@ -77,7 +79,7 @@ pub(super) fn decoy(shared: &Shared, settings: &Settings, user: &str) -> Account
         plugin: settings.default_plugin.to_owned(),
         auth_string: shared.decoy.clone(),
         locked: true,
-        require_tls: false,
+        tls: TlsRequirement::None,
         administrator: false,
         second_auth_string: String::new(),
         tracking: None,

@@ -234,7 +234,7 @@ impl Login<'_> {
             shared: self.shared,
             user: &presented.user,
             origin: self.origin,
-            over_tls: self.channel.transport.is_tls(),
+            transport: Some(&self.channel.transport),
             can_change_password: capabilities & capability::CAN_HANDLE_EXPIRED_PASSWORDS != 0,
         };
         admission

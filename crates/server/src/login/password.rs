@@ -31,7 +31,7 @@ pub fn log_in_with_password(shared: &Shared, origin: Origin, user: &str, passwor
         shared,
         user,
         origin,
-        over_tls: false,
+        transport: None,
         can_change_password: false,
     };
     admission.admit(&account, found.is_some(), proof)?;

@@ -1,10 +1,12 @@
 //! Which logins succeed and how, and which errors the others get.
 
 use mysql::prelude::Queryable;
-use mysql::{ChangeUserOpts, Conn, SslOpts};
+use mysql::{ChangeUserOpts, ClientIdentity, Conn, SslOpts};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use server::{Account, CertificateRequirement, TlsRequirement};
 
 use crate::support::{TestServer, account, mysql_error};
-use wire::auth::CACHING_SHA2_PASSWORD;
+use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
 
 fn who(conn: &mut Conn) -> String {
     conn.query_first("WHO").unwrap().unwrap()
@@ -62,6 +64,87 @@ fn the_self_made_certificate_can_be_trusted() {
         .ip_or_hostname(Some("localhost"))
         .ssl_opts(tls);
     assert!(who(&mut Conn::new(options).unwrap()).ends_with("TLSv1.3"));
+}
+
+/// A key, and a certificate in that name, which `issuer` signs.
+fn signed(name: &str, issuer: &Issuer<'_, KeyPair>) -> (KeyPair, String) {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&key, issuer).unwrap().pem();
+    (key, certificate)
+}
+
+/// An authority, and its own certificate.
+fn authority(name: &str) -> (Issuer<'static, KeyPair>, String) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    (Issuer::new(params, key), certificate)
+}
+
+#[test]
+fn accounts_that_require_a_certificate() {
+    let files = tempfile::tempdir().unwrap();
+    let path = |name: &str| files.path().join(name);
+    let (ours, certificate) = authority("ours");
+    std::fs::write(path("ca.pem"), certificate).unwrap();
+    let (theirs, _) = authority("theirs");
+    for (name, issuer) in [("good", &ours), ("other", &ours), ("foreign", &theirs)] {
+        let (key, certificate) = signed(name, issuer);
+        std::fs::write(path(&format!("{name}.pem")), certificate).unwrap();
+        std::fs::write(path(&format!("{name}.key")), key.serialize_pem()).unwrap();
+    }
+    let server = TestServer::start_with(|config| config.client_ca = Some(path("ca.pem"))).unwrap();
+    let requires = |user: &str, cipher: &str, issuer: &str, subject: &str| Account {
+        tls: TlsRequirement::Certificate(CertificateRequirement {
+            cipher: cipher.to_owned(),
+            issuer: issuer.to_owned(),
+            subject: subject.to_owned(),
+        }),
+        ..account(user, "%", MYSQL_NATIVE_PASSWORD, "secret")
+    };
+    // rcgen begins every name with its own common name, unless it is given one.
+    server.fake.accounts.lock().unwrap().extend([
+        requires("x509", "", "", ""),
+        requires("named", "", "/CN=ours", "/CN=good"),
+        requires("cipher", "TLS_AES_256_GCM_SHA384", "", ""),
+        requires("weak", "RC4-MD5", "", ""),
+    ]);
+    let login = |user: &str, identity: Option<&str>| {
+        let mut tls = insecure_tls();
+        if let Some(name) = identity {
+            let identity = ClientIdentity::new(path(&format!("{name}.pem")), path(&format!("{name}.key")));
+            tls = tls.with_client_identity(Some(identity));
+        }
+        Conn::new(server.options(user, "secret").ssl_opts(tls))
+    };
+    let denied = |user: &str| {
+        (
+            1045,
+            format!("Access denied for user '{user}'@'localhost' (using password: YES)"),
+        )
+    };
+    for user in ["x509", "named", "cipher", "tls", "native"] {
+        assert!(
+            who(&mut login(user, Some("good")).unwrap()).starts_with(user),
+            "{user}"
+        );
+    }
+    for user in ["tls", "native"] {
+        assert!(login(user, None).is_ok(), "{user}");
+    }
+    for user in ["x509", "named", "cipher", "weak"] {
+        assert_eq!(mysql_error(login(user, None)), denied(user));
+        assert_eq!(mysql_error(server.connect(user, "secret")), denied(user));
+    }
+    assert!(login("x509", Some("other")).is_ok());
+    assert_eq!(mysql_error(login("named", Some("other"))), denied("named"));
+    assert_eq!(mysql_error(login("weak", Some("good"))), denied("weak"));
+    // What nobody here has signed ends the handshake, whatever the account.
+    assert!(login("native", Some("foreign")).is_err());
 }
 
 #[test]

@@ -30,6 +30,7 @@ use std::time::Duration;
 use mysql::{Conn, OptsBuilder};
 use server::{
     Account, Figures, Limits, Server, ServerConfig, ServerHandle, Session, Sessions, Settings, StartError,
+    TlsRequirement,
 };
 use types::{Error, SqlType, Value};
 use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, caching_sha2, native};
@@ -51,7 +52,7 @@ pub fn account(user: &str, host: &str, plugin: &str, password: &str) -> Account 
         plugin: plugin.to_owned(),
         auth_string,
         locked: false,
-        require_tls: false,
+        tls: TlsRequirement::None,
         administrator: user == "root",
         second_auth_string: String::new(),
         tracking: None,
@@ -83,7 +84,7 @@ impl Fake {
                     ..account("locked", "%", MYSQL_NATIVE_PASSWORD, "secret")
                 },
                 Account {
-                    require_tls: true,
+                    tls: TlsRequirement::Tls,
                     ..account("tls", "%", MYSQL_NATIVE_PASSWORD, "secret")
                 },
                 account("far", "192.0.2.%", MYSQL_NATIVE_PASSWORD, "secret"),

@@ -3,7 +3,10 @@
 //! `accounts` stores what they change.
 
 use accounts::change::{AccountChange, Leniency, NewPassword, SecondPassword};
-use accounts::{AccountName, Accounts, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, OptionChanges};
+use accounts::{
+    AccountName, Accounts, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, OptionChanges, RequiredCertificate,
+    TlsRequirement,
+};
 use planner::command::Command;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
@@ -544,9 +547,29 @@ fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountCha
     })
 }
 
+fn tls_requirement(required: &ast::TlsRequirement) -> TlsRequirement {
+    let certificate = match required {
+        ast::TlsRequirement::None | ast::TlsRequirement::Ssl => None,
+        ast::TlsRequirement::X509 => Some(RequiredCertificate::default()),
+        ast::TlsRequirement::Specified {
+            cipher,
+            issuer,
+            subject,
+        } => Some(RequiredCertificate {
+            cipher: cipher.clone(),
+            issuer: issuer.clone(),
+            subject: subject.clone(),
+        }),
+    };
+    TlsRequirement {
+        tls: *required != ast::TlsRequirement::None,
+        certificate,
+    }
+}
+
 fn option_changes(options: &AccountOptions) -> OptionChanges {
     OptionChanges {
-        requires_tls: options.requires_tls,
+        tls: options.tls.as_ref().map(tls_requirement),
         queries_per_hour: options.max_queries,
         updates_per_hour: options.max_updates,
         connections_per_hour: options.max_connections,

@@ -90,12 +90,26 @@ pub enum SecondPassword {
     Discard,
 }
 
+/// `REQUIRE ...`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TlsRequirement {
+    None,
+    Ssl,
+    X509,
+    /// Some of `CIPHER`, `ISSUER` and `SUBJECT`.
+    Specified {
+        cipher: Option<String>,
+        issuer: Option<String>,
+        subject: Option<String>,
+    },
+}
+
 /// The options behind the accounts of CREATE USER and ALTER USER; `None` is what the statement does not say, and an
 /// inner `None` is DEFAULT (manual 13.7.1.3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountOptions {
-    /// REQUIRE SSL, or NONE.
-    pub requires_tls: Option<bool>,
+    /// REQUIRE.
+    pub tls: Option<TlsRequirement>,
     pub max_queries: Option<u32>,
     pub max_updates: Option<u32>,
     pub max_connections: Option<u32>,

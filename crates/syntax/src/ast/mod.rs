@@ -21,7 +21,7 @@ mod write;
 
 pub use account::{
     AccountName, AccountOptions, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles,
-    SecondPassword, UserSpec, UserStatement,
+    SecondPassword, TlsRequirement, UserSpec, UserStatement,
 };
 pub use command::SqlCommand;
 pub use definition::{

@@ -1,10 +1,10 @@
 //! CREATE, ALTER, DROP and RENAME USER, CREATE and DROP ROLE.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
 use super::literal::unquote_name;
-use crate::ast::{AccountOptions, SecondPassword, Statement, UserSpec, UserStatement};
+use crate::ast::{AccountOptions, SecondPassword, Statement, TlsRequirement, UserSpec, UserStatement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -171,7 +171,7 @@ impl Parser<'_> {
             } else if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
                 roles = Some(self.roles()?);
             } else if self.eat(Kw::REQUIRE) {
-                options.requires_tls = Some(self.requirement()?);
+                options.tls = Some(self.requirement()?);
             } else if self.eat(Kw::WITH) {
                 self.resource_limits(&mut options)?;
             } else if self.eat(Kw::PASSWORD) {
@@ -201,19 +201,42 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `NONE | SSL`
-    fn requirement(&mut self) -> Result<bool> {
-        if self.is_any(&[Kw::X509, Kw::SUBJECT, Kw::ISSUER, Kw::CIPHER]) {
-            return Err(Error::not_supported(
-                format!("REQUIRE {}", self.word().to_uppercase()),
-                "clients' certificates are not asked for: use REQUIRE SSL",
-            ));
+    /// `NONE | SSL | X509 | {CIPHER | ISSUER | SUBJECT} text [[AND] ...]`
+    fn requirement(&mut self) -> Result<TlsRequirement> {
+        for (keyword, requirement) in [
+            (Kw::NONE, TlsRequirement::None),
+            (Kw::SSL, TlsRequirement::Ssl),
+            (Kw::X509, TlsRequirement::X509),
+        ] {
+            if self.eat(keyword) {
+                return Ok(requirement);
+            }
         }
-        if self.eat(Kw::SSL) {
-            return Ok(true);
+        let (mut cipher, mut issuer, mut subject) = (None, None, None);
+        while let Some(keyword) = self.eat_any(&[Kw::CIPHER, Kw::ISSUER, Kw::SUBJECT]) {
+            let (option, name) = match keyword {
+                Kw::CIPHER => (&mut cipher, "CIPHER"),
+                Kw::ISSUER => (&mut issuer, "ISSUER"),
+                _ => (&mut subject, "SUBJECT"),
+            };
+            if option.replace(self.text_literal()?).is_some() {
+                return Err(Error::new(
+                    errno::ER_DUP_ARGUMENT,
+                    format!("Option '{name}' used twice in statement"),
+                ));
+            }
+            if self.eat(Kw::AND) && !self.is_any(&[Kw::CIPHER, Kw::ISSUER, Kw::SUBJECT]) {
+                return self.fail();
+            }
         }
-        self.expect(Kw::NONE)?;
-        Ok(false)
+        if cipher.is_none() && issuer.is_none() && subject.is_none() {
+            return self.fail();
+        }
+        Ok(TlsRequirement::Specified {
+            cipher,
+            issuer,
+            subject,
+        })
     }
 
     fn resource_limits(&mut self, options: &mut AccountOptions) -> Result<()> {

@@ -85,8 +85,15 @@ User_attributes json - NULL
                 );
                 let options = &account.options;
                 let limits = options.limits;
-                row.push(text(if options.requires_tls { "ANY" } else { "" }));
-                row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
+                row.push(text(match &options.certificate {
+                    None if options.requires_tls => "ANY",
+                    None => "",
+                    Some(certificate) if certificate.is_any() => "X509",
+                    Some(_) => "SPECIFIED",
+                }));
+                let certificate = options.certificate.clone().unwrap_or_default();
+                let parts = [certificate.cipher, certificate.issuer, certificate.subject];
+                row.extend(parts.map(|part| Value::Bytes(part.unwrap_or_default().into_bytes())));
                 let limits = [
                     limits.queries_per_hour,
                     limits.updates_per_hour,

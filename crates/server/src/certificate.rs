@@ -1,0 +1,197 @@
+//! The names in a client's certificate, as REQUIRE SUBJECT and REQUIRE ISSUER compare them: OpenSSL's one-line form,
+//! `/C=SE/O=Example/CN=client`.
+//!
+//! TLS has verified the certificate by then, so it is read without further checks; what cannot be read has no names.
+//!
+//! Source: RFC 5280, 4.1; OpenSSL's `X509_NAME_oneline`, by whose output MySQL compares.
+
+use std::fmt::Write as _;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateNames {
+    pub issuer: String,
+    pub subject: String,
+}
+
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+const OBJECT_ID: u8 = 0x06;
+/// The version, which stands first unless it is 1.
+const VERSION: u8 = 0xA0;
+
+impl CertificateNames {
+    /// `None`: these bytes are no certificate.
+    pub fn of(certificate: &[u8]) -> Option<Self> {
+        let mut signed = Der(certificate).inside(SEQUENCE)?.inside(SEQUENCE)?;
+        if signed.0.first() == Some(&VERSION) {
+            signed.next()?;
+        }
+        let _serial_number = signed.next()?;
+        let _algorithm = signed.next()?;
+        let issuer = signed.inside(SEQUENCE)?;
+        let _validity = signed.next()?;
+        let subject = signed.inside(SEQUENCE)?;
+        Some(Self {
+            issuer: one_line(issuer)?,
+            subject: one_line(subject)?,
+        })
+    }
+}
+
+/// What is left of elements in DER.
+struct Der<'a>(&'a [u8]);
+
+impl<'a> Der<'a> {
+    /// The next element: its tag and what is in it.
+    fn next(&mut self) -> Option<(u8, &'a [u8])> {
+        let (&tag, rest) = self.0.split_first()?;
+        let (&first, mut rest) = rest.split_first()?;
+        let length = match first {
+            0..0x80 => usize::from(first),
+            _ => {
+                let (digits, behind) = rest.split_at_checked(usize::from(first & 0x7F))?;
+                rest = behind;
+                let add =
+                    |length: usize, digit: &u8| length.checked_mul(256)?.checked_add(usize::from(*digit));
+                digits.iter().try_fold(0, add)?
+            }
+        };
+        let (content, behind) = rest.split_at_checked(length)?;
+        self.0 = behind;
+        Some((tag, content))
+    }
+
+    /// The elements in the next one, which has a certain tag.
+    fn inside(&mut self, tag: u8) -> Option<Self> {
+        let (found, content) = self.next()?;
+        (found == tag).then_some(Self(content))
+    }
+}
+
+/// A name: a sequence of sets of attributes.
+fn one_line(mut name: Der<'_>) -> Option<String> {
+    let mut out = String::new();
+    while !name.0.is_empty() {
+        let mut attributes = name.inside(SET)?;
+        while !attributes.0.is_empty() {
+            let mut attribute = attributes.inside(SEQUENCE)?;
+            let kind = attribute.inside(OBJECT_ID)?.0;
+            let (_, value) = attribute.next()?;
+            out.push('/');
+            match short_name(kind) {
+                Some(short) => out.push_str(short),
+                None => put_dotted(kind, &mut out),
+            }
+            out.push('=');
+            for byte in value {
+                match byte {
+                    b' '..=b'~' => out.push(char::from(*byte)),
+                    byte => {
+                        let _ = write!(out, "\\x{byte:02X}");
+                    }
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+/// OpenSSL's short name of a kind of attribute.
+fn short_name(kind: &[u8]) -> Option<&'static str> {
+    const EMAIL_ADDRESS: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 9, 1];
+    const USER_ID: &[u8] = &[9, 0x92, 0x26, 0x89, 0x93, 0xF2, 0x2C, 0x64, 1, 1];
+    const DOMAIN_COMPONENT: &[u8] = &[9, 0x92, 0x26, 0x89, 0x93, 0xF2, 0x2C, 0x64, 1, 25];
+    Some(match kind {
+        [0x55, 4, number] => match number {
+            3 => "CN",
+            4 => "SN",
+            5 => "serialNumber",
+            6 => "C",
+            7 => "L",
+            8 => "ST",
+            9 => "street",
+            10 => "O",
+            11 => "OU",
+            12 => "title",
+            13 => "description",
+            17 => "postalCode",
+            41 => "name",
+            42 => "GN",
+            43 => "initials",
+            44 => "generationQualifier",
+            46 => "dnQualifier",
+            65 => "pseudonym",
+            _ => return None,
+        },
+        EMAIL_ADDRESS => "emailAddress",
+        USER_ID => "UID",
+        DOMAIN_COMPONENT => "DC",
+        _ => return None,
+    })
+}
+
+/// An object id in numbers.
+fn put_dotted(id: &[u8], out: &mut String) {
+    let (mut number, mut is_first) = (0_u64, true);
+    for byte in id {
+        number = number.wrapping_shl(7) | u64::from(byte & 0x7F);
+        if byte & 0x80 != 0 {
+            continue;
+        }
+        if std::mem::take(&mut is_first) {
+            let root = (number / 40).min(2);
+            let _ = write!(out, "{root}.{}", number - root * 40);
+        } else {
+            let _ = write!(out, ".{number}");
+        }
+        number = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+
+    fn certificate(names: &[(DnType, &str)]) -> Vec<u8> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in names {
+            params.distinguished_name.push(kind.clone(), *value);
+        }
+        let key = KeyPair::generate().unwrap();
+        params.self_signed(&key).unwrap().der().to_vec()
+    }
+
+    #[test]
+    fn names_are_as_openssl_writes_them() {
+        let der = certificate(&[
+            (DnType::CountryName, "SE"),
+            (DnType::OrganizationName, "Ex/am ple"),
+            (DnType::CommonName, "k\u{fc}r"),
+            (DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 99999]), "x"),
+        ]);
+        let names = CertificateNames::of(&der).unwrap();
+        let expected = "/C=SE/O=Ex/am ple/CN=k\\xC3\\xBCr/1.3.6.1.4.1.99999=x";
+        assert_eq!(
+            (names.subject.as_str(), names.issuer.as_str()),
+            (expected, expected)
+        );
+    }
+
+    #[test]
+    fn broken_bytes_have_no_names() {
+        let der = certificate(&[(DnType::CommonName, "a")]);
+        assert_eq!(CertificateNames::of(b""), None);
+        for end in 0..der.len() / 4 {
+            assert_eq!(CertificateNames::of(&der[..end]), None, "{end}");
+        }
+        for at in 0..der.len() {
+            let mut broken = der.clone();
+            broken[at] ^= 0xFF;
+            // Whatever is read now, it does not panic.
+            let _ = CertificateNames::of(&broken);
+        }
+    }
+}
