@@ -1,8 +1,8 @@
 //! Counters of statements by digest: `events_statements_summary_by_digest` and the histograms.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
 use parking_lot::RwLock;
@@ -17,12 +17,30 @@ const SHARDS_MAX: usize = 4;
 /// `performance_schema_max_sql_text_length`
 const SAMPLE_BYTES_MAX: usize = 1024;
 
-/// All digests of a server, by number. A number is never given to another digest.
+/// All digests of a server, by number. A number is never given to another digest, but a place may be, once the
+/// counters have been reset and its digest has not been seen since: a number is a place and how often it has been
+/// given.
 pub struct Digests {
-    numbers: RwLock<HashMap<DigestKey, u32>>,
-    /// Number 1 is of the statements for which there was no room.
+    numbers: RwLock<Numbers>,
+    /// Place 1 is of the statements for which there was no room.
     entries: Box<[OnceLock<Box<Digest>>]>,
+    max: usize,
     shards: usize,
+}
+
+#[derive(Default)]
+struct Numbers {
+    by_key: HashMap<DigestKey, u32>,
+    /// Places that had no counters when all were reset.
+    unseen: Vec<u32>,
+}
+
+/// What of a number is the place.
+const PLACE_BITS: u32 = 14;
+const _: () = assert!(DIGESTS_MAX + 2 <= 1 << PLACE_BITS);
+
+fn place_of(number: u32) -> usize {
+    (number & ((1 << PLACE_BITS) - 1)) as usize
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -34,14 +52,21 @@ struct DigestKey {
 /// The number of the statements for which there was no room.
 const OTHERS: u32 = 1;
 
-/// The statements of one digest.
-pub struct Digest {
+/// What statements have in common.
+#[derive(Default)]
+pub struct Identity {
     pub schema: Option<Box<str>>,
     /// `None`: statements of many digests.
     pub digest: Option<String>,
     pub text: Option<String>,
     /// The first one.
     pub sample: String,
+}
+
+/// The statements of one digest.
+pub struct Digest {
+    number: AtomicU32,
+    identity: RwLock<Arc<Identity>>,
     /// Microseconds since 1970; 0: none was seen since the counters were reset.
     first_seen: AtomicI64,
     shards: Box<[Shard]>,
@@ -108,67 +133,109 @@ impl DigestCounts {
 
 impl Default for Digests {
     fn default() -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-        Self {
-            numbers: RwLock::default(),
-            entries: (0..DIGESTS_MAX + 2).map(|_| OnceLock::new()).collect(),
-            shards: cores.next_power_of_two().min(SHARDS_MAX),
-        }
+        Self::with_room_for(DIGESTS_MAX)
     }
 }
 
 impl Digests {
+    fn with_room_for(max: usize) -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self {
+            numbers: RwLock::default(),
+            entries: (0..max + 2).map(|_| OnceLock::new()).collect(),
+            max,
+            shards: cores.next_power_of_two().min(SHARDS_MAX),
+        }
+    }
+
     /// The number of a digest, which is new if it was not seen before. `text`: a statement of it.
     pub fn number(&self, schema: Option<&str>, digest: StatementDigest, text: &str) -> u32 {
         let key = DigestKey {
             schema: schema.map(Into::into),
             tokens: digest.tokens.into(),
         };
-        if let Some(number) = self.numbers.read().get(&key) {
+        if let Some(number) = self.numbers.read().by_key.get(&key) {
             return *number;
         }
         let mut numbers = self.numbers.write();
-        if let Some(number) = numbers.get(&key) {
+        if let Some(number) = numbers.by_key.get(&key) {
             return *number;
         }
-        if numbers.len() >= DIGESTS_MAX {
-            let others = || Box::new(Digest::new(None, None, None, String::new(), self.shards));
+        let identity = |key: &DigestKey| Identity {
+            schema: key.schema.clone(),
+            digest: Some(functions::digest_of(&key.tokens)),
+            text: Some(digest.text),
+            sample: text[..text.floor_char_boundary(SAMPLE_BYTES_MAX)].to_owned(),
+        };
+        let used = numbers.by_key.len();
+        if used < self.max {
+            let number = OTHERS + 1 + used as u32;
+            let entry = || Box::new(Digest::new(number, identity(&key), self.shards));
+            self.entries[place_of(number)].get_or_init(entry);
+            numbers.by_key.insert(key, number);
+            return number;
+        }
+        let Some(entry) = self.take_unseen(&mut numbers) else {
+            let others = || Box::new(Digest::new(OTHERS, Identity::default(), self.shards));
             self.entries[OTHERS as usize].get_or_init(others);
             return OTHERS;
-        }
-        let number = OTHERS + 1 + numbers.len() as u32;
-        let entry = Digest::new(
-            key.schema.clone(),
-            Some(functions::digest_of(&key.tokens)),
-            Some(digest.text),
-            text[..text.floor_char_boundary(SAMPLE_BYTES_MAX)].to_owned(),
-            self.shards,
-        );
-        self.entries[number as usize].get_or_init(|| Box::new(entry));
-        numbers.insert(key, number);
+        };
+        let before = entry.number.load(Ordering::Relaxed);
+        let number = before.wrapping_add(1 << PLACE_BITS);
+        numbers.by_key.retain(|_, other| *other != before);
+        *entry.identity.write() = Arc::new(identity(&key));
+        entry.number.store(number, Ordering::Relaxed);
+        numbers.by_key.insert(key, number);
         number
     }
 
+    /// A digest that has not been seen since the counters were reset.
+    fn take_unseen(&self, numbers: &mut Numbers) -> Option<&Digest> {
+        while let Some(place) = numbers.unseen.pop() {
+            let entry = self.entries.get(place as usize)?.get()?;
+            if entry.first_seen.load(Ordering::Relaxed) == 0 {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
+    /// The digest of a number; that of all others, if its place has been given to another one.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&Digest> {
-        self.entries.get(number as usize)?.get().map(|entry| &**entry)
+        let entry = self.entries.get(place_of(number))?.get()?;
+        match entry.number.load(Ordering::Relaxed) == number {
+            true => Some(entry),
+            false => self.entries.get(OTHERS as usize)?.get().map(|others| &**others),
+        }
+    }
+
+    /// Whether a statement that was counted with the others has a place of its own now.
+    pub fn has_room_for_others(&self, number: u32) -> bool {
+        number == OTHERS && !self.numbers.read().unseen.is_empty()
     }
 
     /// Those that were seen since the counters were reset, with their counters.
-    pub fn seen(&self) -> impl Iterator<Item = (&Digest, DigestCounts)> {
-        let last = OTHERS as usize + self.numbers.read().len();
+    pub fn seen(&self) -> impl Iterator<Item = (Arc<Identity>, DigestCounts)> {
+        let last = OTHERS as usize + self.numbers.read().by_key.len();
         let entries = self.entries[..=last].iter().filter_map(OnceLock::get);
         entries
-            .map(|entry| (&**entry, entry.counts()))
+            .map(|entry| (entry.identity.read().clone(), entry.counts()))
             .filter(|(_, counts)| counts.count > 0)
     }
 
-    /// TRUNCATE TABLE of the summary.
+    /// TRUNCATE TABLE of the summary. Where there was no room left, digests that are not seen any more make room.
     pub fn reset(&self) {
+        let mut numbers = self.numbers.write();
         self.entries
             .iter()
             .filter_map(OnceLock::get)
             .for_each(|entry| entry.reset());
+        let used = numbers.by_key.len();
+        numbers.unseen = match used >= self.max {
+            true => (OTHERS + 1..OTHERS + 1 + used as u32).collect(),
+            false => Vec::new(),
+        };
     }
 
     pub fn reset_histograms(&self) {
@@ -180,18 +247,10 @@ impl Digests {
 }
 
 impl Digest {
-    fn new(
-        schema: Option<Box<str>>,
-        digest: Option<String>,
-        text: Option<String>,
-        sample: String,
-        shards: usize,
-    ) -> Self {
+    fn new(number: u32, identity: Identity, shards: usize) -> Self {
         Self {
-            schema,
-            digest,
-            text,
-            sample,
+            number: AtomicU32::new(number),
+            identity: RwLock::new(Arc::new(identity)),
             first_seen: AtomicI64::new(0),
             shards: (0..shards).map(|_| Shard::default()).collect(),
         }
@@ -214,6 +273,9 @@ impl Digest {
             shard.most_ns.fetch_max(took_ns, Ordering::Relaxed);
         }
         shard.last_seen.store(event.now_us, Ordering::Relaxed);
+        if self.first_seen.load(Ordering::Relaxed) == 0 {
+            self.first_seen.store(event.now_us, Ordering::Relaxed);
+        }
         add(Counter::RowsSent, event.rows_sent);
         add(Counter::RowsExamined, event.reads.examined());
         if event.is_point {
@@ -252,13 +314,6 @@ impl Digest {
         }
         counts.count = counts.buckets.iter().sum();
         counts
-    }
-
-    /// When a statement of it was planned for the first time.
-    pub fn first_seen_at(&self, now_us: i64) {
-        let _ = self
-            .first_seen
-            .compare_exchange(0, now_us, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     fn reset(&self) {
@@ -326,6 +381,54 @@ mod tests {
             .map(|i| number(&digests, "d", &format!("SELECT a{i}")))
             .collect();
         assert_eq!(numbers[DIGESTS_MAX..], [OTHERS, OTHERS]);
-        assert!(digests.get(OTHERS).is_some_and(|others| others.digest.is_none()));
+        assert!(digests.get(OTHERS).is_some());
+    }
+
+    #[test]
+    fn truncate_makes_room_for_new_statements() {
+        let digests = Digests::with_room_for(2);
+        let event = StatementEvent {
+            now_us: 7,
+            ..StatementEvent::default()
+        };
+        let run = |number: u32| digests.get(number).unwrap().record(&event, 1000, 0);
+        let texts = || {
+            let seen = digests.seen();
+            let mut texts: Vec<_> = seen
+                .map(|(identity, counts)| (identity.text.clone(), counts.count, counts.first_seen_us))
+                .collect();
+            texts.sort();
+            texts
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let (a, b) = (
+            number(&digests, "d", "SELECT a"),
+            number(&digests, "d", "SELECT b"),
+        );
+        let c = number(&digests, "d", "SELECT c");
+        for number in [a, b, c] {
+            run(number);
+        }
+        assert_eq!(c, OTHERS);
+        assert!(!digests.has_room_for_others(c));
+        digests.reset();
+        // What runs on keeps its place.
+        run(b);
+        assert!(digests.has_room_for_others(c));
+        let c = number(&digests, "d", "SELECT c");
+        run(c);
+        assert_eq!(texts(), [(text("SELECT `b`"), 1, 7), (text("SELECT `c`"), 1, 7)]);
+        // There was one place only, and the old number is not that of the new statement.
+        assert_eq!(number(&digests, "d", "SELECT a"), OTHERS);
+        assert!(!digests.has_room_for_others(OTHERS));
+        run(a);
+        assert_eq!(
+            texts(),
+            [
+                (None, 1, 7),
+                (text("SELECT `b`"), 1, 7),
+                (text("SELECT `c`"), 1, 7)
+            ]
+        );
     }
 }

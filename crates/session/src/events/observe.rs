@@ -50,7 +50,7 @@ pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Op
         return begin_text(session, text, command);
     };
     let digest = match plan.digest.load(Ordering::Relaxed) {
-        0 => {
+        digest if digest == 0 || session.shared.events.digests.has_room_for_others(digest) => {
             let digest = digest_of(session, text);
             plan.digest.store(digest, Ordering::Relaxed);
             digest
@@ -99,11 +99,7 @@ fn count_ends(session: &Session, ends: TransactionEnds) {
 #[cold]
 fn digest_of(session: &Session, text: &str) -> u32 {
     let events = &session.shared.events;
-    let number = events.digest_number(session.database.as_deref(), text, &session.settings.sql_mode);
-    if let Some(digest) = events.digests.get(number) {
-        digest.first_seen_at(session.view().now_us());
-    }
-    number
+    events.digest_number(session.database.as_deref(), text, &session.settings.sql_mode)
 }
 
 /// Records a statement's end in the server's statistics, and in the slow log. A statement with a pending

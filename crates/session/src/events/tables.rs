@@ -5,7 +5,7 @@ use std::time::Instant;
 use functions::TimeZone;
 use types::{Error, Result, Value};
 
-use super::digests::{Counter, Digest, DigestCounts};
+use super::digests::{Counter, DigestCounts, Identity};
 use super::histogram::{BOUNDS_PS, BUCKETS, quantile};
 use super::{nanoseconds, picoseconds};
 use crate::process::{Activity, Process};
@@ -87,11 +87,11 @@ fn moment(us: i64, zone: &TimeZone) -> Value {
 
 fn digests(view: SessionView<'_>) -> Vec<Row> {
     let seen = view.shared.events.digests.seen();
-    seen.map(|(digest, counts)| digest_row(view, digest, &counts))
+    seen.map(|(digest, counts)| digest_row(view, &digest, &counts))
         .collect()
 }
 
-fn digest_row(view: SessionView<'_>, digest: &Digest, counts: &DigestCounts) -> Row {
+fn digest_row(view: SessionView<'_>, digest: &Identity, counts: &DigestCounts) -> Row {
     let zone = &view.settings.time_zone;
     let time = counts.of(Counter::TimeNs);
     let mut row = vec![
