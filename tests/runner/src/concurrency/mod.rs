@@ -5,6 +5,7 @@ mod answers;
 mod bank;
 mod claims;
 mod deadlock;
+mod engine_status;
 pub mod foreign_keys;
 mod index_build;
 mod lost_update;
@@ -36,6 +37,10 @@ pub fn check(address: &Address, report: &mut Report) {
         ),
         ("transfers keep the bank's sum", bank::check),
         ("a deadlock has one victim", deadlock::check),
+        (
+            "SHOW ENGINE INNODB STATUS names waits and deadlocks",
+            engine_status::check,
+        ),
         ("unique keys hold under races", unique_race::check),
         ("foreign keys hold", foreign_keys::check),
         ("rows stay while partitions change", partitions::check),
