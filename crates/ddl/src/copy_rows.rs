@@ -58,7 +58,9 @@ impl<'a> RowCopier<'a> {
         let next_id = next_id.map(|(next, column)| NextId {
             column,
             next,
-            keeps_zero: conversion.sql_mode.no_auto_value_on_zero,
+            // A new column has nothing to keep.
+            keeps_zero: conversion.sql_mode.no_auto_value_on_zero
+                && base.columns.iter().any(|c| c.id == target.columns[column].id),
         });
         Ok(Self {
             layout: ShadowLayout::new(base, target, conversion)?,

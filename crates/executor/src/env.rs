@@ -29,6 +29,11 @@ impl<'e> Env<'e, '_> {
         self.ctx.eval
     }
 
+    /// The client has a row by now: the query cannot go to the other executor any more.
+    pub fn row_leaves(&mut self) {
+        self.budget.take().iter().for_each(|budget| budget.row_leaves());
+    }
+
     /// How a scan locks the rows that it reads.
     pub fn locking_of(&self, scan: &TableScan) -> Option<Locking> {
         scan.locking

@@ -3,11 +3,12 @@
 //! Not here: conversions between time zones ([`crate::timezone`]).
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use types::{Error, Result, SqlMode, Value, Warning, errno};
 
+use crate::date::locale::Locale;
 use crate::eval::speculate;
 use crate::string::block_cipher::BlockEncryption;
 use crate::timezone::TimeZone;
@@ -62,6 +63,8 @@ pub struct EvalContext {
     pub group_concat_max_len: usize,
     /// `@@block_encryption_mode`.
     pub block_encryption: BlockEncryption,
+    /// `@@lc_time_names`.
+    pub locale: &'static Locale,
     pub version: &'static str,
     /// Warnings the statement has caused so far.
     pub warnings: Warnings,
@@ -69,6 +72,8 @@ pub struct EvalContext {
     pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The value of `LAST_INSERT_ID(expr)`, which the session stores.
     pub set_last_insert_id: Mutex<Option<u64>>,
+    /// What `SET insert_id` has said.
+    pub insert_id: InsertId,
     /// The first AUTO_INCREMENT id that the statement has generated for a row it wrote; 0 before. It becomes the
     /// session's LAST_INSERT_ID() even if the statement, or its commit, fails later.
     pub generated_id: AtomicU64,
@@ -82,6 +87,14 @@ pub struct EvalContext {
     pub digest: DigestFn,
     /// What the statement has read so far.
     pub reads: crate::read_counters::ReadCounters,
+}
+
+/// The id of the next row that gets one, if a client has set it; 0 if none has.
+#[derive(Debug, Default)]
+pub struct InsertId {
+    pub id: u64,
+    /// Whether a row has got it.
+    pub is_used: AtomicBool,
 }
 
 impl Default for EvalContext {
@@ -102,10 +115,12 @@ impl Default for EvalContext {
             max_allowed_packet: 64 << 20,
             group_concat_max_len: 1024,
             block_encryption: BlockEncryption::default(),
+            locale: Locale::en_us(),
             version: "",
             warnings: Warnings::default(),
             interrupted: Arc::new(|| false),
             set_last_insert_id: Mutex::new(None),
+            insert_id: InsertId::default(),
             generated_id: AtomicU64::new(0),
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),

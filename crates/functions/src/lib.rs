@@ -52,7 +52,8 @@ mod xml;
 pub use bind::common_type;
 pub use cast::text::{cannot_convert_message as cannot_convert_text, shown_text};
 pub use charset::{decode as text_of, encode as encoded};
-pub use context::{EvalContext, Identity, Strictness};
+pub use context::{EvalContext, Identity, InsertId, Strictness};
+pub use date::locale::Locale;
 pub use digest::digest_of;
 pub use eval::{
     append_row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate,

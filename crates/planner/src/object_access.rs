@@ -137,6 +137,8 @@ struct NamedColumns {
     all: BTreeSet<ColumnId>,
     /// Those among them that `*` stands for.
     by_star: BTreeSet<ColumnId>,
+    /// Those whose default is read, which is not in the plan.
+    by_default: BTreeSet<ColumnId>,
 }
 
 /// The ids of a table's columns.
@@ -165,7 +167,9 @@ impl NotedAccess {
         let is_view = self.access.table.view.is_some();
         for offset in 0..self.access.table.columns.len() {
             let ids = self.columns.iter().filter_map(|ids| ids.of(offset));
-            let is_read = |id: &ColumnId| used.contains(id) && (!is_view || named.all.contains(id));
+            let is_read = |id: &ColumnId| {
+                named.by_default.contains(id) || (used.contains(id) && (!is_view || named.all.contains(id)))
+            };
             let read: Vec<ColumnId> = ids.filter(is_read).collect();
             if read.iter().any(|id| named.by_star.contains(id)) {
                 self.access.on_all_columns |= PrivilegeSet::SELECT;
@@ -312,6 +316,11 @@ impl Accesses {
         let mut named = self.named.borrow_mut();
         named.all.insert(id);
         named.by_star.insert(id);
+    }
+
+    /// DEFAULT() of a column: it needs the privilege to read the column, as the column itself does.
+    pub fn names_by_default(&self, id: ColumnId) {
+        self.named.borrow_mut().by_default.insert(id);
     }
 
     /// The table or view that it names first.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use functions::{EvalContext, Strictness};
+use functions::{EvalContext, InsertId, Strictness};
 use types::Value;
 
 use crate::view::SessionView;
@@ -46,11 +46,16 @@ impl EvalContexts {
             max_allowed_packet: view.settings.max_allowed_packet,
             group_concat_max_len: view.settings.group_concat_max_len,
             block_encryption: view.settings.block_encryption,
+            locale: view.settings.locale,
             version: crate::shared::VERSION,
             interrupted: view.interrupted.clone(),
             user_variables: view.user_variables.shared().clone(),
             warnings: Default::default(),
             set_last_insert_id: Default::default(),
+            insert_id: InsertId {
+                id: view.last.forced_id,
+                ..InsertId::default()
+            },
             generated_id: Default::default(),
             user_locks: view.user_locks.clone(),
             state: Default::default(),
@@ -92,10 +97,12 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         max_allowed_packet,
         group_concat_max_len,
         block_encryption,
+        locale,
         version,
         warnings,
         interrupted: _,
         set_last_insert_id,
+        insert_id,
         generated_id,
         user_variables,
         user_locks: _,
@@ -123,9 +130,12 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
     *max_allowed_packet = view.settings.max_allowed_packet;
     *group_concat_max_len = view.settings.group_concat_max_len;
     *block_encryption = view.settings.block_encryption;
+    *locale = view.settings.locale;
     *version = crate::shared::VERSION;
     drop(warnings.take());
     *set_last_insert_id.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
+    insert_id.id = view.last.forced_id;
+    *insert_id.is_used.get_mut() = false;
     *generated_id.get_mut() = 0;
     share(user_variables, view.user_variables.shared());
     state.clear();

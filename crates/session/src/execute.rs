@@ -86,9 +86,16 @@ pub fn run_compiled(
                 run_write(session, (kind, write), &mut params, waits, out).map(Outcome::Ok)
             }
         };
-        match &result {
-            Err(error) if runs_again(session, first_run, error) => {}
-            _ => return Ok((kind, result)),
+        match result {
+            Err(error) if runs_again(session, first_run, &error) => {}
+            Err(error) => {
+                let schema = session.shared.engine.cluster.schema();
+                let error = session
+                    .client
+                    .without_foreign_table(error, &plan.accesses, &schema);
+                return Ok((kind, Err(error)));
+            }
+            done => return Ok((kind, done)),
         }
     }
     session.diagnostics.collect_planning(session.settings.warnings);

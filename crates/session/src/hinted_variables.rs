@@ -72,7 +72,7 @@ pub fn run_with<T>(
     if hinted.is_empty() {
         return run(session);
     }
-    let before = session.variables.clone();
+    let (before, forced_id) = (session.variables.clone(), session.last.forced_id);
     let mut set: Vec<&str> = Vec::new();
     for (name, value) in hinted {
         if set.contains(&name.as_str()) {
@@ -88,7 +88,7 @@ pub fn run_with<T>(
         }
     }
     let result = run(session);
-    session.variables = before;
+    (session.variables, session.last.forced_id) = (before, forced_id);
     session.tracker.clear_changes();
     session.settings_changed();
     result

@@ -5,6 +5,8 @@
 #[derive(Debug, Clone, Copy)]
 pub struct LastStatement {
     pub insert_id: u64,
+    /// `insert_id`: what the next generated id is to be; 0 if any.
+    pub forced_id: u64,
     /// -1 after a result set and after an error.
     pub row_count: i64,
     pub found_rows: u64,
@@ -14,6 +16,7 @@ impl Default for LastStatement {
     fn default() -> Self {
         Self {
             insert_id: 0,
+            forced_id: 0,
             row_count: -1,
             found_rows: 0,
         }

@@ -103,6 +103,9 @@ impl Session {
         if let Some(id) = Some(generated).filter(|id| *id > 0).or(set) {
             self.last.insert_id = id;
         }
+        if eval.insert_id.is_used.load(Ordering::Relaxed) {
+            self.last.forced_id = 0;
+        }
         let assigned = eval.state.take_assigned();
         if !assigned.is_empty() {
             self.user_variables.assign(assigned);

@@ -3,7 +3,7 @@
 use accounts::Privileges;
 use planner::object_access::{ObjectAccess, OneOf, TableNeeds};
 use schema::definition::TableName;
-use schema::model::INFORMATION_SCHEMA;
+use schema::model::{INFORMATION_SCHEMA, Schema};
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, errno};
 
@@ -93,6 +93,39 @@ impl Client {
         }
     }
 
+    /// The error of a statement's foreign key. An account that may do nothing with a table at the other end of a key
+    /// does not learn of it.
+    #[cold]
+    pub fn without_foreign_table(&self, error: Error, accesses: &[ObjectAccess], schema: &Schema) -> Error {
+        let (code, message) = match error.code {
+            errno::ER_NO_REFERENCED_ROW_2 => (
+                errno::ER_NO_REFERENCED_ROW,
+                "Cannot add or update a child row: a foreign key constraint fails",
+            ),
+            errno::ER_ROW_IS_REFERENCED_2 => (
+                errno::ER_ROW_IS_REFERENCED,
+                "Cannot delete or update a parent row: a foreign key constraint fails",
+            ),
+            _ => return error,
+        };
+        let is_hidden = |(database, table): (&str, &str)| !self.privileges.may_see(database, table);
+        let written = accesses.iter().filter(|access| !access.is_implied);
+        let hides = written.map(|access| &access.table).any(|table| {
+            let mut parents = table.foreign_keys.iter().map(|key| &key.parent);
+            let mut children = schema.references_to(&table.database, &table.name).iter();
+            match code {
+                errno::ER_NO_REFERENCED_ROW => {
+                    parents.any(|parent| is_hidden((&parent.database, &parent.name)))
+                }
+                _ => children.any(|key| is_hidden((&key.child.database, &key.child.name))),
+            }
+        });
+        match hides {
+            true => Error::new(code, message),
+            false => error,
+        }
+    }
+
     fn denied(&self, access: &ObjectAccess, missing: &Missing) -> Error {
         let table = &access.table;
         match missing {
@@ -136,6 +169,10 @@ impl Client {
     pub fn check_needs(&self, database: &str, table: &str, needs: TableNeeds) -> Result<()> {
         if database == INFORMATION_SCHEMA && !(needs.all - PrivilegeSet::SELECT).is_empty() {
             return Err(self.account.denied_database(database));
+        }
+        let on_database = Privilege::CreateTemporaryTables;
+        if needs.all.has(on_database) {
+            return self.check_on_database(database, on_database);
         }
         match missing_of_needs(&self.privileges, (database, table), needs) {
             None => Ok(()),

@@ -53,6 +53,7 @@ impl SessionView<'_> {
     pub fn variable_text(&self, definition: &Definition) -> Option<Arc<str>> {
         match definition.canonical().name {
             "last_insert_id" => Some(self.last.insert_id.to_string().into()),
+            "insert_id" => Some(self.last.forced_id.to_string().into()),
             "warning_count" => Some(self.diagnostics.previous.0.to_string().into()),
             "error_count" => Some(self.diagnostics.previous.1.to_string().into()),
             "timestamp" => Some(format!("{:.6}", self.now_us() as f64 / 1e6).into()),

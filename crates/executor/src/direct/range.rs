@@ -106,15 +106,15 @@ impl<'p> RangeSelect<'p> {
     fn run_in_key_order(
         &self,
         mut access: Path,
-        env: &Env<'_, '_>,
+        env: &mut Env<'_, '_>,
         mut part: RangePart,
         rows: &mut dyn PacketRows,
     ) -> Result<()> {
         let (zone, mut room, mut read) = (env.eval().time_zone, Vec::new(), 1);
         while read > 0 && part.left > 0 {
             let wanted = part.skip.saturating_add(part.left).min(BATCH_ROWS as u64);
+            let mut taken = 0;
             rows.append(&mut |encoder, frames| {
-                let mut taken = 0;
                 read = read_rows(self.scan, &mut access, env, wanted as usize, &mut |key, value| {
                     if !part.takes_next() {
                         return Ok(());
@@ -127,6 +127,9 @@ impl<'p> RangeSelect<'p> {
                 })?;
                 Ok(taken)
             })?;
+            if taken > 0 {
+                env.row_leaves();
+            }
         }
         Ok(())
     }

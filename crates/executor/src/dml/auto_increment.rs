@@ -1,9 +1,11 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
 //! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of
-//! one INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
+//! one INSERT get consecutive ids. Where nobody knows how many rows there will be, each block is twice as large as the
+//! one before. What is left of a block is lost. All of that is as in MySQL.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 
 use cluster::ids::largest_id;
 use kv::Timestamp;
@@ -15,6 +17,9 @@ use crate::context::ExecContext;
 
 /// ER_AUTOINC_READ_FAILED.
 const ER_AUTOINC_READ_FAILED: u16 = 1467;
+
+/// The most ids that are allocated at once for an unknown number of rows.
+const GROWN_BLOCK_MAX: u64 = u16::MAX as u64;
 
 pub(super) struct AutoIncrement<'p> {
     table: &'p Table,
@@ -30,6 +35,10 @@ pub(super) struct AutoIncrement<'p> {
     /// The unused part of the block: the next id, and the number of ids left.
     next: u64,
     left: u64,
+    /// How many blocks there have been.
+    blocks: u32,
+    /// The ids begin where `SET insert_id` has said.
+    is_forced: bool,
     /// The largest id given explicitly that the counter does not cover yet.
     explicit: u64,
     /// Ids that were generated for rows which were not inserted, in ascending order.
@@ -51,6 +60,8 @@ impl<'p> AutoIncrement<'p> {
             zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
             next: 0,
             left: 0,
+            blocks: 0,
+            is_forced: false,
             explicit: 0,
             unused: VecDeque::new(),
         })
@@ -77,21 +88,24 @@ impl<'p> AutoIncrement<'p> {
         ))
     }
 
-    /// The next id. `rows`: how many rows of the statement remain, including this one.
-    pub fn generate(&mut self, rows: usize, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
-        let (increment, offset) = ctx.auto_increment;
+    /// The next id. `rows`: how many rows of the statement remain, including this one, if that is known.
+    pub fn generate(&mut self, rows: Option<usize>, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
         if self.left == 0 {
-            self.report_explicit(ctx)?;
-            let count = rows.max(1) as u64;
-            self.next = ctx.cluster.ids().allocate(self.table, count, increment, offset)?;
-            self.left = count;
+            self.next_block(rows, ctx)?;
         }
         let id = self.next;
         if id > self.last {
             return Err(exhausted());
         }
         self.left -= 1;
-        match id.checked_add(increment.max(1)) {
+        let increment = match self.is_forced {
+            true => {
+                self.explicit = self.explicit.max(id);
+                1
+            }
+            false => ctx.auto_increment.0.max(1),
+        };
+        match id.checked_add(increment) {
             Some(next) => self.next = next,
             None => self.left = 0,
         }
@@ -100,6 +114,28 @@ impl<'p> AutoIncrement<'p> {
             None => id,
         };
         Ok((id, value_of(id, &self.ty)))
+    }
+
+    fn next_block(&mut self, rows: Option<usize>, ctx: &ExecContext<'_>) -> Result<()> {
+        let forced = &ctx.eval.insert_id;
+        if forced.id > 0 && self.blocks == 0 && self.random.is_none() {
+            forced.is_used.store(true, Ordering::Relaxed);
+            (self.is_forced, self.next, self.left) = (true, forced.id, u64::MAX);
+            return Ok(());
+        }
+        self.report_explicit(ctx)?;
+        let (increment, offset) = ctx.auto_increment;
+        let count = match rows {
+            Some(rows) => rows.max(1) as u64,
+            None => 1_u64
+                .checked_shl(self.blocks)
+                .unwrap_or(u64::MAX)
+                .min(GROWN_BLOCK_MAX),
+        };
+        self.next = ctx.cluster.ids().allocate(self.table, count, increment, offset)?;
+        self.left = count;
+        self.blocks += 1;
+        Ok(())
     }
 
     /// A new id for one row whose id belongs to another row. It does not come from the statement's block,
@@ -139,9 +175,10 @@ impl<'p> AutoIncrement<'p> {
         }
     }
 
-    /// Whether a row can get another id. The last id is repeated, and AUTO_RANDOM does not skip ids.
+    /// Whether a row can get another id. The last id is repeated, and neither AUTO_RANDOM nor `SET insert_id` skips
+    /// ids.
     pub fn can_skip(&self, id: u64) -> bool {
-        self.random.is_none() && id < self.last
+        self.random.is_none() && id < self.last && !self.is_forced
     }
 
     /// Notes the explicit id of a row. Later ids are larger.
@@ -155,7 +192,7 @@ impl<'p> AutoIncrement<'p> {
         };
         let id = self.random.map_or(id, |(layout, _)| layout.sequence_of(id));
         self.explicit = self.explicit.max(id);
-        if self.left > 0 && id >= self.next {
+        if self.left > 0 && id >= self.next && !self.is_forced {
             self.left = 0;
         }
     }

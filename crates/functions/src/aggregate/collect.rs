@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::ArrayRef;
+use arrow::row::Rows;
 use types::json::{Json, JsonBinary, JsonRef};
 use types::{Error, Result, SqlType, Value, errno};
 
@@ -26,6 +27,17 @@ pub struct Concat {
     pub descending: Vec<bool>,
 }
 
+impl Concat {
+    /// What the rows are sorted by: the keys of ORDER BY; without, DISTINCT gives the values in their own order.
+    /// As positions among the arguments, with the direction.
+    fn sort_keys(&self, distinct: bool) -> Vec<(usize, bool)> {
+        match self.descending.as_slice() {
+            [] if distinct => (1..=self.distinct_args).map(|at| (at, false)).collect(),
+            keys => (1 + self.distinct_args..).zip(keys.iter().copied()).collect(),
+        }
+    }
+}
+
 /// The memory of a set's entry beyond its bytes.
 const SET_ENTRY_BYTES: usize = 24;
 
@@ -39,7 +51,7 @@ pub(super) struct Collected {
     boolean: bool,
     distinct: bool,
     concat: Option<Concat>,
-    sorter: Option<RowKeys>,
+    sorter: Option<Sorter>,
     groups: Vec<Group>,
     bytes: usize,
     /// The number of rows in results so far: warning 1260 counts them over all groups.
@@ -52,6 +64,33 @@ struct Group {
     /// DISTINCT: the values so far.
     seen: HashSet<Box<[u8]>>,
     text_bytes: usize,
+}
+
+/// What makes the keys that rows are sorted by, of which arguments.
+#[derive(Debug)]
+struct Sorter {
+    args: Vec<usize>,
+    keys: RowKeys,
+}
+
+impl Sorter {
+    /// `None`: the rows stay in the order in which they come.
+    fn of(concat: &Concat, distinct: bool, arg_types: &[SqlType]) -> Result<Option<Self>> {
+        let sorted = concat.sort_keys(distinct);
+        if sorted.is_empty() {
+            return Ok(None);
+        }
+        let of_arg = |(at, descending): &(usize, bool)| Some((*arg_types.get(*at)?, *descending));
+        Ok(Some(Self {
+            keys: RowKeys::with_order(sorted.iter().filter_map(of_arg).collect())?,
+            args: sorted.into_iter().map(|(at, _)| at).collect(),
+        }))
+    }
+
+    fn encode(&self, args: &[ArrayRef]) -> Result<Rows> {
+        let keys: Vec<ArrayRef> = self.args.iter().filter_map(|at| args.get(*at).cloned()).collect();
+        self.keys.encode(&keys)
+    }
 }
 
 type KeyAndText = (Box<[u8]>, Box<[u8]>);
@@ -70,8 +109,8 @@ impl Collected {
         let arg_types: Vec<SqlType> = call.args.iter().map(crate::Expr::ty).collect();
         let concat = call.concat.as_deref().cloned();
         let sorter = match &concat {
-            Some(concat) if !concat.descending.is_empty() => Some(sorter(concat, &arg_types)?),
-            _ => None,
+            Some(concat) => Sorter::of(concat, call.distinct, &arg_types)?,
+            None => None,
         };
         Ok(Self {
             function: call.function,
@@ -98,13 +137,11 @@ impl Collected {
     /// Adds rows. `max_bytes`: the longest result of GROUP_CONCAT.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, max_bytes: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
-        let orders = match (&self.sorter, &self.concat) {
-            (Some(sorter), Some(concat)) => {
-                let from = 1 + concat.distinct_args;
-                Some(sorter.encode(args.get(from..).unwrap_or_default())?)
-            }
-            _ => None,
-        };
+        let orders = self
+            .sorter
+            .as_ref()
+            .map(|sorter| sorter.encode(args))
+            .transpose()?;
         for (row, group) in groups.rows() {
             if let Some((key, text)) = self.texts(args, values, row)? {
                 let order = orders
@@ -178,7 +215,11 @@ impl Collected {
             _ => return Ok(Value::Null),
         };
         let mut sorted: Vec<&Row> = rows.iter().collect();
-        sorted.sort_by(|a, b| a.order.cmp(&b.order));
+        if self.sorter.is_some() {
+            // MySQL puts a row before those with an equal key.
+            sorted.reverse();
+            sorted.sort_by(|a, b| a.order.cmp(&b.order));
+        }
         let text = match (&self.concat, self.function) {
             (Some(concat), _) => self.concatenate(&sorted, &concat.separator, ctx)?,
             (None, function) => return JsonBinary::new(&document(function, &sorted)).map(Value::Json),
@@ -210,11 +251,6 @@ impl Collected {
         }
         Ok(out)
     }
-}
-
-fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowKeys> {
-    let types = arg_types.iter().skip(1 + concat.distinct_args).copied();
-    RowKeys::with_order(types.zip(concat.descending.iter().copied()).collect())
 }
 
 /// The values of JSON_ARRAYAGG; the members of JSON_OBJECTAGG, of which the last one with a name counts.

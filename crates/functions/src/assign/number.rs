@@ -57,7 +57,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let found = decimal_of_text(target, value, "integer")?;
-            truncated = found.truncated;
+            truncated = found.truncated && !is_bare_exponent(found.rest);
             whole(&found.number)
         }
         other => {
@@ -129,8 +129,9 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
 }
 
 /// What a text begins with.
-struct NumberOfText {
+struct NumberOfText<'t> {
     number: Decimal,
+    rest: &'t [u8],
     /// Whether there is a number at all.
     read: bool,
     /// Other characters than spaces follow: warning 1265, unless the number itself has a worse problem.
@@ -138,13 +139,14 @@ struct NumberOfText {
 }
 
 /// The number a text begins with: 1366 if there is none.
-fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<NumberOfText> {
+fn decimal_of_text<'t>(target: &Target<'_>, value: Datum<'t>, kind: &str) -> Result<NumberOfText<'t>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
     if parsed.consumed == 0 {
         target.incorrect(kind, &value)?;
         return Ok(NumberOfText {
             number: Decimal::ZERO,
+            rest: b"",
             read: false,
             truncated: false,
         });
@@ -152,9 +154,17 @@ fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<
     let rest = text.get(parsed.consumed..).unwrap_or_default();
     Ok(NumberOfText {
         number: parsed.value,
+        rest,
         read: true,
         truncated: !rest.iter().all(|b| is_space(*b)),
     })
+}
+
+/// Whether what follows a number is an exponent without digits, which MySQL reads for an integer.
+fn is_bare_exponent(rest: &[u8]) -> bool {
+    let spaces = rest.iter().rev().take_while(|byte| is_space(**byte)).count();
+    let rest = rest.get(..rest.len() - spaces).unwrap_or_default();
+    matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-'])
 }
 
 pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {

@@ -11,6 +11,8 @@ use crate::temporal::{
     self, is_date_number, number_to_datetime, number_to_time, split_moment, time_to_datetime, warn_delimiter,
 };
 
+const DAY_US: i64 = 86_400_000_000;
+
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
 const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
 
@@ -264,9 +266,17 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         target.wrong_temporal(&value, Reason::OutOfRange)?;
     } else if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
-    } else if parsed.date.is_some() {
+    } else if parsed
+        .date
+        .is_some_and(|date| (date.year, date.month, date.day) != (0, 0, 0))
+    {
         target.note_part_left_out(&value)?;
     }
     warn_delimiter(parsed.delimiter, value.bytes(), target.ctx)?;
-    Ok(Some(parsed.rounded(&target.ctx.sql_mode)))
+    // A column counts days where there is neither a year nor a month.
+    let days = match parsed.date {
+        Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),
+        _ => 0,
+    };
+    Ok(Some(parsed.rounded(&target.ctx.sql_mode) + days * DAY_US))
 }

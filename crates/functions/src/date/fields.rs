@@ -5,7 +5,7 @@ use types::{Result, SqlType, Value};
 
 use super::interval::Unit;
 use super::week::WeekRule;
-use super::{DAYS, MONTHS, Moment, datetime_at, integer, moment_at, stays_dated, time_at};
+use super::{Moment, datetime_at, integer, moment_at, stays_dated, time_at};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
 use crate::registry::{Alias, Family, function};
@@ -151,14 +151,14 @@ fn year_week(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn day_name(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let date = datetime_at(call, args, 0, DateRules::CALENDAR)?;
-    let name = date.and_then(|d| DAYS.get(usize::from(d.weekday())));
-    Ok(name.map_or(Value::Null, |n| Value::from(*n)))
+    let name = date.and_then(|d| call.ctx.locale.day(d.weekday(), false));
+    Ok(name.map_or(Value::Null, Value::from))
 }
 
 fn month_name(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let date = datetime_at(call, args, 0, DateRules::of_fields(&call.ctx.sql_mode))?;
-    let name = date.and_then(|d| MONTHS.get(usize::from(d.month).checked_sub(1)?));
-    Ok(name.map_or(Value::Null, |n| Value::from(*n)))
+    let name = date.and_then(|d| call.ctx.locale.month(d.month, false));
+    Ok(name.map_or(Value::Null, Value::from))
 }
 
 /// `extract('unit', value)`.

@@ -3,8 +3,9 @@
 use types::temporal::{DateTime, Time};
 use types::{Result, SqlType, Value};
 
+use super::locale::Locale;
 use super::week::WeekRule;
-use super::{DAYS, MONTHS, datetime_at, time_at};
+use super::{datetime_at, time_at};
 use crate::Expr;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -74,13 +75,13 @@ fn date_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let format = args.get(1).map_or(&b""[..], |d| d.bytes());
-    Ok(format_datetime(&at, format).map_or(Value::Null, Value::String))
+    Ok(format_datetime(&at, format, call.ctx.locale).map_or(Value::Null, Value::String))
 }
 
 /// The point in time in a format; `None` for an empty format, and for names that the date does not have.
-pub(super) fn format_datetime(at: &DateTime, format: &[u8]) -> Option<String> {
+pub(super) fn format_datetime(at: &DateTime, format: &[u8], locale: &Locale) -> Option<String> {
     let time = Time(at.time_of_day_us());
-    write(Some(at), &time, format)
+    write(Some(at), &time, format, locale)
 }
 
 fn time_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -88,11 +89,11 @@ fn time_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let format = args.get(1).map_or(&b""[..], |d| d.bytes());
-    Ok(write(None, &Time(us), format).map_or(Value::Null, Value::String))
+    Ok(write(None, &Time(us), format, call.ctx.locale).map_or(Value::Null, Value::String))
 }
 
 /// Writes a point in time, or a TIME if there is no date.
-fn write(date: Option<&DateTime>, time: &Time, format: &[u8]) -> Option<String> {
+fn write(date: Option<&DateTime>, time: &Time, format: &[u8], locale: &Locale) -> Option<String> {
     let format = std::str::from_utf8(format).ok().filter(|f| !f.is_empty())?;
     let mut out = String::with_capacity(format.len() * 2);
     if time.is_negative() {
@@ -106,13 +107,18 @@ fn write(date: Option<&DateTime>, time: &Time, format: &[u8]) -> Option<String> 
         }
         match chars.next() {
             None => out.push('%'),
-            Some(specifier) => write_part(specifier, date, time, &mut out)?,
+            Some(specifier) => write_part(specifier, (date, time), locale, &mut out)?,
         }
     }
     Some(out)
 }
 
-fn write_part(specifier: char, date: Option<&DateTime>, time: &Time, out: &mut String) -> Option<()> {
+fn write_part(
+    specifier: char,
+    (date, time): (Option<&DateTime>, &Time),
+    locale: &Locale,
+    out: &mut String,
+) -> Option<()> {
     let zero = DateTime::ZERO;
     let day = date.unwrap_or(&zero);
     // Names and weeks need a real date.
@@ -122,13 +128,8 @@ fn write_part(specifier: char, date: Option<&DateTime>, time: &Time, out: &mut S
     let half = if hour % 24 < 12 { "AM" } else { "PM" };
     let (minute, second) = (time.minutes(), time.seconds());
     let text = match specifier {
-        'M' => (*MONTHS.get(usize::from(day.month).checked_sub(1)?)?).to_owned(),
-        'b' => MONTHS
-            .get(usize::from(day.month).checked_sub(1)?)?
-            .get(..3)?
-            .to_owned(),
-        'W' => (*DAYS.get(usize::from(named()?.weekday()))?).to_owned(),
-        'a' => DAYS.get(usize::from(named()?.weekday()))?.get(..3)?.to_owned(),
+        'M' | 'b' => locale.month(day.month, specifier == 'b')?.to_owned(),
+        'W' | 'a' => locale.day(named()?.weekday(), specifier == 'a')?.to_owned(),
         'D' => format!("{}{}", day.day, ordinal(day.day)),
         'Y' => format!("{:04}", day.year),
         'y' => format!("{:02}", day.year % 100),
@@ -209,15 +210,18 @@ mod tests {
         let at = DateTime::new(2024, 1, 2, 3, 4, 5, 678_901);
         let all = b"%a %b %c %D %d %e %f %H %h %I %i %j %k %l %M %m %p %r %S %s %T %U %u %V %v %W %w %X %x %Y %y %% %z %";
         assert_eq!(
-            format_datetime(&at, all).unwrap(),
+            format_datetime(&at, all, Locale::en_us()).unwrap(),
             "Tue Jan 1 2nd 02 2 678901 03 03 03 04 002 3 3 January 01 AM 03:04:05 AM 05 05 03:04:05 00 01 53 01 \
              Tuesday 2 2023 2024 2024 24 % z %"
         );
-        assert_eq!(format_datetime(&at, b""), None);
-        assert_eq!(format_datetime(&DateTime::from_date(2024, 0, 0), b"%M"), None);
+        assert_eq!(format_datetime(&at, b"", Locale::en_us()), None);
+        assert_eq!(
+            format_datetime(&DateTime::from_date(2024, 0, 0), b"%M", Locale::en_us()),
+            None
+        );
         let noon = DateTime::new(2024, 1, 2, 12, 0, 0, 0);
         assert_eq!(
-            format_datetime(&noon, b"%h %p %l %I %r").unwrap(),
+            format_datetime(&noon, b"%h %p %l %I %r", Locale::en_us()).unwrap(),
             "12 PM 12 12 12:00:00 PM"
         );
     }
@@ -225,9 +229,18 @@ mod tests {
     #[test]
     fn times() {
         let time = Time::new(false, 100, 10, 11, 0).unwrap();
-        let text = write(None, &time, b"%H %k %h %i %s %f %p %r %T %Y %l %I").unwrap();
+        let text = write(
+            None,
+            &time,
+            b"%H %k %h %i %s %f %p %r %T %Y %l %I",
+            Locale::en_us(),
+        )
+        .unwrap();
         assert_eq!(text, "100 100 04 10 11 000000 AM 04:10:11 AM 100:10:11 0000 4 04");
         let negative = Time::new(true, 10, 11, 12, 0).unwrap();
-        assert_eq!(write(None, &negative, b"%H:%i").unwrap(), "-10:11");
+        assert_eq!(
+            write(None, &negative, b"%H:%i", Locale::en_us()).unwrap(),
+            "-10:11"
+        );
     }
 }

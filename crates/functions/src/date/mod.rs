@@ -4,7 +4,7 @@
 //! - [`fields`]: parts of dates and times: YEAR, EXTRACT, WEEK, DAYNAME.
 //! - [`interval`]: DATE_ADD and its kin; [`difference`]: DATEDIFF, TIMEDIFF, ADDTIME, day numbers.
 //! - [`make`]: DATE, TIMESTAMP, MAKEDATE, SEC_TO_TIME, LAST_DAY; [`unix`]: Unix time and time zones.
-//! - [`mod@format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE.
+//! - [`mod@format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE; [`locale`]: names of months and days.
 //!
 //! Arguments of any type are read by [`crate::temporal`]. Source: manual 12.7 "Date and Time Functions".
 
@@ -12,6 +12,7 @@ pub(crate) mod difference;
 pub(crate) mod fields;
 pub(crate) mod format;
 pub(crate) mod interval;
+pub(crate) mod locale;
 pub(crate) mod make;
 pub(crate) mod now;
 pub(crate) mod parse_format;
@@ -26,6 +27,7 @@ use crate::datum::Datum;
 use crate::expr::{Binding, Call};
 use crate::temporal::{self, DateRules, parse};
 
+/// The names of English, which STR_TO_DATE() reads.
 pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",

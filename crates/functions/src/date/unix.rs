@@ -52,7 +52,9 @@ fn from_unixtime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let local = call.ctx.time_zone.from_unix_us(micros);
     match args.get(1) {
-        Some(format) => Ok(format_datetime(&local, format.bytes()).map_or(Value::Null, Value::String)),
+        Some(format) => {
+            Ok(format_datetime(&local, format.bytes(), call.ctx.locale).map_or(Value::Null, Value::String))
+        }
         None => Ok(Value::UInt(local.pack())),
     }
 }

@@ -1,9 +1,10 @@
 //! Numbers as text for people, sounds and sets: FORMAT, SOUNDEX, MAKE_SET, EXPORT_SET.
 
-use types::{Decimal, Result, SqlType, Value};
+use types::{Decimal, Result, SqlType, Value, errno};
 
 use super::{too_large, value_of};
 use crate::bind::arguments::text_length;
+use crate::date::locale::Locale;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -36,18 +37,6 @@ fn resolve_format(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::varchar(digits + digits / 3 + 32, binding.env.collation))
 }
 
-/// Thousands separator and decimal point of a locale; `None` if StemDB does not know it.
-fn separators(locale: &str) -> Option<(&'static str, char)> {
-    Some(match locale.to_ascii_lowercase().as_str() {
-        "en_us" | "en_gb" | "en_ca" | "en_au" | "en_in" | "en_nz" | "ja_jp" | "ko_kr" | "zh_cn" | "zh_tw"
-        | "he_il" | "th_th" | "en_za" | "es_mx" => (",", '.'),
-        "de_de" | "de_lu" | "da_dk" | "nl_be" | "tr_tr" | "id_id" | "vi_vn" | "pt_br" => (".", ','),
-        "de_ch" => ("'", '.'),
-        "nl_nl" | "it_it" | "es_es" | "pt_pt" | "fr_fr" | "pl_pl" | "de_at" => ("", ','),
-        _ => return None,
-    })
-}
-
 /// `FORMAT(x, digits[, locale])`. A locale that is NULL or unknown is en_US.
 fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [number, digits, rest @ ..] = args else {
@@ -56,39 +45,25 @@ fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if number.is_null() || digits.is_null() {
         return Ok(Value::Null);
     }
-    let locale = rest
-        .first()
-        .filter(|d| !d.is_null())
-        .map(|d| String::from_utf8_lossy(d.bytes()));
-    let (thousands, point) = match &locale {
-        None => (",", '.'),
-        Some(locale) => match separators(locale) {
-            Some(found) => found,
-            None => {
-                call.ctx.warn(1649, format!("Unknown locale: '{locale}'"))?;
-                (",", '.')
+    let locale = match rest.first() {
+        None => Locale::en_us(),
+        Some(name) => {
+            let name = match name.is_null() {
+                true => "NULL".into(),
+                false => String::from_utf8_lossy(name.bytes()),
+            };
+            match Locale::named(&name) {
+                Some(locale) => locale,
+                None => {
+                    call.ctx
+                        .warn(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{name}'"))?;
+                    Locale::en_us()
+                }
             }
-        },
+        }
     };
     let digits = digits.int().clamp(0, 30) as u8;
-    let text = fixed(number, digits);
-    let (sign, unsigned) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text.as_str()),
-    };
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let mut out = sign.to_owned();
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) {
-            out.push_str(thousands);
-        }
-        out.push(digit);
-    }
-    if !fraction.is_empty() {
-        out.push(point);
-        out.push_str(fraction);
-    }
-    Ok(Value::String(out))
+    Ok(Value::String(locale.grouped(&fixed(number, digits))))
 }
 
 /// The number with exactly `digits` digits after the point. A DOUBLE is rounded as `ROUND` does it: halves to

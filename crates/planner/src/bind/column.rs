@@ -21,6 +21,14 @@ const VARCHAR_BYTES_MAX: u64 = 65_535;
 const FRACTION_DIGITS_MAX: u64 = 6;
 const DECIMALS_MAX: u64 = 30;
 
+/// Error 1171.
+pub(super) fn primary_with_null() -> Error {
+    Error::new(
+        errno::ER_PRIMARY_CANT_HAVE_NULL,
+        "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+    )
+}
+
 /// A column with no id yet. `inherited` is the table's collation.
 pub(super) fn bind_column(
     binder: &Binder<'_>,
@@ -36,10 +44,7 @@ pub(super) fn bind_column(
         found => found?,
     };
     if definition.primary && definition.nullable == Some(true) {
-        return Err(Error::new(
-            errno::ER_PRIMARY_CANT_HAVE_NULL,
-            "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
-        ));
+        return Err(primary_with_null());
     }
     let nullable = !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
     if definition.auto_increment {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use schema::definition::Ddl;
-use schema::model::Column;
+use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
 use types::{Error, Result, errno};
@@ -20,17 +20,24 @@ pub(super) fn bind_create_table_select(
     create: &CreateTable,
     select: &CreateSelect,
 ) -> Result<Command> {
-    if !create.temporary {
-        let name = binder.table_name(&create.name)?;
-        let needs = PrivilegeSet::INSERT | Privilege::Create.into();
-        (binder.env.check_table)(&name.database, &name.name, needs.into())?;
-    }
+    let name = binder.table_name(&create.name)?;
+    let needs = match create.temporary {
+        true => Privilege::CreateTemporaryTables.into(),
+        false => PrivilegeSet::INSERT | Privilege::Create.into(),
+    };
+    (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     let bound = binder.query(&select.query, None)?;
     let zero_dates = !binder.env.sql_mode.no_zero_date;
     let columns = bound.columns.iter();
-    let selected: Vec<Column> = columns
+    let mut selected: Vec<Column> = columns
         .map(|c| query_definition::column_of_query(binder, c, zero_dates))
         .collect();
+    for (column, source) in selected.iter_mut().zip(&bound.columns) {
+        // What no column of a table has said is not said of a primary key.
+        if create_table::is_primary(create, &column.name) && !query_definition::is_stored(binder, source) {
+            column.default = Default::None;
+        }
+    }
     check_names(&selected)?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let ddl = create_table::bind_create_table(binder, create, selected)?;

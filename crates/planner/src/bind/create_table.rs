@@ -62,6 +62,9 @@ pub(super) fn bind_create_table(
     let written = create.elements.iter().filter_map(as_column);
     let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
     for definition in &columns {
+        if definition.nullable == Some(true) && is_primary(create, &definition.name) {
+            return Err(column::primary_with_null());
+        }
         builder
             .columns
             .push(column::bind_column(binder, definition, collation)?);
@@ -215,6 +218,17 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
     }
     written.extend(last);
     written
+}
+
+/// Whether the statement makes a column part of the primary key, other than behind the column.
+pub(super) fn is_primary(create: &CreateTable, column: &str) -> bool {
+    create.elements.iter().any(|element| match element {
+        TableElement::Index(index) if index.kind == IndexKind::Primary => {
+            let mut parts = index.parts.iter();
+            parts.any(|part| part.column.eq_ignore_ascii_case(column))
+        }
+        _ => false,
+    })
 }
 
 fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {

@@ -137,8 +137,10 @@ impl Binder<'_> {
             } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
-                // It needs the privilege to read the column, as the column itself does.
-                drop(context.names.column(name));
+                if let Ok(column) = context.names.column(name) {
+                    let ids = columns_of(&column).into_iter();
+                    ids.for_each(|id| self.accesses.names_by_default(id));
+                }
                 Ok(table.shown(default_value::default_value(self, table, offset)?))
             }
             ast::Expr::Values(name) => context.names.values(name),
@@ -452,6 +454,14 @@ impl Binder<'_> {
         if lower == "grouping" && !context.grouped {
             return Err(invalid_group_function());
         }
+        if let ("name_const", [name, value]) = (lower.as_str(), args)
+            && !(is_constant_name(name) && is_constant_value(value))
+        {
+            return Err(Error::new(
+                errno::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to NAME_CONST",
+            ));
+        }
         let args = self.arguments(&lower, args, context)?;
         self.call(&lower, args)
             .map_err(|error| respelled(error, &lower, name))
@@ -540,6 +550,23 @@ impl Binder<'_> {
     }
 }
 
+/// What NAME_CONST() takes for a name.
+fn is_constant_name(name: &ast::Expr) -> bool {
+    matches!(name, ast::Expr::Text(_))
+}
+
+/// What NAME_CONST() takes for a value: a literal, negative or with a collation.
+fn is_constant_value(value: &ast::Expr) -> bool {
+    match value {
+        ast::Expr::Unary {
+            op: ast::UnaryOp::Minus,
+            operand,
+        } => matches!(**operand, ast::Expr::Number(_)),
+        ast::Expr::Collate { operand, .. } => is_constant_value(operand),
+        value => value.is_literal(),
+    }
+}
+
 /// The coercibility of an aggregate's collation; `None`: that of a table's column.
 fn strength_of(call: &AggregateCall) -> Option<Strength> {
     let of_arguments = bind::strength_of(&call.args);
@@ -553,11 +580,20 @@ fn strength_of(call: &AggregateCall) -> Option<Strength> {
 }
 
 /// The aggregates of the query that a call belongs to: the query whose columns it names, at any distance. If
-/// aggregates are not allowed there, the last query on the way to it where they are.
+/// aggregates are not allowed there, the last query on the way to it where they are. COUNT(*) names no column: it
+/// belongs to the next query where aggregates are allowed.
 fn home_of<'c>(call: &AggregateCall, context: &'c Context<'_>) -> Option<&'c Aggregates> {
     let mut home = context.aggregates;
     let mut place = context;
-    while let Some(outer) = place.outer.filter(|_| is_about_outer(call, place.first_own)) {
+    let is_about_none = {
+        let mut names_any = false;
+        call.expressions(&mut |arg| names_any |= !columns_of(arg).is_empty());
+        !names_any
+    };
+    while let Some(outer) = place
+        .outer
+        .filter(|_| is_about_outer(call, place.first_own) || (is_about_none && home.is_none()))
+    {
         if outer.is_argument && !is_about_outer(call, outer.first_own) {
             return None;
         }

@@ -80,7 +80,8 @@ impl Binder<'_> {
         if let Some((rel, relation)) = common_table::bind_common_table(self, table)? {
             return Ok(From::of(rel, relation));
         }
-        let found = self.table(&table.name, place.needs_of(alias))?;
+        let database = self.database(table.name.database.as_deref())?;
+        let found = self.table(&table.name, place.needs_of(&database, alias))?;
         resolution::note_table(self, &table.name, &found.database, table.alias.as_ref());
         if found.view.is_some() && !table.partitions.is_empty() {
             return Err(Error::not_supported(
@@ -109,8 +110,12 @@ impl Binder<'_> {
             _ => LockMode::Read,
         };
         let columns = vec![ColumnIds::From(get.first)];
-        self.accesses
-            .add(&get.table, &get.alias, (place.needs_of(alias), lock), columns);
+        self.accesses.add(
+            &get.table,
+            &get.alias,
+            (place.needs_of(&database, alias), lock),
+            columns,
+        );
         let relation = self.relation(&get);
         Ok(From::of(Logical::Get(get), relation))
     }
@@ -290,14 +295,19 @@ fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
     }
 }
 
+/// Error 3569.
+pub(super) fn locked_twice(name: &str) -> Error {
+    Error::new(
+        3569,
+        format!("Table `{name}` appears in multiple locking clauses."),
+    )
+}
+
 /// How a locking clause applies to a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
-    let about = |clause: &&LockingClause| clause.is_about(&get.alias);
+    let about = |clause: &&LockingClause| clause.is_about(&get.table.database, &get.alias);
     if clauses.iter().filter(about).count() > 1 {
-        return Err(Error::new(
-            3569,
-            format!("Table `{}` appears in multiple locking clauses.", get.alias),
-        ));
+        return Err(locked_twice(&get.alias));
     }
     let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
         return Ok(None);

@@ -28,11 +28,11 @@ pub struct FromPlace<'a> {
 
 impl FromPlace<'_> {
     /// What the statement needs of a table or view.
-    pub fn needs_of(&self, alias: &str) -> TableNeeds {
+    pub fn needs_of(&self, database: &str, alias: &str) -> TableNeeds {
         let locks = self
             .locking
             .iter()
-            .any(|clause| clause.exclusive && clause.is_about(alias));
+            .any(|clause| clause.exclusive && clause.is_about(database, alias));
         self.for_writing.unwrap_or(TableNeeds {
             all: PrivilegeSet::SELECT,
             one_of: locks.then_some(OneOf::Locks),

@@ -310,6 +310,15 @@ fn integer(digits: &str, negative: bool) -> Option<Expr> {
     })
 }
 
+/// A number whose whole part a DECIMAL holds, with as much of its fraction.
+fn of_first_digits(text: &str) -> Option<Decimal> {
+    let (whole, fraction) = text.split_once('.')?;
+    let used = whole.trim_start_matches('0').len();
+    let room = usize::from(Decimal::MAX_DIGITS).checked_sub(used)?;
+    let fraction = fraction.get(..room.min(fraction.len()))?;
+    Decimal::parse(&format!("{whole}.{fraction}"))
+}
+
 fn decimal(digits: &str, negative: bool) -> Result<Expr> {
     let too_large = || {
         Error::new(
@@ -317,7 +326,9 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
             format!("Illegal decimal '{digits}' value found during parsing"),
         )
     };
-    let value = Decimal::parse(digits.trim_end_matches('.')).ok_or_else(too_large)?;
+    let text = digits.trim_end_matches('.');
+    let value = Decimal::parse(text).or_else(|| of_first_digits(text));
+    let value = value.ok_or_else(too_large)?;
     let value = if negative { value.neg() } else { value };
     let precision = u32::from(value.digits())
         .max(u32::from(value.scale) + u32::from(value.scale == 0))

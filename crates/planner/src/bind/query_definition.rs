@@ -21,6 +21,8 @@ pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_da
     if let Some(stored) = stored_column(binder, column) {
         let default = match stored.default {
             _ if stored.makes_ids() => Default::Literal("0".to_owned()),
+            // An outer join leaves it NULL, and it has no default all the same.
+            Default::None if column.nullable && !stored.nullable => Default::Dropped,
             default => default,
         };
         return Column {
@@ -42,6 +44,11 @@ pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_da
         },
         ..Column::plain(&result.name, ty, column.nullable)
     }
+}
+
+/// Whether a query's column is one of a table or view.
+pub(super) fn is_stored(binder: &Binder<'_>, column: &QueryColumn) -> bool {
+    stored_column(binder, column).is_some()
 }
 
 /// The definition of the column of a table or view that a query's column simply is.

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 use functions::Expr;
 use functions::aggregate;
-use syntax::ast::{self, Hint, Hints, NumberText, Select};
+use syntax::ast::{self, Hint, Hints, NumberText, Select, TableRef};
 use types::{Error, Result, errno};
 
 use super::block::Block;
@@ -21,10 +21,13 @@ use super::grouping::{Groups, rollup_order};
 use super::name_lookup::{ColumnsThenItems, FieldsAndItems, ItemsAndKeys};
 use super::names::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, WHERE_CLAUSE};
 use super::output::Item;
+use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::window::windowed;
-use super::{Binder, filter, full_group_by, hints, limit, name_lookup, output, resolution, values, window};
+use super::{
+    Binder, filter, from, full_group_by, hints, limit, name_lookup, output, resolution, values, window,
+};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
@@ -70,7 +73,7 @@ impl Binder<'_> {
                 for_writing: None,
             },
         )?;
-        check_locks(&block, &scope)?;
+        check_locks(self, &block, &scope)?;
         hints::check_hinted_names(self, &scope);
         let in_where = Subqueries::default();
         let filter = {
@@ -612,17 +615,45 @@ fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -
     }
 }
 
-/// Error 3568 for a table of a locking clause that FROM has not.
-fn check_locks(block: &Block<'_>, scope: &Scope) -> Result<()> {
+/// Error 3568 for a table of a locking clause that FROM has not, 3569 for a derived table, whose own query says what
+/// it locks.
+fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<()> {
     for name in block.locking.iter().flat_map(|clause| &clause.of) {
-        if !scope.relations.iter().any(|relation| relation.alias == *name) {
+        let found = scope
+            .relations
+            .iter()
+            .find(|relation| relation.alias == name.name);
+        let is_of = |database: &String| match found.and_then(Relation::definition) {
+            Some(definition) => definition.database == *database,
+            None => binder.env.database == Some(database.as_str()),
+        };
+        if found.is_none() || !name.database.iter().all(is_of) {
+            let database = name.database.iter().map(|database| format!("`{database}`."));
             return Err(Error::new(
                 ER_UNRESOLVED_TABLE_LOCK,
-                format!("Unresolved table name `{name}` in locking clause."),
+                format!(
+                    "Unresolved table name {}`{}` in locking clause.",
+                    database.collect::<String>(),
+                    name.name
+                ),
             ));
+        }
+        if block.from.iter().any(|table| is_derived(table, &name.name)) {
+            return Err(from::locked_twice(&name.name));
         }
     }
     Ok(())
+}
+
+/// Whether a name is that of a derived table.
+fn is_derived(table: &TableRef, name: &str) -> bool {
+    match table {
+        TableRef::Table(_) => false,
+        TableRef::Derived(derived) => derived.alias == name,
+        TableRef::Json(json) => json.alias == name,
+        TableRef::Join(join) => is_derived(&join.left, name) || is_derived(&join.right, name),
+        TableRef::Nested(tables) => tables.iter().any(|table| is_derived(table, name)),
+    }
 }
 
 fn is_grouped(select: &Block<'_>) -> bool {

@@ -2,7 +2,7 @@
 //! expression names the Apply's columns.
 
 use functions::{Expr, bind};
-use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, SelectItem};
+use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, Select, SelectItem};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
@@ -82,7 +82,7 @@ pub(super) fn row_operand(
 
 pub(super) fn exists(binder: &Binder<'_>, query: &Query, context: &Context<'_>) -> Result<Expr> {
     // Nothing reads what the subquery selects, so its `*` needs no table.
-    let without_star = without_star(query);
+    let without_star = without_star(query).or_else(|| without_distinct(query));
     let bound = subquery(binder, without_star.as_ref().unwrap_or(query), context, true)?;
     let mark = binder.new_column();
     apply(ApplyKind::Exists { mark }, bound.root, context);
@@ -158,6 +158,8 @@ fn any(
     if left.len() > 1 && op != BinaryOp::Equal {
         return Err(operand_columns(1));
     }
+    let without_distinct = without_distinct(query);
+    let query = without_distinct.as_ref().unwrap_or(query);
     let bound = subquery(binder, query, context, true)?;
     if left.len() != bound.columns.len() {
         return Err(operand_columns(left.len()));
@@ -168,6 +170,21 @@ fn any(
     let nullable = condition.nullable();
     apply(ApplyKind::Any { mark, condition }, bound.root, context);
     Ok(Expr::column(mark.0, SqlType::BOOL, nullable))
+}
+
+/// A subquery of which only what is in it counts, and not how often: without DISTINCT, so that its ORDER BY may name
+/// anything.
+fn without_distinct(query: &Query) -> Option<Query> {
+    let is_idle = |select: &Select| select.distinct && !query.order_by.is_empty();
+    match &query.body {
+        QueryBody::Select(select) if is_idle(select) && query.limit.is_none() => {}
+        _ => return None,
+    }
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body {
+        select.distinct = false;
+    }
+    Some(query)
 }
 
 /// `SELECT *` without a table, as `SELECT NULL`.

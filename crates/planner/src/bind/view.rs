@@ -31,7 +31,10 @@ pub(super) fn bind_view(
     let alias = table.alias.as_ref().unwrap_or(&table.name.name);
     check_clauses(table, alias)?;
     let mut query = view_query(view)?;
-    if let Some(clause) = place.locking.iter().find(|clause| clause.is_about(alias))
+    if let Some(clause) = place
+        .locking
+        .iter()
+        .find(|clause| clause.is_about(&definition.database, alias))
         && Block::of(&query).is_some()
     {
         query.locking = vec![LockingClause {
@@ -39,7 +42,7 @@ pub(super) fn bind_view(
             ..clause.clone()
         }];
     }
-    let needs = place.needs_of(alias);
+    let needs = place.needs_of(&definition.database, alias);
     binder
         .accesses
         .add(definition, alias, (needs, LockMode::Read), Vec::new());

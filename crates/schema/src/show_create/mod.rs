@@ -215,12 +215,14 @@ fn check(check: &Check, style: &Style) -> String {
 
 fn collation_clauses(table: &Table, column: &Column) -> String {
     let collation = column.ty.collation;
-    let own = column.explicit_collation || collation != table.collation;
+    let differs = collation != table.collation;
     let mut text = String::new();
-    if own {
+    if column.explicit_collation || differs {
         text.push_str(&format!(" CHARACTER SET {}", collation.charset().name()));
     }
-    if own || collation != collation.charset().default_collation() {
+    // The default one could be taken for that of MySQL 5.7.
+    let is_new_default = collation == Collation::DEFAULT && differs;
+    if column.explicit_collation || is_new_default || collation != collation.charset().default_collation() {
         text.push_str(&format!(" COLLATE {}", collation.name()));
     }
     text

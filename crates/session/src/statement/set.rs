@@ -45,14 +45,14 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     }
     let was_autocommit = session.settings.run.autocommit;
     let before = (session.variables.clone(), session.user_variables.shared().clone());
-    let (last_insert_id, next) = (session.last.insert_id, session.transaction.next);
+    let (last, next) = (session.last, session.transaction.next);
     let done = own
         .into_iter()
         .try_for_each(|(item, value)| set_item(session, item, value));
     if let Err(error) = done {
         session.variables = before.0;
         session.user_variables.restore(before.1);
-        (session.last.insert_id, session.transaction.next) = (last_insert_id, next);
+        (session.last, session.transaction.next) = (last, next);
         session.tracker.clear_changes();
         session.settings_changed();
         return Err(error);
@@ -157,16 +157,16 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
             format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
         ));
     }
-    if name == "last_insert_id" {
+    if matches!(name, "last_insert_id" | "insert_id") {
         let warning = session
             .variables
             .set(definition, value, &session.shared.variables)?;
         adjusted(session, warning);
-        session.last.insert_id = session
-            .variables
-            .text(definition)
-            .and_then(|t| t.parse().ok())
-            .unwrap_or_default();
+        let id = session.variables.text(definition).and_then(|t| t.parse().ok());
+        match name {
+            "insert_id" => session.last.forced_id = id.unwrap_or_default(),
+            _ => session.last.insert_id = id.unwrap_or_default(),
+        }
         return Ok(());
     }
     let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));

@@ -326,11 +326,14 @@ fn copy(session: &mut Session, base: &Table, target: &Table) -> Result<(Arc<Tabl
         },
     )?;
     let mode = session.settings.sql_mode;
-    // A zero that is there stays.
+    // A zero that is there stays, and a new column has none.
     let counted = base.auto_increment_column().map(|at| base.columns[at].id);
-    session.settings.sql_mode.no_auto_value_on_zero |= made
-        .auto_increment_column()
-        .is_some_and(|at| counted == Some(made.columns[at].id));
+    if let Some(at) = made.auto_increment_column() {
+        let id = made.columns[at].id;
+        let is_new = base.columns.iter().all(|column| column.id != id);
+        let keeps = &mut session.settings.sql_mode.no_auto_value_on_zero;
+        *keeps = (*keeps && !is_new) || counted == Some(id);
+    }
     let copied = copy_rows(session, base, &made);
     session.settings.sql_mode = mode;
     let copied = copied.and_then(|done| transaction_rules::commit_implicitly(session).map(|()| done));

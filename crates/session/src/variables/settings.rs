@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use functions::{BlockEncryption, TimeZone};
+use functions::{BlockEncryption, Locale, TimeZone};
 use optimizer::Switches;
 use planner::plan::Route;
 use runner::Isolation;
@@ -50,6 +50,7 @@ pub struct Settings {
     pub max_allowed_packet: usize,
     pub group_concat_max_len: usize,
     pub block_encryption: BlockEncryption,
+    pub locale: &'static Locale,
     /// 0 means none.
     pub max_execution: Duration,
     pub net_read_timeout: Duration,
@@ -101,6 +102,7 @@ impl Settings {
                 "optimizer_switch",
                 "div_precision_increment",
                 "foreign_key_checks",
+                "lc_time_names",
                 "sql_require_primary_key",
             ];
             let mut hasher = DefaultHasher::new();
@@ -137,6 +139,7 @@ impl Settings {
             div_precision_increment: integer("div_precision_increment") as u8,
             max_allowed_packet: integer("max_allowed_packet") as usize,
             group_concat_max_len: integer("group_concat_max_len") as usize,
+            locale: Locale::named(&text("lc_time_names")).unwrap_or(Locale::en_us()),
             block_encryption: BlockEncryption::from_name(&text("block_encryption_mode")).unwrap_or_default(),
             long_query_time: Duration::try_from_secs_f64(text("long_query_time").parse().unwrap_or(10.0))
                 .unwrap_or(Duration::MAX),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::settings::GlobalValue;
-use functions::TimeZone;
+use functions::{Locale, TimeZone};
 use parking_lot::RwLock;
 use types::{Error, Result, Value, errno};
 
@@ -269,6 +269,30 @@ fn assign(
     Ok((text.map(Arc::from), warning))
 }
 
+/// The name of a storage engine as MySQL shows it, by any of its names.
+fn engine(text: &str) -> Result<&'static str> {
+    const ENGINES: [(&str, &str); 11] = [
+        ("innodb", "InnoDB"),
+        ("innobase", "InnoDB"),
+        ("myisam", "MyISAM"),
+        ("memory", "MEMORY"),
+        ("heap", "MEMORY"),
+        ("mrg_myisam", "MRG_MYISAM"),
+        ("merge", "MRG_MYISAM"),
+        ("csv", "CSV"),
+        ("archive", "ARCHIVE"),
+        ("blackhole", "BLACKHOLE"),
+        ("performance_schema", "PERFORMANCE_SCHEMA"),
+    ];
+    let found = ENGINES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    found.map(|(_, shown)| *shown).ok_or_else(|| {
+        Error::new(
+            errno::ER_UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{text}'"),
+        )
+    })
+}
+
 /// A value in printed form, and the text of the warning that it was adjusted. `current`: what it changes.
 fn normalize(
     definition: &Definition,
@@ -292,12 +316,20 @@ fn normalize(
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
         Kind::Charset | Kind::CharsetOrNull => Ok((Some(charset_of(name, &value)?.name().to_owned()), None)),
         Kind::Collation => Ok((Some(collation_of(name, &value)?.name().to_owned()), None)),
-        // The first locale is the only one here.
-        Kind::Locale => match number(&value) {
-            Some(0) => Ok((Some("en_US".to_owned()), None)),
-            Some(other) => Ok((Some(other.to_string()), None)),
-            None => Ok((Some(string(name, &value)?), None)),
-        },
+        Kind::Engine if value.is_null() => Err(wrong_value(name, "NULL")),
+        Kind::Engine => Ok((Some(engine(&string(name, &value)?)?.to_owned()), None)),
+        Kind::Locale => {
+            let text = match number(&value) {
+                Some(number) => number.to_string(),
+                None if value.is_null() => return Err(wrong_value(name, "NULL")),
+                None => string(name, &value)?,
+            };
+            let numbered = || Locale::numbered(usize::try_from(number(&value)?).ok()?);
+            let locale = numbered()
+                .or_else(|| Locale::named(&text))
+                .ok_or_else(|| Error::new(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{text}'")))?;
+            Ok((Some(locale.name.to_owned()), None))
+        }
         Kind::SqlMode => {
             let text = match number(&value) {
                 Some(bits) if sql_mode::retired(bits) != 0 => {

@@ -248,7 +248,7 @@ pub struct LockingClause {
     pub exclusive: bool,
     pub wait: LockWait,
     /// `OF t`: tables that are locked; none means all.
-    pub of: Vec<String>,
+    pub of: Vec<ObjectName>,
 }
 
 /// What a locking read does about rows that are locked.
@@ -260,9 +260,12 @@ pub enum LockWait {
 }
 
 impl LockingClause {
-    /// Whether it locks the rows of a table.
-    pub fn is_about(&self, alias: &str) -> bool {
-        self.of.is_empty() || self.of.iter().any(|of| of == alias)
+    /// Whether it locks the rows of a table, whose database it may name.
+    pub fn is_about(&self, database: &str, alias: &str) -> bool {
+        let names = |of: &ObjectName| {
+            of.name == alias && of.database.as_deref().is_none_or(|named| named == database)
+        };
+        self.of.is_empty() || self.of.iter().any(names)
     }
 }
 

@@ -131,6 +131,10 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
         Expr::Bool(_) | Expr::Parameter(_) | Expr::Bytes(_) => source
             .trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '(' | ')' | '+'))
             .to_string(),
+        Expr::Function { name, args } if name.eq_ignore_ascii_case("name_const") => match args.first() {
+            Some(Expr::Text(name)) => name.clone(),
+            _ => strip_comments(source, mode).into_owned(),
+        },
         _ => strip_comments(source, mode).into_owned(),
     }
 }

@@ -271,7 +271,7 @@ impl Parser<'_> {
             None => return self.fail(),
         };
         let of = if self.eat(Kw::OF) {
-            self.comma_separated(|parser| Ok(parser.object_name()?.name))?
+            self.comma_separated(Self::object_name)?
         } else {
             Vec::new()
         };

@@ -310,7 +310,7 @@ impl Printer<'_> {
         });
         if !clause.of.is_empty() {
             self.put(" of ");
-            self.names(&clause.of);
+            self.separated(&clause.of, ",", Self::object);
         }
         self.put(match clause.wait {
             LockWait::Wait => "",

@@ -149,7 +149,7 @@ impl RowMaker<'_> {
         self.row_number = line.number;
         self.assign_set(&mut line)?;
         self.fill_nulls(&mut line)?;
-        self.with_id(line.row, 1).map(Some)
+        self.with_id(line.row, None).map(Some)
     }
 
     /// `false`: there is no further line.

@@ -58,7 +58,7 @@ impl RowMaker<'_> {
                 }
             };
         }
-        self.with_id(row, rows_left)
+        self.with_id(row, Some(rows_left))
     }
 }
 

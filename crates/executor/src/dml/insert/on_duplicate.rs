@@ -23,6 +23,8 @@ pub(super) struct OnDuplicate<'p> {
     assignments: &'p [Assignment],
     check: Option<&'p RowCheck>,
     ignore: bool,
+    /// The statement has several rows of VALUES, of which none fails for a NULL that an update assigns.
+    has_several_rows: bool,
     touched: &'p Touched,
     computed: Option<Computed<'p>>,
 }
@@ -52,6 +54,7 @@ impl<'p> OnDuplicate<'p> {
             assignments,
             check: plan.check.as_ref(),
             ignore: plan.ignore,
+            has_several_rows: plan.given_rows.is_some_and(|rows| rows > 1),
             touched,
             computed: Computed::of_touched(&plan.table, touched)?,
         })
@@ -70,12 +73,17 @@ impl<'p> OnDuplicate<'p> {
     ) -> Result<Changed> {
         // The assignments see the offered row behind the existing one, then what else the query gave.
         let mut new = [&old.row, offered, further].concat();
-        let nulls = NullRule::of(ctx.eval).once(warned);
+        let nulls = match self.ignore || self.has_several_rows {
+            true => NullRule::of(ctx.eval).once(warned),
+            false => NullRule::Error,
+        };
         assign_row(self.table, self.assignments, &mut new, number, nulls, ctx.eval)?;
         new.truncate(old.row.len());
         if is_same_row(&new, &old.row) {
             return Ok(Changed {
                 matched: 1,
+                // IGNORE counts what was not inserted.
+                duplicates: u64::from(self.ignore),
                 ..Changed::default()
             });
         }

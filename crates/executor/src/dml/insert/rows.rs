@@ -187,7 +187,7 @@ impl<'p> RowMaker<'p> {
                 *cell = value;
             }
         }
-        self.with_id(row, rows_left)
+        self.with_id(row, Some(rows_left))
     }
 
     /// The rows of a query's batch.
@@ -200,7 +200,7 @@ impl<'p> RowMaker<'p> {
         let eval = self.ctx.eval;
         let made = (0..rows).map(|row| {
             let values = columns.iter().map(|(view, ty)| Ok((view.value(row), *ty)));
-            self.of_query(values, rows - row)
+            self.of_query(values)
         });
         NewRows::of(made, eval)
     }
@@ -211,7 +211,7 @@ impl<'p> RowMaker<'p> {
         let rows = batch.num_rows();
         let made = (0..rows).map(|row| {
             let value = |expr| eval_assigned(expr, functions::Row::Batch(batch, row), eval);
-            self.of_query(exprs.iter().map(value), rows - row)
+            self.of_query(exprs.iter().map(value))
         });
         NewRows::of(made, eval)
     }
@@ -219,7 +219,6 @@ impl<'p> RowMaker<'p> {
     fn of_query(
         &mut self,
         mut values: impl Iterator<Item = Result<(Value, SqlType)>>,
-        rows_left: usize,
     ) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut made = self.template.row.clone();
@@ -236,7 +235,7 @@ impl<'p> RowMaker<'p> {
         let further = values
             .map(|value| value.map(|(value, _)| value))
             .collect::<Result<_>>()?;
-        let row = self.with_id(made, rows_left)?;
+        let row = self.with_id(made, None)?;
         Ok(row.map(|row| NewRow { further, ..row }))
     }
 
@@ -361,7 +360,7 @@ impl<'p> RowMaker<'p> {
     }
 
     /// The row with what the statement does not give. `None` if it is ignored.
-    pub(super) fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<Option<NewRow>> {
+    pub(super) fn with_id(&mut self, mut values: Row, rows_left: Option<usize>) -> Result<Option<NewRow>> {
         if !std::mem::replace(&mut self.reported_missing, true) {
             let missing = self.template.missing.iter();
             for column in missing.filter_map(|&column| self.table.columns.get(column)) {
