@@ -360,6 +360,12 @@ impl Accesses {
         added.find(|table| is_wanted(table)).cloned()
     }
 
+    /// The ids of the tables that were added after the first ones.
+    pub fn ids_from(&self, after: usize) -> Vec<i64> {
+        let all = self.all.borrow();
+        all[after..].iter().map(|noted| noted.access.table.id).collect()
+    }
+
     pub fn take(&self) -> Vec<NotedAccess> {
         let named = Rc::new(self.named.take());
         let mut all = self.all.take();

@@ -383,6 +383,27 @@ fn text_literal(text: &str) -> Expr {
     Expr::literal(Value::from(text), ty)
 }
 
+/// A column of a row before IN and one of a row of its list, as they are compared. `rows`: of the list. `None` if
+/// they are never equal: a TIME and a literal with a date; in a list of several rows, a TIME and anything with one.
+pub fn row_list_pair(operand: Expr, item: Expr, rows: usize, env: &TypeEnv) -> Result<Option<(Expr, Expr)>> {
+    let has_date = match &item {
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        } => crate::temporal::spells_point_in_time(text),
+        item => rows > 1 && item.ty().is_datetime(),
+    };
+    if operand.ty().kind == TypeKind::Time && has_date {
+        return Ok(None);
+    }
+    let has_text = operand.ty().is_string() || item.ty().is_string();
+    let kind = match rows == 1 && has_text {
+        true => ComparisonKind::Operator,
+        false => ComparisonKind::List,
+    };
+    pair(operand, item, "=", env, kind).map(Some)
+}
+
 /// The comparison operators.
 pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     let b = binding.args.pop();

@@ -28,6 +28,7 @@ pub use arguments::{literal_type, output_text};
 pub use call::call;
 pub use collation::strength_of;
 pub use common::common_type;
+pub use compare::row_list_pair;
 pub use env::{BindNotes, TypeEnv};
 pub use key::{KeyRounding, key_cast};
 

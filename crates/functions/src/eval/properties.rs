@@ -14,6 +14,17 @@ pub fn is_deterministic(expr: &Expr) -> bool {
     deterministic
 }
 
+/// Whether the value is the same for every session and at any time: `NOW()`, `USER()` and `@a` are not.
+pub fn is_known_when_planned(expr: &Expr) -> bool {
+    let mut known = true;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            known &= !function.0.volatile && !function.0.reads_session;
+        }
+    });
+    known
+}
+
 /// Whether it contains `@a := x`. Then rows must be evaluated one after the other, all expressions of one
 /// before the next.
 pub fn assigns(expr: &Expr) -> bool {

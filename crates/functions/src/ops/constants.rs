@@ -3,7 +3,7 @@
 //! No statement can call them by their names. [`crate::bind::compare`] and [`crate::bind::key`] make them.
 
 use types::temporal::DateTime;
-use types::{Decimal, Error, Result, TypeKind, Value, errno};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
@@ -14,7 +14,7 @@ use crate::bind::compare::{
 use crate::cast::number::full_year;
 use crate::context::Strictness;
 use crate::datum::Datum;
-use crate::expr::{Call, FunctionDef};
+use crate::expr::{Binding, Call, Expr, FunctionDef};
 use crate::registry::{Family, function};
 use crate::temporal::parse::{self, DateRules, ParsedDateTime};
 use crate::temporal::{self, date_place};
@@ -38,10 +38,30 @@ static FUNCTIONS: &[FunctionDef] = &[
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
     function(YEAR_BEGINNING, 2, 2, resolve_converted, year_beginning),
+    function("frame offset", 1, 1, resolve_frame_offset, frame_offset).sees_null(),
     function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
     function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
     function("key up", 1, 1, resolve_converted, |c, a| key(c, a, 1)),
 ];
+
+fn resolve_frame_offset(binding: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(binding.args.first().map_or(SqlType::NULL, Expr::ty))
+}
+
+/// How far a frame of RANGE reaches: error 3586 if that is NULL or negative.
+fn frame_offset(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let is_offset = match args.first() {
+        None | Some(Datum::Null) => false,
+        Some(Datum::Int(offset)) => *offset >= 0,
+        Some(Datum::Double(offset)) => *offset >= 0.0,
+        Some(Datum::Decimal(offset)) => !offset.is_negative(),
+        Some(_) => true,
+    };
+    match args.first() {
+        Some(offset) if is_offset => Ok(offset.to_value()),
+        _ => Err(crate::window::wrong_frame()),
+    }
+}
 
 /// The name of the other side's type.
 fn target<'a>(args: &[Datum<'a>]) -> &'a str {

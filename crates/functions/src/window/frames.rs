@@ -73,12 +73,15 @@ fn row_count(offset: &Expr, ctx: &EvalContext) -> Result<usize> {
         Value::UInt(count) => Some(usize::try_from(count).unwrap_or(usize::MAX)),
         _ => None,
     };
-    count.ok_or_else(|| {
-        Error::new(
-            errno::ER_WINDOW_FRAME_ILLEGAL,
-            "Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
-        )
-    })
+    count.ok_or_else(wrong_frame)
+}
+
+/// Error 3586.
+pub(crate) fn wrong_frame() -> Error {
+    Error::new(
+        errno::ER_WINDOW_FRAME_ILLEGAL,
+        "Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
+    )
 }
 
 /// Peers have the same frame, so that one search for each group of them is enough.

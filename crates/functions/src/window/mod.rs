@@ -26,6 +26,7 @@ use crate::aggregate::AggregateCall;
 pub use bind::bind;
 pub use evaluate::CallValues;
 pub use frames::frames;
+pub(crate) use frames::wrong_frame;
 pub use partition::Partition;
 
 /// One call of a window function in a query, bound. Arguments are over the columns of the window's input.

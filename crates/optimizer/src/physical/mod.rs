@@ -155,6 +155,11 @@ impl<'a> Builder<'a> {
             } => self.aggregate(*input, keys, aggregates, rollup, want),
             Logical::Window { input, window, calls } => self.window(*input, window, calls, want),
             Logical::Sort { input, keys } => self.sort(*input, keys, want),
+            Logical::Limit {
+                input,
+                offset: None,
+                count: None,
+            } => self.build(*input, want),
             Logical::Limit { input, offset, count } => self.limit(*input, offset, count, want),
             Logical::Distinct { input } => self.distinct(*input, want),
             Logical::SetOperation(operation) => self.set_operation(operation, want),

@@ -195,6 +195,7 @@ fn can_run(rel: &Logical, mut place: Place) -> bool {
         // Batches of short values would become large ones, which the other executor cuts.
         Logical::Filter { .. } | Logical::Project { .. } if makes_longer_texts(rel) => return false,
         Logical::Filter { .. } | Logical::Project { .. } | Logical::Distinct { .. } => place,
+        fence if fence.is_fence() => place,
         Logical::Sort { .. } if place.gathers || takes_first_rows(rel) => return false,
         Logical::Limit { .. } if place.gathers || place.limits => return false,
         Logical::Sort { .. } => place,

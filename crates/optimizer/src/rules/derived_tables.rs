@@ -72,6 +72,12 @@ fn visit(rel: &mut Logical, position: Position, merged: &mut bool) -> Made {
             *rel = replace(&mut **input, Logical::OneRow);
             made
         }
+        fence if fence.is_fence() => {
+            for input in fence.inputs_mut() {
+                visit(input, Position::Fixed, merged);
+            }
+            Made::new()
+        }
         Logical::Aggregate { input, .. } => {
             let made = visit(input, Position::Free, merged);
             put(rel, &made);

@@ -24,6 +24,9 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
         .iter()
         .position(|condition| asks(condition, mark).is_some())?;
     let wanted = asks(above.get(position)?, mark)?;
+    if apply.subquery.is_fence() {
+        return None;
+    }
     let outer = ids(&apply.input);
     let mut conditions = Vec::new();
     match &apply.kind {

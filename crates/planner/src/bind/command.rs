@@ -127,6 +127,9 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             }
             Ok(Command::LockTables { tables: named })
         }
+        Statement::Do(exprs) if exprs.iter().any(|expr| expr.has_aggregate() || expr.has_window()) => {
+            of_query(binder, exprs)
+        }
         Statement::Do(exprs) => {
             let subqueries = Subqueries::default();
             let bound = |expr| free_with(binder, expr, &subqueries);
@@ -216,6 +219,33 @@ fn of_row(
         query: binder.bound_statement(LogicalStatement::Query(query))?,
         schema_version: binder.env.schema.version,
         row_use,
+    })))
+}
+
+/// DO as the SELECT of its expressions, whose row nobody reads.
+fn of_query(binder: &Binder<'_>, exprs: &[ast::Expr]) -> Result<Command> {
+    let items = exprs.iter().map(|expr| ast::SelectItem::Expr {
+        expr: expr.clone(),
+        name: String::new(),
+        aliased: false,
+    });
+    let select = ast::Select {
+        items: items.collect(),
+        ..ast::Select::default()
+    };
+    let query = ast::Query {
+        with: None,
+        body: ast::QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        limit: None,
+        locking: Vec::new(),
+        into: None,
+    };
+    let bound = binder.query(&query, None)?.into_logical();
+    Ok(Command::OfRow(Box::new(OfRow {
+        query: binder.bound_statement(LogicalStatement::Query(bound))?,
+        schema_version: binder.env.schema.version,
+        row_use: RowUse::Nothing,
     })))
 }
 

@@ -19,9 +19,8 @@ use super::join::Joined;
 use super::names::FROM_CLAUSE;
 use super::relation::Relation;
 use super::scope::{NO_NAMES, Scope, ScopeNames};
-use super::write_target::WrittenTable;
-use super::{Binder, common_table, defined_view, hints, join, json_table, resolution, view};
-use crate::errno::{ER_TOO_MANY_TABLES, ER_UPDATE_TABLE_USED, ER_VIEW_SELECT_TMPTABLE};
+use super::{Binder, common_table, defined_view, hints, join, json_table, read_and_written, resolution, view};
+use crate::errno::{ER_TOO_MANY_TABLES, ER_VIEW_SELECT_TMPTABLE};
 use crate::logical::{Get, Logical};
 use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
 use crate::plan::{Locking, LockingWait};
@@ -95,7 +94,7 @@ impl Binder<'_> {
         self.open(&found, alias)?;
         let get = self.get(found, table, alias, place.for_writing.is_some())?;
         if place.outer.is_some() {
-            self.check_not_written(&get.table, alias)?;
+            read_and_written::check_table(self, &get.table, alias)?;
         }
         let get = Get {
             locking: locking_of(&get, place.locking)?,
@@ -224,7 +223,8 @@ impl Binder<'_> {
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
         let columns = named_columns(query.relation_columns(), &table.columns)?;
-        Ok(From::of_columns(query.root, &table.alias, columns, reaches_left))
+        let root = hints::of_derived(self, query.root, &table.alias);
+        Ok(From::of_columns(root, &table.alias, columns, reaches_left))
     }
 
     fn query_of_derived(
@@ -248,22 +248,6 @@ impl Binder<'_> {
                 Ok(query)
             }
             None => self.query(&table.query, place.outer),
-        }
-    }
-
-    /// Error 1093 for a subquery that reads a table the statement writes to, other than through a derived table,
-    /// whose rows are there before.
-    pub fn check_not_written(&self, table: &Arc<Table>, alias: &str) -> Result<()> {
-        let written = self.written.borrow();
-        let found = written
-            .iter()
-            .find(|target| target.id == table.id && (!target.only_by_name || target.alias == alias));
-        match found.filter(|_| self.derived_depth.get() == 0) {
-            Some(WrittenTable { alias: target, .. }) => Err(Error::new(
-                ER_UPDATE_TABLE_USED,
-                format!("You can't specify target table '{target}' for update in FROM clause"),
-            )),
-            None => Ok(()),
         }
     }
 

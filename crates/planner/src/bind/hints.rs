@@ -1,6 +1,7 @@
 //! Optimizer hints: which of them apply to a query block, and what they say about its tables.
 //!
-//! Source: manual 8.9.3 "Optimizer Hints". A hint that names a way to run a query that this server does not have
+//! Source: manual 8.9.3 "Optimizer Hints". NO_MERGE, NO_SEMIJOIN and SUBQUERY put a fence around what they are about
+//! ([`Logical::fenced`]); MERGE and SEMIJOIN ask for what is done anyway. A hint that names a way to run a query that this server does not have
 //! (BKA, MRR, index merge ...) is read and has no effect, as one that MySQL cannot follow.
 
 use std::time::Duration;
@@ -9,10 +10,10 @@ use schema::model::Table;
 use syntax::ast::{Hint, HintTable, Hints, IndexHint, IndexHintKind, IndexUse, JoinOrderKind};
 use types::{Warning, errno};
 
-use super::Binder;
 use super::scope::Scope;
-use crate::errno::{ER_CONFLICT_IN_HINT, ER_UNRESOLVED_HINT_NAME, ER_UNSUPPORTED_MAX_EXECUTION_TIME};
-use crate::logical::{OrderPlace, OrderRule};
+use super::{Binder, hint_conflicts};
+use crate::errno::{ER_UNRESOLVED_HINT_NAME, ER_UNSUPPORTED_MAX_EXECUTION_TIME};
+use crate::logical::{Logical, OrderPlace, OrderRule};
 
 /// The hints of the blocks that are being bound.
 #[derive(Default)]
@@ -46,7 +47,7 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
         };
         let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
         if names.len() > 1 || is_known {
-            binder.warn_each_time(conflict(&format!("QB_NAME(`{name}`)")));
+            binder.warn_each_time(hint_conflicts::conflict(&format!("QB_NAME(`{name}`)")));
             continue;
         }
         names.push(name.clone());
@@ -67,6 +68,7 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
         .partition(|(block, _)| is_here(block));
     state.addressed = others;
     own.extend(here.into_iter().map(|(_, hint)| hint));
+    let own = hint_conflicts::without_conflicts(binder, own);
     state.blocks.push(BlockOfHints { number, hints: own });
     if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
         binder.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
@@ -105,7 +107,7 @@ pub(super) fn time_limit(binder: &Binder<'_>, is_statement: bool) -> Option<Dura
                 "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
             ));
         } else if limit.is_some() {
-            binder.warn_each_time(conflict(&format!("MAX_EXECUTION_TIME({ms})")));
+            binder.warn_each_time(hint_conflicts::conflict(&format!("MAX_EXECUTION_TIME({ms})")));
         } else {
             limit = Some(*ms);
         }
@@ -219,7 +221,7 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
                     unresolved(format!("`{}`", table.name));
                 }
             }
-            Hint::Strategy { name, tables, .. } if !name.ends_with("SEMIJOIN") && *name != "SUBQUERY" => {
+            Hint::Strategy { tables, .. } => {
                 for table in tables.iter().filter(|table| relation(table).is_none()) {
                     unresolved(format!("`{}`@`select#{}`", table.name, block.number));
                 }
@@ -242,6 +244,38 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
     }
 }
 
+/// The rows of a derived table or view, kept apart where a hint of the block says so.
+pub(super) fn of_derived(binder: &Binder<'_>, rel: Logical, alias: &str) -> Logical {
+    let state = binder.hints.borrow();
+    let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
+    let is_about = |tables: &[HintTable]| tables.is_empty() || tables.iter().any(|t| t.name == alias);
+    let keeps_apart = hints
+        .iter()
+        .any(|hint| matches!(hint, Hint::Strategy { name: "NO_MERGE", tables, .. } if is_about(tables)));
+    match keeps_apart {
+        true => rel.fenced(),
+        false => rel,
+    }
+}
+
+/// The rows of the block, which is a subquery, kept apart where its hints do not let it become a semi join.
+pub(super) fn of_subquery(binder: &Binder<'_>, rel: Logical) -> Logical {
+    let state = binder.hints.borrow();
+    let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
+    let keeps_apart = hints.iter().any(|hint| match hint {
+        // One that forbids some ways to run a semi join leaves the others.
+        Hint::Subquery { name, strategies, .. } => match *name {
+            "NO_SEMIJOIN" => strategies.is_empty(),
+            name => name == "SUBQUERY",
+        },
+        _ => false,
+    });
+    match keeps_apart {
+        true => rel.fenced(),
+        false => rel,
+    }
+}
+
 /// The block that a hint is for, where it names one.
 fn block_of(hint: &Hint) -> Option<&str> {
     let of_tables =
@@ -254,6 +288,7 @@ fn block_of(hint: &Hint) -> Option<&str> {
             None => of_tables(tables).and_then(|at| tables[at].block.as_deref()),
         },
         Hint::Index { table, .. } => table.block.as_deref(),
+        Hint::Subquery { block, .. } => block.as_deref(),
         Hint::MaxExecutionTime(_) | Hint::SetVar | Hint::QueryBlockName(_) | Hint::ResourceGroup(_) => None,
     }
 }
@@ -270,7 +305,7 @@ fn name_of(hint: &Hint) -> &'static str {
             JoinOrderKind::Prefix => "JOIN_PREFIX",
             JoinOrderKind::Suffix => "JOIN_SUFFIX",
         },
-        Hint::Index { name, .. } | Hint::Strategy { name, .. } => name,
+        Hint::Index { name, .. } | Hint::Strategy { name, .. } | Hint::Subquery { name, .. } => name,
     }
 }
 
@@ -287,12 +322,4 @@ fn index_names(table: &Table) -> Vec<String> {
         .into_iter()
         .chain(others.map(|index| index.name.clone()))
         .collect()
-}
-
-/// Warning 3126.
-fn conflict(hint: &str) -> Warning {
-    Warning::warning(
-        ER_CONFLICT_IN_HINT,
-        format!("Hint {hint} is ignored as conflicting/duplicated"),
-    )
 }

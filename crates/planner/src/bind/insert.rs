@@ -11,11 +11,11 @@ use super::bound_query::{BoundQuery, QueryColumn};
 use super::context::Context;
 use super::insert_target::InsertTarget;
 use super::names::{FIELD_LIST, Names, ambiguous_column, full_name, unknown_column};
+use super::read_and_written::WrittenTable;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
-use super::write_target::WrittenTable;
 use super::{Binder, default_value, foreign_key, insert_target, write};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
@@ -40,21 +40,19 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         ..
     } = target;
     let mut read = None;
+    let written = WrittenTable {
+        id: found.id,
+        alias: view.as_ref().map_or(&found.name, |view| &view.name).clone(),
+        view: view.as_ref().map(|view| view.id),
+        only_by_name: true,
+    };
     let mut source = match &insert.rows {
         InsertRows::Values(rows) => {
-            binder.written.borrow_mut().push(WrittenTable {
-                id: found.id,
-                alias: found.name.clone(),
-                only_by_name: true,
-            });
+            binder.written.borrow_mut().push(written);
             bind_rows(binder, insert, rows, &columns, &table)?
         }
         InsertRows::Literals(rows) => {
-            binder.written.borrow_mut().push(WrittenTable {
-                id: found.id,
-                alias: found.name.clone(),
-                only_by_name: true,
-            });
+            binder.written.borrow_mut().push(written);
             match stores_literals(binder, insert, rows, &columns, &table) {
                 true => LogicalInsertSource::Literals(LiteralValues {
                     rows: Arc::clone(rows),

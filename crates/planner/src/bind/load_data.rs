@@ -13,11 +13,11 @@ use super::context::Context;
 use super::insert::{is_written, written_columns};
 use super::insert_target::InsertTarget;
 use super::names::FIELD_LIST;
+use super::read_and_written::WrittenTable;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::assigned_column;
-use super::write_target::WrittenTable;
 use super::{Binder, foreign_key, insert_target, write};
 use crate::command::{Command, LoadData};
 use crate::env::BindEnv;
@@ -60,6 +60,7 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
     binder.written.borrow_mut().push(WrittenTable {
         id: target.table.id,
         alias: target.table.name.clone(),
+        view: None,
         only_by_name: true,
     });
     let assignments = load_assignments(binder, load, &target.relation)?;

@@ -41,6 +41,7 @@ mod functional_index;
 mod generated_key;
 mod grant;
 pub(crate) mod grouping;
+mod hint_conflicts;
 mod hints;
 mod insert;
 mod insert_target;
@@ -61,6 +62,7 @@ mod partition_function;
 mod query;
 mod query_definition;
 mod query_width;
+mod read_and_written;
 mod relation;
 mod resolution;
 mod result_column;
@@ -95,7 +97,7 @@ use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
 use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
-use write_target::WrittenTable;
+use read_and_written::{ReadTable, WrittenTable};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
@@ -172,6 +174,8 @@ pub(crate) struct Binder<'a> {
     pub accesses: Accesses,
     /// The tables that the statement writes to.
     written: RefCell<Vec<WrittenTable>>,
+    /// The tables that subqueries have read so far.
+    read_by_subqueries: RefCell<Vec<ReadTable>>,
     /// The ids of the temporary tables that the statement names, and what it calls them.
     opened: RefCell<Vec<(i64, String)>>,
     /// How many queries are around what is being bound.
@@ -206,6 +210,7 @@ impl<'a> Binder<'a> {
             in_definition: false,
             accesses: Accesses::default(),
             written: RefCell::default(),
+            read_by_subqueries: RefCell::default(),
             opened: RefCell::default(),
             query_depth: Cell::new(0),
             derived_depth: Cell::new(0),

@@ -37,7 +37,14 @@ impl Binder<'_> {
     pub fn query_at(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         let tables_before = self.common_tables.borrow().len();
         if !place.is_statement && query.into_clause().is_some() {
-            return Err(misplaced_into());
+            // Behind FROM the grammar of a subquery has no INTO; before it, it has.
+            return Err(match query.into.is_some() {
+                true => Error::new(
+                    errno::ER_PARSE_ERROR,
+                    "You have an error in your SQL syntax: a subquery has no INTO",
+                ),
+                false => misplaced_into(),
+            });
         }
         let bound = self.one_deeper(|| self.with_tables(query, place));
         self.common_tables.borrow_mut().truncate(tables_before);

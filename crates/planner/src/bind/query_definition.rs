@@ -33,7 +33,11 @@ pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_da
             ..Column::plain(&result.name, column.ty, column.nullable)
         };
     }
-    let ty = stored_type(column.ty);
+    let ty = match column.ty.kind {
+        // A set operation has made a column of it already.
+        TypeKind::BigInt if result.is_stored => SqlType { length: 20, ..column.ty },
+        _ => stored_type(column.ty),
+    };
     let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
     let has_default =
         !column.nullable && !ty.is_blob_or_text() && ty.kind != TypeKind::Json && (zero_dates || !is_date);

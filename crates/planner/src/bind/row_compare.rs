@@ -1,7 +1,7 @@
 //! Comparisons of rows, as comparisons of their columns.
 
-use functions::Expr;
-use types::Result;
+use functions::{Expr, bind};
+use types::{Error, Result};
 
 use super::bound_rows::{all_of, compare_rows, operand_columns, strict};
 use super::context::Context;
@@ -114,13 +114,45 @@ pub(super) fn row_in_list(
         if item.len() != operand.len() {
             return Err(operand_columns(operand.len()));
         }
-        alternatives.push(compare_columns(binder, BinaryOp::Equal, operand, item, context)?);
+        let columns = operand.iter().zip(item);
+        let equal = columns.map(|(left, right)| equals_item(binder, left, right, list.len(), context));
+        let equal = equal.collect::<Result<Vec<_>>>()?;
+        alternatives.push(all_of(binder, equal, "and")?);
     }
     let any = all_of(binder, alternatives, "or")?;
     if negated {
         binder.call("not", vec![any])
     } else {
         Ok(any)
+    }
+}
+
+/// Whether a column of the row before IN equals that of a row of the list. Of dates and times it is decided as IN
+/// does, by the type of the left side alone: no date is ever equal to a TIME there.
+fn equals_item(
+    binder: &Binder<'_>,
+    left: &ast::Expr,
+    right: &ast::Expr,
+    rows: usize,
+    context: &Context<'_>,
+) -> Result<Expr> {
+    if is_row(left) || is_row(right) {
+        return row_comparison(binder, BinaryOp::Equal, left, right, context);
+    }
+    let sides = binder.comparands(&[left, right], context)?;
+    let [operand, item] = sides.as_slice() else {
+        return Err(Error::internal("a comparison has two sides"));
+    };
+    if !operand.ty().is_temporal() && !item.ty().is_temporal() {
+        return binder.call("=", sides);
+    }
+    match bind::row_list_pair(operand.clone(), item.clone(), rows, &binder.types)? {
+        Some((operand, item)) => binder.call("=", vec![operand, item]),
+        None => {
+            // NULL if one of them is, otherwise false.
+            let differs = |side: &Expr| binder.call("<>", vec![side.clone(), side.clone()]);
+            binder.call("or", vec![differs(operand)?, differs(item)?])
+        }
     }
 }
 

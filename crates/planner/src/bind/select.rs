@@ -52,7 +52,13 @@ impl Binder<'_> {
             })),
         };
         hints::enter_block(self, hints.as_deref());
-        let bound = self.block_with_windows(block, place);
+        let mut bound = self.block_with_windows(block, place);
+        if let Ok(bound) = &mut bound
+            && place.as_set
+        {
+            let root = std::mem::replace(&mut bound.root, Logical::OneRow);
+            bound.root = hints::of_subquery(self, root);
+        }
         hints::leave_block(self);
         self.windows.borrow_mut().pop();
         bound

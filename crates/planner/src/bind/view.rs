@@ -14,9 +14,9 @@ use types::{Error, Result, SqlMode, errno};
 use super::block::Block;
 use super::from_place::{From, FromPlace};
 use super::relation::{Relation, RelationColumn, ViewRelation, WrittenView};
-use super::{Binder, defined_view, written_view};
+use super::{Binder, defined_view, hints, read_and_written, written_view};
 use crate::env::BindEnv;
-use crate::errno::{ER_VIEW_INVALID, ER_VIEW_PREVENT_UPDATE, ER_VIEW_RECURSIVE};
+use crate::errno::{ER_VIEW_INVALID, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
 use crate::plan::ResultColumn;
 
@@ -58,7 +58,7 @@ pub(super) fn bind_view(
     let reads_before = binder.accesses.len();
     let bound = in_view(binder, definition, view, |inner| inner.query(&query, None))?;
     if place.outer.is_some() && bound.is_merged {
-        check_view_not_written(binder, alias, reads_before)?;
+        read_and_written::check_view(binder, definition, alias, reads_before)?;
     }
     let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
     let mut columns = bound.relation_columns();
@@ -69,7 +69,7 @@ pub(super) fn bind_view(
         }));
     }
     let relation = view_relation(binder, definition, alias, columns, (is_merged, None))?;
-    Ok(From::of(bound.root, relation))
+    Ok(From::of(hints::of_derived(binder, bound.root, alias), relation))
 }
 
 /// Binds what belongs to a view's query: names of the session's statement mean nothing there, and the
@@ -180,28 +180,6 @@ fn view_relation(
         })),
         ..Relation::of_query(columns, alias)
     })
-}
-
-/// Error 1443 for a subquery that reads, through a view, a table the statement writes to. The rows of a
-/// view that is not merged are there before.
-fn check_view_not_written(binder: &Binder<'_>, alias: &str, reads_before: usize) -> Result<()> {
-    let written = binder.written.borrow();
-    let Some(table) = binder.accesses.find(reads_before, |table| {
-        written.iter().any(|target| target.id == table.id)
-    }) else {
-        return Ok(());
-    };
-    if binder.derived_depth.get() > 0 {
-        return Ok(());
-    }
-    Err(Error::new(
-        ER_VIEW_PREVENT_UPDATE,
-        format!(
-            "The definition of table '{alias}' prevents operation {} on table '{}'.",
-            binder.verb.get(),
-            table.name
-        ),
-    ))
 }
 
 /// A column of a view whose rows are those of a temporary table: it has the names of the table that it is of, and

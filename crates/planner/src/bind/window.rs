@@ -334,6 +334,10 @@ fn frame_offset(
             ),
         ));
     };
+    let amount = match amount {
+        Expr::Literal { .. } => amount,
+        unknown => binder.call("frame offset", vec![unknown])?,
+    };
     let ty = key.expr.ty();
     let back = preceding != key.descending;
     let edge = match &offset.unit {

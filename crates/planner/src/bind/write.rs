@@ -85,7 +85,7 @@ pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<Logica
     }
     let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
     write_target::check_one_table(scope, &written)?;
-    write_target::writes(binder, scope, &written, PrivilegeSet::UPDATE);
+    write_target::writes(binder, scope, &written, PrivilegeSet::UPDATE)?;
     let fields = names(scope, FIELD_LIST);
     let context = Context {
         subqueries: Some(&rows.in_values),
@@ -162,7 +162,7 @@ pub(super) fn bind_delete(binder: &Binder<'_>, delete: &Delete) -> Result<Logica
             deletes_through(binder, relation);
         }
     }
-    write_target::writes(binder, scope, &targets, PrivilegeSet::DELETE);
+    write_target::writes(binder, scope, &targets, PrivilegeSet::DELETE)?;
     if let Some(target) = lone_target(binder, &rows)? {
         return Ok(LogicalStatement::Delete(LogicalDelete {
             foreign_keys: foreign_key::keys_for(binder, &target.table.table, &RowChanges::deletion())?,

@@ -10,6 +10,7 @@ use schema::model::Table;
 use types::{Error, Result, Value, Warning};
 
 use super::relation::{Relation, ViewRelation, WrittenView};
+use super::read_and_written::{self, WrittenTable};
 use super::scope::{ColumnRef, Scope};
 use super::{Binder, filter};
 use crate::errno::{
@@ -39,14 +40,6 @@ impl<'s> WriteTarget<'s> {
             check: None,
         }
     }
-}
-
-/// A table that the statement writes to.
-pub struct WrittenTable {
-    pub id: i64,
-    pub alias: String,
-    /// A subquery in the values of INSERT may read it under another name, as in MySQL.
-    pub only_by_name: bool,
 }
 
 /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
@@ -121,7 +114,7 @@ pub(super) fn writes(
     scope: &Scope,
     targets: &BTreeSet<ColumnId>,
     privilege: PrivilegeSet,
-) {
+) -> Result<()> {
     let of_joined = scope.relations.len() > 1;
     let need = |relation: &Relation| match targets.contains(&relation.id(0)) {
         true => (needs_of_target(privilege, of_joined), LockMode::Write),
@@ -136,7 +129,7 @@ pub(super) fn writes(
             let (_, lock) = need;
             let columns = vec![ColumnIds::From(relation.id(0))];
             binder.accesses.add(table, &relation.alias, need, columns);
-            note_written(binder, table.id, &relation.alias, lock);
+            note_written(binder, table.id, relation, lock)?;
         }
         let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
         for below in below {
@@ -150,19 +143,26 @@ pub(super) fn writes(
             binder
                 .accesses
                 .add_through(table, alias, need, below.through.clone(), columns);
-            note_written(binder, table.id, alias, lock);
+            note_written(binder, table.id, relation, lock)?;
         }
     }
+    Ok(())
 }
 
-fn note_written(binder: &Binder<'_>, table: i64, alias: &str, lock: LockMode) {
-    if lock == LockMode::Write {
-        binder.written.borrow_mut().push(WrittenTable {
-            id: table,
-            alias: alias.to_owned(),
-            only_by_name: false,
-        });
+/// `relation`: what FROM names, a table or the view that its rows are changed through.
+fn note_written(binder: &Binder<'_>, table: i64, relation: &Relation, lock: LockMode) -> Result<()> {
+    if lock != LockMode::Write {
+        return Ok(());
     }
+    read_and_written::note_written(
+        binder,
+        WrittenTable {
+            id: table,
+            alias: relation.alias.clone(),
+            view: relation.view.as_ref().map(|view| view.definition.id),
+            only_by_name: false,
+        },
+    )
 }
 
 /// What a view demands of a row that is written through it.

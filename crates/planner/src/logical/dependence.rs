@@ -56,6 +56,7 @@ pub fn determined(
         made,
         not_null,
         required: Vec::new(),
+        of_whole_rows: HashSet::new(),
         definitions,
     };
     loop {
@@ -76,6 +77,8 @@ struct Dependence<'a> {
     /// Columns that the conditions above the operator at hand keep from being NULL: the outer joins that would
     /// make them NULL are inner joins.
     required: Vec<ColumnId>,
+    /// Columns of tables of which a key is determined.
+    of_whole_rows: HashSet<ColumnId>,
     definitions: Definitions<'a>,
 }
 
@@ -198,8 +201,13 @@ impl Dependence<'_> {
         if !outer {
             return self.equalities(condition, always, &|_| true);
         }
+        // Whether a row of the left side has a partner is one and the same answer only where all that the condition
+        // reads of that side is determined.
         let inner: HashSet<ColumnId> = right.output().iter().map(|column| column.id).collect();
-        self.equalities(condition, false, &|id| inner.contains(&id));
+        let is_decided = |id: &ColumnId| inner.contains(id) || self.has_one_value(*id);
+        if columns_of(condition).iter().all(is_decided) && functions::is_deterministic(condition) {
+            self.equalities(condition, always, &|id| inner.contains(&id));
+        }
     }
 
     /// Visits what lies below a condition.
@@ -233,8 +241,9 @@ impl Dependence<'_> {
             |offset: usize| !get.table.columns[offset].nullable || self.not_null.contains(&get.id(offset));
         let is_determined = |offset: &usize| self.determined.contains(&get.id(*offset));
         if unique_keys(&get.table, &has_value).any(|key| key.iter().all(is_determined)) {
-            self.determined
-                .extend((0..get.table.columns.len()).map(|offset| get.id(offset)));
+            let columns = (0..get.table.columns.len()).map(|offset| get.id(offset));
+            self.of_whole_rows.extend(columns.clone());
+            self.determined.extend(columns);
         }
     }
 
@@ -246,20 +255,32 @@ impl Dependence<'_> {
             self.determined.insert(column);
         }
         let columns = columns_of(expr);
+        // As in MySQL, what names no column counts as a constant, RAND() too.
         let decided = columns.iter().all(|column| self.has_one_value(*column));
-        if decided && (always || !columns.is_empty()) && functions::is_deterministic(expr) {
+        let of_nulls = always || columns.is_empty() || self.is_null_of_nulls(expr);
+        if decided && of_nulls && (columns.is_empty() || functions::is_deterministic(expr)) {
             self.determined.insert(id);
+        }
+    }
+
+    /// Whether an expression is NULL where an outer join has made NULLs of its columns, or knows that it has by a
+    /// key that no row of the table has as NULL.
+    fn is_null_of_nulls(&self, expr: &Expr) -> bool {
+        let is_strict = |function: &str| matches!(function, "+" | "-" | "*" | "/" | "%" | "div" | "neg" | "concat");
+        match expr.as_stored() {
+            Expr::Column { .. } => true,
+            Expr::Cast { input, .. } => self.is_null_of_nulls(input),
+            Expr::Call { function, args, .. } if is_strict(function.0.name) => {
+                args.iter().any(|arg| !columns_of(arg).is_empty() && self.is_null_of_nulls(arg))
+            }
+            _ => columns_of(expr).iter().any(|id| self.of_whole_rows.contains(id)),
         }
     }
 
     /// The columns among `targets` that the equalities of a condition decide.
     fn equalities(&mut self, condition: &Expr, constants: bool, targets: &dyn Fn(ColumnId) -> bool) {
         for conjunct in conjuncts(Some(condition)) {
-            let Expr::Call { function, args, .. } = conjunct else {
-                continue;
-            };
-            // `x IN (1)` is an equality.
-            let ("=" | "in", [left, right]) = (function.0.name, args.as_slice()) else {
+            let Some((left, right)) = equated(conjunct) else {
                 continue;
             };
             for (left, right) in [(left, right), (right, left)] {
@@ -270,7 +291,7 @@ impl Dependence<'_> {
                     None => {
                         constants
                             && columns_of(right).iter().all(|id| !self.made.contains(id))
-                            && functions::is_deterministic(right)
+                            && functions::is_known_when_planned(right)
                     }
                 };
                 if let (Some(column), true) = (column_of(left).filter(|id| targets(*id)), decided) {
@@ -282,6 +303,22 @@ impl Dependence<'_> {
 
     fn has_one_value(&self, id: ColumnId) -> bool {
         self.determined.contains(&id) || !self.made.contains(&id)
+    }
+}
+
+/// What a condition says is equal: `a = b`, `a IN (b)`, `a BETWEEN b AND b`, `NOT a <> b`.
+fn equated(condition: &Expr) -> Option<(&Expr, &Expr)> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    match (function.0.name, args.as_slice()) {
+        ("=" | "in", [left, right]) => Some((left, right)),
+        ("between", [value, low, high]) if low == high => Some((value, low)),
+        ("not", [Expr::Call { function, args, .. }]) if function.0.name == "<>" => match args.as_slice() {
+            [left, right] => Some((left, right)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -271,6 +271,30 @@ impl From<ColumnId> for usize {
     }
 }
 
+impl Logical {
+    /// The same rows, by operators that are not mixed with those around them: what NO_MERGE and NO_SEMIJOIN ask for.
+    /// A LIMIT without a number.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        Self::Limit {
+            input: Box::new(self),
+            offset: None,
+            count: None,
+        }
+    }
+
+    pub fn is_fence(&self) -> bool {
+        matches!(
+            self,
+            Self::Limit {
+                offset: None,
+                count: None,
+                ..
+            }
+        )
+    }
+}
+
 impl Get {
     /// The id of the column at an offset.
     pub fn id(&self, offset: usize) -> ColumnId {

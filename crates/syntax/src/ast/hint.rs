@@ -34,6 +34,12 @@ pub enum Hint {
         table: HintTable,
         indexes: Vec<String>,
     },
+    /// About the way to run a subquery: `SEMIJOIN([@block] [FIRSTMATCH, ...])`, `NO_SEMIJOIN`, `SUBQUERY`.
+    Subquery {
+        name: &'static str,
+        block: Option<String>,
+        strategies: Vec<&'static str>,
+    },
     /// About a way to run a query: `BKA(t)`, `NO_MERGE(d)`, `HASH_JOIN(a, b)`.
     Strategy {
         name: &'static str,

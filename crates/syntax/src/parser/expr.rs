@@ -18,6 +18,9 @@ const CONCAT_LEVEL: u8 = 7;
 impl Parser<'_> {
     /// A whole expression.
     pub fn expression(&mut self) -> Result<Expr> {
+        if self.operand.is_some() {
+            return self.nested(Self::or_chain);
+        }
         match self.lone_literal()? {
             Some(literal) => Ok(literal),
             None => self.nested(Self::or_chain),
@@ -70,7 +73,7 @@ impl Parser<'_> {
     }
 
     fn negation(&mut self) -> Result<Expr> {
-        if !self.mode.high_not_precedence && self.is(Kw::NOT) {
+        if !self.mode.high_not_precedence && self.is(Kw::NOT) && self.operand.is_none() {
             self.advance();
             let operand = self.nested(Self::negation)?;
             return self.unary(UnaryOp::Not, operand);
@@ -404,6 +407,10 @@ mod tests {
             ("a like 'x' escape '!' and b", "((a like 'x' escape '!') and b)"),
             ("binary a = b", "((binary a) = b)"),
             ("(1, 2) = (a, b)", "(row(1, 2) = row(a, b))"),
+            ("((a) + b) * ((c))", "((a + b) * c)"),
+            ("(((a) not in (1)) - b)", "((a not in (1)) - b)"),
+            ("(((a), 1)) = ((b, (1)))", "(row(a, 1) = row(b, 1))"),
+            ("((-(a)) - b) collate utf8mb4_bin", "(((-a) - b) collate utf8mb4_bin)"),
         ] {
             assert_eq!(shape(text), expected, "{text}");
         }
@@ -467,7 +474,9 @@ mod tests {
             format!("a = 0{}", many(" and a = 1", 10_000)),
             format!("a = 0{}", many(" or a = 1", 10_000)),
             format!("a in (0{})", many(", 1", 10_000)),
-            format!("{}1{}", many("(", 90), many(")", 90)),
+            format!("{}1{}", many("(", 30_000), many(")", 30_000)),
+            format!("{}1{}", many("(", 200), many("+1)", 200)),
+            format!("{}select 1{}", many("(", 30_000), many(")", 30_000)),
             format!("1{}", many("+1", 200)),
             format!("1{}", many("+a*b", 200)),
         ] {

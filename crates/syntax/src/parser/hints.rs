@@ -38,10 +38,15 @@ const STRATEGIES: &[&str] = &[
     "NO_DERIVED_CONDITION_PUSHDOWN",
     "MERGE",
     "NO_MERGE",
-    "SEMIJOIN",
-    "NO_SEMIJOIN",
-    "SUBQUERY",
 ];
+
+/// Hints about ways to run a subquery, and the ways that each may name.
+const SUBQUERY_HINTS: &[(&str, &[&str])] = &[
+    ("SEMIJOIN", SEMI_JOINS),
+    ("NO_SEMIJOIN", SEMI_JOINS),
+    ("SUBQUERY", &["INTOEXISTS", "MATERIALIZATION"]),
+];
+const SEMI_JOINS: &[&str] = &["DUPSWEEDOUT", "FIRSTMATCH", "LOOSESCAN", "MATERIALIZATION"];
 
 impl Parser<'_> {
     /// The hints between the last token taken and the current one, if there is a comment of hints.
@@ -114,6 +119,9 @@ impl Parser<'_> {
             let tables = self.hint_tables()?;
             return Ok(Hint::Strategy { name, block, tables });
         }
+        if let Some((name, ways)) = SUBQUERY_HINTS.iter().find(|(known, _)| *known == name) {
+            return self.subquery_hint(name, ways);
+        }
         let kind = match name.as_str() {
             "MAX_EXECUTION_TIME" => {
                 self.open_hint();
@@ -146,6 +154,32 @@ impl Parser<'_> {
         let block = self.hint_block()?;
         let tables = self.hint_tables()?;
         Ok(Hint::JoinOrder { kind, block, tables })
+    }
+
+    fn subquery_hint(&mut self, name: &'static str, ways: &[&'static str]) -> Result<Hint> {
+        self.open_hint();
+        let block = self.hint_block()?;
+        let way = |parser: &mut Self| {
+            let found = ways.iter().find(|way| way.eq_ignore_ascii_case(parser.word()));
+            match found {
+                Some(way) => {
+                    parser.advance();
+                    Ok(*way)
+                }
+                None => parser.fail(),
+            }
+        };
+        let strategies = match name {
+            "SUBQUERY" => vec![way(self)?],
+            _ if self.kind() == Kind::RightParen => Vec::new(),
+            _ => self.comma_separated(way)?,
+        };
+        self.expect_kind(Kind::RightParen)?;
+        Ok(Hint::Subquery {
+            name,
+            block,
+            strategies,
+        })
     }
 
     /// Takes the name and its parenthesis.

@@ -49,6 +49,9 @@ pub const MAX_NESTING: u32 = 300;
 /// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. The limit lets every
 /// walk over an expression recurse.
 pub const MAX_HEIGHT: u32 = 256;
+/// How many parentheses may be open around one operand, query or list of tables. They are counted in a loop and
+/// leave nothing in the tree, so that the limit is that of MySQL's parser rather than that of a stack.
+pub const MAX_PARENTHESES: u32 = 32_000;
 /// What `near '...'` shows at most, in bytes.
 const NEAR_BYTES: usize = 80;
 /// The protocol counts parameters with 16 bits.
@@ -74,6 +77,9 @@ pub struct Parser<'a> {
     pub assigns: bool,
     /// The hints SET_VAR.
     pub set_vars: Vec<(String, Expr)>,
+    /// The first operand of the expression that is read next, where parentheses around it have been read, and its
+    /// height.
+    operand: Option<(Expr, u32)>,
     depth: u32,
     /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
     height: u32,
@@ -94,6 +100,7 @@ impl<'a> Parser<'a> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            operand: None,
             depth: 0,
             height: 0,
         }
@@ -140,6 +147,7 @@ impl<'a> Parser<'a> {
         Self {
             row_counts: self.row_counts.clone(),
             set_vars: self.set_vars.clone(),
+            operand: None,
             ..*self
         }
     }
@@ -472,6 +480,26 @@ impl<'a> Parser<'a> {
             return Err(self.too_deep(MAX_HEIGHT));
         }
         Ok(())
+    }
+
+    /// Takes as many opening parentheses as stand together, and returns their number.
+    pub fn open_parentheses(&mut self) -> Result<u32> {
+        let mut count = 0;
+        while self.kind() == Kind::LeftParen {
+            if count == MAX_PARENTHESES {
+                return Err(self.too_deep(MAX_PARENTHESES));
+            }
+            count += 1;
+            self.advance();
+        }
+        Ok(count)
+    }
+
+    /// The operand that stands before the cursor, which the expression that is read begins with.
+    fn operand_before(&mut self) -> Option<Expr> {
+        let (operand, height) = self.operand.take()?;
+        self.height = self.height.max(height);
+        Some(operand)
     }
 
     fn too_deep(&self, limit: u32) -> Error {

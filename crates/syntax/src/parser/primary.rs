@@ -31,6 +31,9 @@ impl Parser<'_> {
 
     /// An operand, with its unary operators and COLLATE.
     pub fn simple(&mut self) -> Result<Expr> {
+        if let Some(operand) = self.operand_before() {
+            return self.collated(operand);
+        }
         let operator = match self.kind() {
             Kind::Minus => Some(UnaryOp::Minus),
             Kind::Tilde => Some(UnaryOp::BitNot),
@@ -53,7 +56,11 @@ impl Parser<'_> {
             let operand = self.nested(Self::simple)?;
             return self.unary(operator, operand);
         }
-        let mut operand = self.primary()?;
+        let operand = self.primary()?;
+        self.collated(operand)
+    }
+
+    fn collated(&mut self, mut operand: Expr) -> Result<Expr> {
         while self.eat(Kw::COLLATE) {
             let collation = if self.eat(Kw::BINARY) {
                 "binary".into()
@@ -231,21 +238,45 @@ impl Parser<'_> {
         Ok((scope, name.to_lowercase()))
     }
 
+    /// Parentheses that stand together are counted, and closed one after the other around what the innermost ones
+    /// hold.
     fn parenthesised(&mut self) -> Result<Expr> {
-        self.advance();
-        if self.at_query() {
+        let open = self.open_parentheses()?;
+        let outside = std::mem::take(&mut self.height);
+        let mut inner = if self.at_query() {
             let query = Box::new(self.nested(Self::query)?);
-            self.expect_kind(Kind::RightParen)?;
             self.grow()?;
-            return Ok(Expr::Subquery(query));
-        }
-        let first = match self.expression()? {
-            // `((SELECT 1) UNION (SELECT 2))`
-            Expr::Subquery(query) if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT]) => {
-                Expr::Subquery(Box::new(self.query_behind(QueryBody::Nested(query))?))
-            }
-            first => first,
+            Expr::Subquery(query)
+        } else {
+            self.expression()?
         };
+        inner = self.closed(inner)?;
+        for _ in 1..open {
+            if self.kind() != Kind::RightParen {
+                inner = match inner {
+                    // `((SELECT 1) UNION (SELECT 2))`
+                    Expr::Subquery(query) if self.is_within_query() => {
+                        Expr::Subquery(Box::new(self.query_behind(QueryBody::Nested(query))?))
+                    }
+                    inner => {
+                        self.operand = Some((inner, self.height));
+                        self.expression()?
+                    }
+                };
+            }
+            inner = self.closed(inner)?;
+        }
+        self.height = outside.max(self.height);
+        Ok(inner)
+    }
+
+    /// Whether a query in parentheses, the cursor behind them, is an operand of another.
+    fn is_within_query(&self) -> bool {
+        self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT, Kw::ORDER, Kw::LIMIT])
+    }
+
+    /// What parentheses hold, whose first expression has been read: itself, or a row.
+    fn closed(&mut self, first: Expr) -> Result<Expr> {
         if self.kind() != Kind::Comma {
             self.expect_kind(Kind::RightParen)?;
             return Ok(first);

@@ -94,14 +94,6 @@ impl Parser<'_> {
         Ok(columns)
     }
 
-    /// `(query)`
-    pub fn query_in_parentheses(&mut self) -> Result<Box<Query>> {
-        self.expect_kind(Kind::LeftParen)?;
-        let query = self.nested(Self::query)?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(Box::new(query))
-    }
-
     /// An operand of UNION or EXCEPT.
     fn intersection(&mut self) -> Result<QueryBody> {
         let first = self.query_term()?;
@@ -148,6 +140,24 @@ impl Parser<'_> {
             }
             _ => Ok(QueryBody::Nested(self.query_in_parentheses()?)),
         }
+    }
+
+    /// `(query)`. Further parentheses around all of it change nothing.
+    pub fn query_in_parentheses(&mut self) -> Result<Box<Query>> {
+        let open = self.open_parentheses()?;
+        if open == 0 {
+            return self.fail();
+        }
+        let mut query = Box::new(self.nested(Self::query)?);
+        self.expect_kind(Kind::RightParen)?;
+        for _ in 1..open {
+            if self.kind() != Kind::RightParen {
+                self.grow()?;
+                query = Box::new(self.query_behind(QueryBody::Nested(query))?);
+            }
+            self.expect_kind(Kind::RightParen)?;
+        }
+        Ok(query)
     }
 
     /// `TABLE t`: `SELECT * FROM t`.

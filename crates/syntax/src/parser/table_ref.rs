@@ -169,29 +169,38 @@ impl Parser<'_> {
     /// A query or table references in parentheses. Which of them shows behind the innermost parenthesis:
     /// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
     fn parenthesised_from(&mut self) -> Result<Parenthesised> {
-        self.expect_kind(Kind::LeftParen)?;
-        let inner = if self.kind() == Kind::LeftParen {
-            match self.nested(Self::parenthesised_from)? {
-                Parenthesised::Query(query) if self.is_behind_query_term() => {
-                    let query = self.query_behind(QueryBody::Nested(query))?;
-                    Parenthesised::Query(Box::new(query))
-                }
-                Parenthesised::Query(query) => {
-                    let first = self.derived_table(false, query)?;
-                    Parenthesised::Tables(self.table_refs_behind(first)?)
-                }
-                Parenthesised::Tables(tables) => {
-                    Parenthesised::Tables(self.table_refs_behind(TableRef::Nested(tables))?)
-                }
-            }
-        } else if self.at_query() {
-            Parenthesised::Query(Box::new(self.nested(Self::query)?))
-        } else {
-            Parenthesised::Tables(self.nested(Self::table_refs)?)
+        let open = self.open_parentheses()?;
+        let mut inner = match self.at_query() {
+            true => Parenthesised::Query(Box::new(self.nested(Self::query)?)),
+            false => Parenthesised::Tables(self.nested(Self::table_refs)?),
         };
         self.expect_kind(Kind::RightParen)?;
         self.grow()?;
+        for _ in 1..open {
+            if self.kind() != Kind::RightParen {
+                inner = self.parenthesised_behind(inner)?;
+                self.grow()?;
+            }
+            self.expect_kind(Kind::RightParen)?;
+        }
         Ok(inner)
+    }
+
+    /// What parentheses hold that begin with other ones.
+    fn parenthesised_behind(&mut self, inner: Parenthesised) -> Result<Parenthesised> {
+        Ok(match inner {
+            Parenthesised::Query(query) if self.is_behind_query_term() => {
+                let query = self.query_behind(QueryBody::Nested(query))?;
+                Parenthesised::Query(Box::new(query))
+            }
+            Parenthesised::Query(query) => {
+                let first = self.derived_table(false, query)?;
+                Parenthesised::Tables(self.table_refs_behind(first)?)
+            }
+            Parenthesised::Tables(tables) => {
+                Parenthesised::Tables(self.table_refs_behind(TableRef::Nested(tables))?)
+            }
+        })
     }
 
     /// `[AS] alias [(column, ...)]` behind a query.
