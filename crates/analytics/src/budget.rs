@@ -6,7 +6,7 @@
 use ::memory::{Grant, MemoryRequest, Refused, Share};
 use kv::Interrupt;
 
-use crate::limits::{Limits, SHARES, partitions};
+use crate::limits::{Limits, SHARES};
 
 /// The least bytes that a query's operators need if they spill.
 const LEAST_BYTES: usize = 16 << 20;
@@ -84,8 +84,8 @@ impl Budget {
     }
 
     /// The bytes of rows in a batch, without its last row.
-    pub fn batch_bytes(&self) -> usize {
-        self.limit / partitions() / SHARES
+    pub fn batch_bytes(&self, partitions: usize) -> usize {
+        self.limit / partitions / SHARES
     }
 }
 

@@ -23,14 +23,14 @@ use crate::{expression, grouping_key, tuple};
 /// smaller one is read into one table that all of them use, and the left side stays as it is.
 const ONE_TABLE_ROWS: u64 = 200_000;
 
-/// The rows of a join. They have positions if those of the left side have. `spilling`: by a method that spills,
-/// if there are keys. `filters`: the sets that are made of the right side's keys, by the key's number.
+/// The rows of a join. They have positions if those of the left side have. `spilling`: by a method that spills, in so
+/// many partitions, if there are keys. `filters`: the sets that are made of the right side's keys, by the key's number.
 pub fn over(
     left: Translated,
     right: Plan,
     join: &plan::Join,
     filters: Vec<(usize, Arc<PendingKeys>)>,
-    spilling: bool,
+    spilling: Option<usize>,
     eval: &Arc<EvalContext>,
 ) -> Result<Translated> {
     let join_type = match join.kind {
@@ -42,8 +42,8 @@ pub fn over(
     };
     let method = match (join.keys.is_empty(), spilling) {
         (true, _) => JoinMethod::Pairs,
-        (false, true) => JoinMethod::SortMerge,
-        (false, false) => JoinMethod::Hash {
+        (false, Some(partitions)) => JoinMethod::SortMerge { partitions },
+        (false, None) => JoinMethod::Hash {
             one_table: join.right_rows <= ONE_TABLE_ROWS,
         },
     };

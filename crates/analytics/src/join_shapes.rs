@@ -25,7 +25,7 @@ fn joined(
     keys: Vec<JoinKey>,
     residual: Option<Expr>,
     right_rows: u64,
-    spilling: bool,
+    spilling: Option<usize>,
 ) -> Plan {
     let join = plan::Join {
         kind,
@@ -60,7 +60,7 @@ const SCAN: &str = "StreamingTableExec: partition_sizes=2, projection=[c0, c1, c
 
 #[test]
 fn a_small_right_side_is_one_hash_table() {
-    let plan = joined(JoinKind::Left, vec![key(column(0), column(1))], None, 10, false);
+    let plan = joined(JoinKind::Left, vec![key(column(0), column(1))], None, 10, None);
     let lines = below_projection(&plan);
     assert!(lines[0].starts_with("HashJoinExec: mode=CollectLeft, join_type=Right, on=[(c1@1, c0@0)]"));
     assert_eq!(lines[1..], ["CoalescePartitionsExec", SCAN, SCAN]);
@@ -74,7 +74,7 @@ fn a_large_right_side_is_cut_by_its_keys() {
         vec![key(column(0), column(1))],
         None,
         1_000_000,
-        false,
+        None,
     );
     let lines = below_projection(&plan);
     assert!(lines[0].starts_with("HashJoinExec: mode=Partitioned, join_type=RightSemi"));
@@ -85,7 +85,7 @@ fn a_large_right_side_is_cut_by_its_keys() {
 
 #[test]
 fn a_join_that_spills_sorts_both_sides() {
-    let plan = joined(JoinKind::Anti, vec![key(column(0), column(1))], None, 10, true);
+    let plan = joined(JoinKind::Anti, vec![key(column(0), column(1))], None, 10, Some(2));
     let lines = below_projection(&plan);
     assert!(
         lines[0].starts_with("SortMergeJoinExec: join_type=LeftAnti"),
@@ -97,13 +97,22 @@ fn a_join_that_spills_sorts_both_sides() {
 }
 
 #[test]
+fn a_join_that_spills_in_one_partition_cuts_nothing() {
+    let plan = joined(JoinKind::Inner, vec![key(column(0), column(1))], None, 10, Some(1));
+    let lines = below_projection(&plan);
+    assert!(lines[0].starts_with("SortMergeJoinExec: join_type=Inner"), "{lines:?}");
+    assert!(lines.iter().all(|line| !line.starts_with("RepartitionExec")), "{lines:?}");
+    assert_eq!(plan.properties().output_partitioning().partition_count(), 1);
+}
+
+#[test]
 fn texts_are_compared_by_their_sort_keys() {
     let text = || Expr::Cast {
         input: Box::new(column(2)),
         ty: SqlType::varchar(20, Collation::Utf8mb40900AiCi),
         implicit: true,
     };
-    let plan = joined(JoinKind::Inner, vec![key(text(), text())], None, 10, false);
+    let plan = joined(JoinKind::Inner, vec![key(text(), text())], None, 10, None);
     let lines = below_projection(&plan);
     assert!(lines[0].contains("on=[(c3@3, c3@3)]"), "{lines:?}");
     assert!(
@@ -121,7 +130,7 @@ fn texts_are_compared_by_their_sort_keys() {
 #[test]
 fn without_keys_all_pairs_are_compared() {
     let residual = call("<", vec![column(0), column(4)], &TypeEnv::default()).unwrap();
-    let plan = joined(JoinKind::Inner, Vec::new(), Some(residual), 10, true);
+    let plan = joined(JoinKind::Inner, Vec::new(), Some(residual), 10, Some(2));
     let lines = below_projection(&plan);
     assert!(
         lines[0].starts_with("NestedLoopJoinExec: join_type=Inner, filter=truth("),

@@ -77,7 +77,7 @@ pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
 
 /// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
 /// and no row has been passed on yet, the query starts anew with joins that spill: those of large sides at first, and
-/// if need be all of them.
+/// if need be all of them, at last in one partition.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
@@ -89,12 +89,14 @@ pub fn query(
     let mut result = run(plan, source, eval, SpillingJoins::Nothing, &mut sink);
     let is_short =
         |result: &datafusion_common::Result<()>| result.as_ref().is_err_and(error::is_short_of_memory);
-    if joins_by_keys(&plan.root) {
-        for spilling in [SpillingJoins::Large, SpillingJoins::All] {
-            if is_short(&result) && !sink.any {
-                drop(eval.warnings.take_back(warned));
-                result = run(plan, source, eval, spilling, &mut sink);
-            }
+    let methods: &[SpillingJoins] = match joins_by_keys(&plan.root) {
+        true => &[SpillingJoins::Large, SpillingJoins::All, SpillingJoins::AllInOne],
+        false => &[SpillingJoins::AllInOne],
+    };
+    for spilling in methods {
+        if is_short(&result) && !sink.any {
+            drop(eval.warnings.take_back(warned));
+            result = run(plan, source, eval, *spilling, &mut sink);
         }
     }
     if is_short(&result) {

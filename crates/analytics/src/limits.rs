@@ -46,6 +46,9 @@ pub enum SpillingJoins {
     /// Those whose right side is expected to take a good part of the memory.
     Large,
     All,
+    /// All, and the query has one partition: its sorts, of which each partition has its own, share the memory among
+    /// fewer.
+    AllInOne,
 }
 
 /// What a row of a join's right side takes, with its place in a hash table.
@@ -60,7 +63,15 @@ impl SpillingJoins {
         match self {
             Self::Nothing => false,
             Self::Large => right_rows.saturating_mul(JOINED_ROW_BYTES) > memory_bytes as u64 / SMALL_SIDES,
-            Self::All => true,
+            Self::All | Self::AllInOne => true,
+        }
+    }
+
+    /// How many partitions a query has with it.
+    pub fn partitions(self) -> usize {
+        match self {
+            Self::AllInOne => 1,
+            _ => partitions(),
         }
     }
 }
@@ -98,6 +109,8 @@ mod tests {
         assert_eq!(spilling(SpillingJoins::Nothing), [false; 3]);
         assert_eq!(spilling(SpillingJoins::Large), [false, false, true]);
         assert_eq!(spilling(SpillingJoins::All), [true; 3]);
+        assert_eq!(spilling(SpillingJoins::AllInOne), [true; 3]);
+        assert_eq!(SpillingJoins::AllInOne.partitions(), 1);
     }
 
     #[test]

@@ -18,6 +18,9 @@ use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
 use crate::{runtime, width};
 
+/// How long a query may run on after KILL before it sees it, beside what its tasks do at a time.
+const CHECK_EVERY: Duration = Duration::from_millis(10);
+
 /// What all plans of one run of a query share: its own, and those of its subqueries.
 pub struct Running<'a> {
     pub source: &'a Source,
@@ -37,10 +40,10 @@ impl<'a> Running<'a> {
         spilling: SpillingJoins,
     ) -> Result<Self> {
         let row_bytes = width::row_bytes(root, source).map_err(carry)?;
-        let batches = BatchSize::of(row_bytes, budget.batch_bytes());
+        let batches = BatchSize::of(row_bytes, budget.batch_bytes(spilling.partitions()));
         let memory = QueryMemory::new(budget);
         Ok(Self {
-            context: runtime::context(&source.limits, batches.rows, memory.clone())?,
+            context: runtime::context(&source.limits, batches.rows, spilling.partitions(), memory.clone())?,
             source,
             eval,
             batches,
@@ -54,12 +57,12 @@ impl<'a> Running<'a> {
         execute_stream(plan, self.context.clone())
     }
 
-    /// The next batch. Every tenth of a second it checks whether the statement has been interrupted, so that
+    /// The next batch. Every hundredth of a second it checks whether the statement has been interrupted, so that
     /// KILL does not wait for a long aggregate's first row.
     pub async fn next_batch(&self, stream: &mut SendableRecordBatchStream) -> Result<Option<RecordBatch>> {
         use futures::StreamExt;
         loop {
-            match tokio::time::timeout(Duration::from_millis(100), stream.next()).await {
+            match tokio::time::timeout(CHECK_EVERY, stream.next()).await {
                 Ok(batch) => return batch.transpose(),
                 Err(_) => self.eval.check_interrupted().map_err(carry)?,
             }

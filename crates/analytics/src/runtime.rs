@@ -44,6 +44,7 @@ pub fn runtime() -> Result<&'static Runtime> {
 pub fn context(
     limits: &Limits,
     batch_rows: usize,
+    partitions: usize,
     memory: QueryMemory,
 ) -> datafusion_common::Result<Arc<TaskContext>> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
@@ -56,7 +57,7 @@ pub fn context(
     Ok(Arc::new(TaskContext::new(
         None,
         String::new(),
-        configuration(batch_rows)?,
+        configuration(batch_rows, partitions)?,
         HashMap::new(),
         HashMap::new(),
         HashMap::new(),
@@ -65,9 +66,9 @@ pub fn context(
     )))
 }
 
-fn configuration(batch_rows: usize) -> datafusion_common::Result<SessionConfig> {
+fn configuration(batch_rows: usize, partitions: usize) -> datafusion_common::Result<SessionConfig> {
     let mut config = SessionConfig::new()
-        .with_target_partitions(partitions())
+        .with_target_partitions(partitions)
         .with_batch_size(batch_rows);
     let execution = &mut config.options_mut().execution;
     // Memory for merging is reserved by `QueryMemory`.

@@ -72,7 +72,7 @@ impl Translator<'_> {
                     scan,
                     positions,
                     self.source,
-                    self.batches.bytes,
+                    (self.spilling.partitions(), self.batches.bytes),
                     self.eval,
                     wishes,
                 )
@@ -112,7 +112,8 @@ impl Translator<'_> {
                 };
                 let left = self.rel(&join.left, positions)?;
                 let right = self.rel(&join.right, false)?;
-                join::over(left, right.plan, join, filters, spills, self.eval)
+                let spilling = spills.then(|| self.spilling.partitions());
+                join::over(left, right.plan, join, filters, spilling, self.eval)
             }
             Rel::Apply(apply) => {
                 let values = self.subqueries.of(apply)?;

@@ -41,11 +41,33 @@ pub(crate) fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) 
 
 /// Bytes of a batch's rows. Of a slice, only its own rows count.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
-    batch
-        .columns()
-        .iter()
-        .map(|column| column.to_data().get_slice_memory_size().unwrap_or_default())
-        .sum()
+    batch.columns().iter().map(|column| array_bytes(column.as_ref())).sum()
+}
+
+/// Bytes of an array's values. Arrow's own count makes an `ArrayData` first, which costs more than a small array's
+/// rows.
+pub(crate) fn array_bytes(array: &dyn Array) -> usize {
+    let len = array.len();
+    let values = match array.data_type() {
+        DataType::Null => 0,
+        DataType::Boolean => len.div_ceil(8),
+        DataType::Utf8 => text_bytes(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => text_bytes(array.as_binary::<i32>().value_offsets()),
+        ty => match ty.primitive_width() {
+            Some(width) => len * width,
+            None => return array.to_data().get_slice_memory_size().unwrap_or_default(),
+        },
+    };
+    let nulls = array.nulls().map_or(0, |_| len.div_ceil(8));
+    values + nulls
+}
+
+fn text_bytes(offsets: &[i32]) -> usize {
+    let values = match offsets {
+        [first, .., last] => usize::try_from(last - first).unwrap_or_default(),
+        _ => 0,
+    };
+    values + size_of_val(offsets)
 }
 
 /// What the rows of a batch have in bytes: about the same each, or some of them much more.
@@ -154,6 +176,22 @@ mod tests {
             gather(&schema, &[batch], &[(0, 1), (0, 0)]).unwrap().num_rows(),
             2
         );
+    }
+
+    #[test]
+    fn bytes_are_those_that_arrow_counts() {
+        let arrays: [ArrayRef; 6] = [
+            Arc::new(Int64Array::from(vec![Some(1), None, Some(3)])),
+            Arc::new(Int64Array::from(vec![1, 2, 3]).slice(1, 2)),
+            Arc::new(arrow::array::StringArray::from(vec![Some("abc"), None, Some("de")])),
+            Arc::new(arrow::array::StringArray::from(vec!["abc", "x", "de"]).slice(1, 1)),
+            Arc::new(arrow::array::BinaryArray::from(vec![&b"ab"[..], b""])),
+            Arc::new(arrow::array::Decimal128Array::from(vec![1, 2])),
+        ];
+        for array in arrays {
+            let expected = array.to_data().get_slice_memory_size().unwrap();
+            assert_eq!(array_bytes(array.as_ref()), expected, "{array:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! collation, and anything else by its whole key.
 
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute;
@@ -13,6 +15,43 @@ use functions::order::{RowKeys, prefix};
 use types::{Collation, Error, Result, SqlType, TypeKind};
 
 use crate::batch::arrow_error;
+
+/// Rows that are sorted or merged between two checks for KILL: some ten milliseconds.
+const RUN_ROWS: usize = 16_384;
+
+/// Fails once the statement has been interrupted.
+pub(crate) type Check<'c> = dyn FnMut() -> Result<()> + 'c;
+
+/// A row, (batch, row), and its prefix.
+type Keyed = (u64, (usize, usize));
+
+/// What is left of a sorted run. The greatest head is that of the least row, as [`BinaryHeap`] has it.
+struct RunHead<'r> {
+    first: Keyed,
+    rest: &'r [Keyed],
+    by: (&'r RowOrder, &'r [BatchKeys]),
+}
+
+impl Ord for RunHead<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (order, batches) = self.by;
+        order.compare_keyed(batches, &other.first, &self.first)
+    }
+}
+
+impl PartialOrd for RunHead<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for RunHead<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for RunHead<'_> {}
 
 /// How rows are ordered.
 pub(crate) enum RowOrder {
@@ -89,31 +128,65 @@ impl RowOrder {
         }
     }
 
-    /// All rows in order, as (batch, row); equal ones in the order they came.
-    pub fn sort(&self, batches: &[BatchKeys]) -> Vec<(usize, usize)> {
-        let mut order: Vec<(u64, (usize, usize))> = batches
+    /// All rows in order, as (batch, row); equal ones in the order they came. Runs of rows are sorted, and then merged:
+    /// `check` is called between runs, and once for as many rows of the merging.
+    ///
+    /// # Errors
+    /// That of `check`.
+    pub fn sort(&self, batches: &[BatchKeys], check: &mut Check<'_>) -> Result<Vec<(usize, usize)>> {
+        let mut order: Vec<Keyed> = batches
             .iter()
             .enumerate()
             .flat_map(|(b, batch)| (0..batch.len()).map(move |row| (batch.prefix(row), (b, row))))
             .collect();
-        order.sort_unstable_by(|(a_prefix, a), (b_prefix, b)| {
-            a_prefix
-                .cmp(b_prefix)
-                .then_with(|| self.compare((&batches[a.0], a.1), (&batches[b.0], b.1)))
-                .then_with(|| a.cmp(b))
-        });
-        order.into_iter().map(|(_, row)| row).collect()
+        for run in order.chunks_mut(RUN_ROWS) {
+            check()?;
+            run.sort_unstable_by(|a, b| self.compare_keyed(batches, a, b));
+        }
+        if order.len() <= RUN_ROWS {
+            return Ok(order.into_iter().map(|(_, row)| row).collect());
+        }
+        self.merge(batches, &order, check)
+    }
+
+    fn merge(&self, batches: &[BatchKeys], order: &[Keyed], check: &mut Check<'_>) -> Result<Vec<(usize, usize)>> {
+        let head = |first: &Keyed, rest| RunHead {
+            first: *first,
+            rest,
+            by: (self, batches),
+        };
+        let runs = order.chunks(RUN_ROWS).filter_map(<[Keyed]>::split_first);
+        let mut heads: BinaryHeap<RunHead<'_>> = runs.map(|(first, rest)| head(first, rest)).collect();
+        let mut merged = Vec::with_capacity(order.len());
+        while let Some(mut least) = heads.peek_mut() {
+            if merged.len() % RUN_ROWS == 0 {
+                check()?;
+            }
+            merged.push(least.first.1);
+            match least.rest.split_first() {
+                Some((first, rest)) => (least.first, least.rest) = (*first, rest),
+                None => drop(PeekMut::pop(least)),
+            }
+        }
+        Ok(merged)
+    }
+
+    fn compare_keyed(&self, batches: &[BatchKeys], (a_prefix, a): &Keyed, (b_prefix, b): &Keyed) -> Ordering {
+        a_prefix
+            .cmp(b_prefix)
+            .then_with(|| self.compare((&batches[a.0], a.1), (&batches[b.0], b.1)))
+            .then_with(|| a.cmp(b))
     }
 
     /// The same without rows that are equal to one before them.
-    pub fn sort_distinct(&self, batches: &[BatchKeys]) -> Vec<(usize, usize)> {
-        let mut rows = self.sort(batches);
+    pub fn sort_distinct(&self, batches: &[BatchKeys], check: &mut Check<'_>) -> Result<Vec<(usize, usize)>> {
+        let mut rows = self.sort(batches, check)?;
         rows.dedup_by(|b, a| {
             let (left, right) = (&batches[a.0], &batches[b.0]);
             left.prefix(a.1) == right.prefix(b.1)
                 && self.compare((left, a.1), (right, b.1)) == Ordering::Equal
         });
-        rows
+        Ok(rows)
     }
 
     /// The keys of some rows, as those of one batch.
@@ -183,10 +256,10 @@ mod tests {
             .iter()
             .map(|batch| order.keys(std::slice::from_ref(batch)).unwrap())
             .collect();
-        let rows = order.sort(&keys);
+        let rows = order.sort(&keys, &mut || Ok(())).unwrap();
         let gathered = order.gather(&keys, &rows).unwrap();
         let again: Vec<_> = (0..rows.len()).map(|row| (0, row)).collect();
-        assert_eq!(order.sort(&[gathered]), again, "gathered rows are in order");
+        assert_eq!(order.sort(&[gathered], &mut || Ok(())).unwrap(), again, "gathered rows are in order");
         rows
     }
 
@@ -225,9 +298,46 @@ mod tests {
                     .iter()
                     .map(|batch| BatchKeys::Keys(encoder.encode(std::slice::from_ref(batch)).unwrap()))
                     .collect();
-                let expected = RowOrder::Keys(encoder).sort(&keys);
+                let expected = RowOrder::Keys(encoder).sort(&keys, &mut || Ok(())).unwrap();
                 assert_eq!(sort(vec![(ty, descending)], &batches), expected, "{collation:?}");
             }
+        }
+    }
+
+    #[test]
+    fn many_rows_are_merged_and_can_be_interrupted() {
+        let rows = RUN_ROWS * 3 + 7;
+        let value = |row: usize| (row as i64 * 7_919) % 1_000;
+        let batches: Vec<ArrayRef> = (0..rows)
+            .collect::<Vec<_>>()
+            .chunks(1_000)
+            .map(|rows| Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| value(*row)))) as ArrayRef)
+            .collect();
+        let order = RowOrder::new(vec![(SqlType::BIGINT, false)]).unwrap();
+        let keys: Vec<_> = batches
+            .iter()
+            .map(|batch| order.keys(std::slice::from_ref(batch)).unwrap())
+            .collect();
+        let mut checks = 0;
+        let sorted = order.sort(&keys, &mut || {
+            checks += 1;
+            Ok(())
+        });
+        let mut expected: Vec<usize> = (0..rows).collect();
+        expected.sort_by_key(|row| value(*row));
+        let numbers: Vec<usize> = sorted.unwrap().iter().map(|(b, row)| b * 1_000 + row).collect();
+        assert_eq!(numbers, expected);
+        assert_eq!(checks, 8, "once a run, and once for as many merged rows");
+        for allowed in 0..checks {
+            let mut left = allowed;
+            let ended = order.sort(&keys, &mut || match left {
+                0 => Err(Error::internal("killed")),
+                _ => {
+                    left -= 1;
+                    Ok(())
+                }
+            });
+            assert!(ended.is_err(), "{allowed}");
         }
     }
 

@@ -41,6 +41,7 @@ pub fn of_access(access: &Access, rows: f64) -> f64 {
             let fetch = if *covering { 0.0 } else { POINT_READ };
             ranges.len() as f64 * POINT_READ + rows * (NEXT_ENTRY + fetch)
         }
+        Access::GroupEnds { .. } => rows * (POINT_READ + NEXT_ENTRY),
         Access::Union { parts } => {
             let each = rows / parts.len().max(1) as f64;
             parts.iter().map(|part| of_access(part, each)).sum()
@@ -86,6 +87,8 @@ pub fn rows_of_lookup(access: &Access, table: &Table, estimate: &TableEstimate<'
                 .map(|range| of_range(range, Some(*at), index.unique, index.parts.len()))
                 .sum()
         }
+        // No lookup takes it.
+        Access::GroupEnds { .. } => rows,
         Access::Union { parts } => parts
             .iter()
             .map(|part| rows_of_lookup(part, table, estimate))

@@ -317,6 +317,21 @@ fn access(access: &Access, table: &Table, names: &[String]) -> String {
                 direction(*reverse)
             )
         }
+        Access::GroupEnds {
+            index,
+            ranges,
+            parts,
+            first,
+            last,
+        } => {
+            let name = index.map_or("primary", |index| table.indexes[index].name.as_str());
+            let ends = match (first, last) {
+                (true, true) => "first and last",
+                (true, false) => "first",
+                _ => "last",
+            };
+            format!("{ends} of each {parts} parts of {name} {}", range_list(ranges, names))
+        }
         Access::Union { parts } => {
             let parts: Vec<String> = parts
                 .iter()

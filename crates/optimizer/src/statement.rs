@@ -20,6 +20,7 @@ impl Builder<'_> {
         Ok(match statement {
             LogicalStatement::Query(query) => {
                 let free = !self.env.assigns;
+                self.is_query.set(true);
                 Plan::Query(self.query(query, free)?)
             }
             LogicalStatement::Insert(insert) => Plan::Insert(InsertPlan {

@@ -308,6 +308,16 @@ pub enum Access {
         reverse: bool,
         covering: bool,
     },
+    /// Of the rows of ranges that have the same values in the first `parts` parts of an index, by its position, or of
+    /// the primary key: the first in the order of the index, or the last, or both. The entries of an index hold every
+    /// column that the scan needs. In no order.
+    GroupEnds {
+        index: Option<usize>,
+        ranges: Vec<Range>,
+        parts: usize,
+        first: bool,
+        last: bool,
+    },
     /// Rows of several of the paths above, each row once, in no order. None of them reads all rows or entries
     /// alone.
     Union { parts: Vec<Access> },

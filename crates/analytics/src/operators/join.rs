@@ -26,8 +26,8 @@ pub enum JoinMethod {
     /// The right side is held in memory, in a hash table. `one_table`: one for all partitions of the left
     /// side; else both sides are cut by their keys.
     Hash { one_table: bool },
-    /// Both sides are cut by their keys, and sorted by them, which spills.
-    SortMerge,
+    /// Both sides are cut by their keys into so many partitions, and sorted by them, which spills.
+    SortMerge { partitions: usize },
 }
 
 /// The sides of a join.
@@ -44,7 +44,7 @@ pub struct Sides {
 /// counted over the left side and then the right one.
 pub fn join(method: JoinMethod, sides: Sides, join_type: JoinType, output: Vec<usize>) -> Result<Plan> {
     match method {
-        JoinMethod::SortMerge => sort_merge(sides, join_type, output),
+        JoinMethod::SortMerge { partitions } => sort_merge(sides, join_type, output, partitions),
         JoinMethod::Pairs => {
             let sides = exchanged(sides, join_type, output);
             let build = together(sides.left);
@@ -63,8 +63,8 @@ pub fn join(method: JoinMethod, sides: Sides, join_type: JoinType, output: Vec<u
                 PartitionMode::CollectLeft
             } else {
                 let (left, right) = sides.keys.iter().cloned().unzip();
-                sides.left = cut(sides.left, left)?;
-                sides.right = cut(sides.right, right)?;
+                sides.left = cut(sides.left, left, partitions())?;
+                sides.right = cut(sides.right, right, partitions())?;
                 PartitionMode::Partitioned
             };
             HashJoinExecBuilder::new(sides.left, sides.right, sides.keys, sides.join_type)
@@ -110,10 +110,10 @@ fn exchanged(sides: Sides, join_type: JoinType, output: Vec<usize>) -> Exchanged
     }
 }
 
-fn sort_merge(sides: Sides, join_type: JoinType, output: Vec<usize>) -> Result<Plan> {
+fn sort_merge(sides: Sides, join_type: JoinType, output: Vec<usize>, partitions: usize) -> Result<Plan> {
     let options = SortOptions::default();
     let sorted = |side: Plan, keys: Vec<PhysicalExprRef>| -> Result<Plan> {
-        let cut = cut(side, keys.clone())?;
+        let cut = cut(side, keys.clone(), partitions)?;
         let keys = keys.into_iter().map(|key| PhysicalSortExpr::new(key, options));
         Ok(match LexOrdering::new(keys) {
             Some(order) => Arc::new(SortExec::new(order, cut).with_preserve_partitioning(true)),
@@ -138,8 +138,11 @@ fn sort_merge(sides: Sides, join_type: JoinType, output: Vec<usize>) -> Result<P
 }
 
 /// The rows in partitions by their keys.
-fn cut(plan: Plan, keys: Vec<PhysicalExprRef>) -> Result<Plan> {
-    let by_key = Partitioning::Hash(keys, partitions());
+fn cut(plan: Plan, keys: Vec<PhysicalExprRef>, partitions: usize) -> Result<Plan> {
+    if partitions == 1 {
+        return Ok(together(plan));
+    }
+    let by_key = Partitioning::Hash(keys, partitions);
     Ok(Arc::new(RepartitionExec::try_new(plan, by_key)?))
 }
 

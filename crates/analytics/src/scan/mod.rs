@@ -51,12 +51,12 @@ const WIDE_ROWS: usize = 2;
 const POSITION_ROW_BITS: u32 = 40;
 
 /// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batch_bytes`: the bytes of rows that a batch should have. `wishes`: what operators above it want of it.
+/// `batches`: how many partitions, and the bytes of rows that a batch should have. `wishes`: what operators above it want of it.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
     source: &Source,
-    batch_bytes: usize,
+    (partitions, batch_bytes): (usize, usize),
     eval: &Arc<EvalContext>,
     wishes: ScanWishes,
 ) -> Result<Translated> {
@@ -69,7 +69,7 @@ pub fn scan(
     };
     let mut pieces = Vec::new();
     for place in &places {
-        let wanted = (partitions() * PIECES_PER_PARTITION).div_ceil(places.len());
+        let wanted = (partitions * PIECES_PER_PARTITION).div_ceil(places.len());
         let range = KeyRange::prefix(codec::key::row_prefix(*place));
         let split = source.snapshot.split_range(&range, wanted);
         pieces.append(&mut split.map_err(|error| carry(error.into()))?);
@@ -94,7 +94,7 @@ pub fn scan(
         measure.begin_loop();
     }
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
-    let partitions = (0..partitions()).map(partition).collect();
+    let partitions = (0..partitions).map(partition).collect();
     let order = order_of(scan, &schema);
     let scan = StreamingTableExec::try_new(schema, partitions, None, order, false, None)?;
     Ok(Translated {

@@ -302,7 +302,7 @@ fn is_plain(scan: &TableScan) -> bool {
     let by_rows = match &scan.access {
         Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => true,
         Access::IndexRanges { covering, .. } => !covering,
-        Access::UniquePoints { .. } | Access::Union { .. } => false,
+        Access::UniquePoints { .. } | Access::GroupEnds { .. } | Access::Union { .. } => false,
     };
     by_rows
         && scan.filter.is_none()

@@ -136,11 +136,16 @@ fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
 /// Whether a path goes through an index of columns that are assigned to.
 fn reads_touched(access: &Access, table: &Table, touched: &Touched) -> bool {
     match access {
-        Access::UniquePoints { index, .. } | Access::IndexRanges { index, .. } => {
+        Access::UniquePoints { index, .. }
+        | Access::IndexRanges { index, .. }
+        | Access::GroupEnds { index: Some(index), .. } => {
             let parts = table.indexes.get(*index).map_or(&[][..], |i| &i.parts);
             parts.iter().any(|p| touched.contains(p.column))
         }
-        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => false,
+        Access::Full { .. }
+        | Access::PrimaryPoints { .. }
+        | Access::PrimaryRanges { .. }
+        | Access::GroupEnds { index: None, .. } => false,
         Access::Union { parts } => parts.iter().any(|part| reads_touched(part, table, touched)),
     }
 }

@@ -4,7 +4,7 @@
 //! seen. Without keys there is one row, even if there is no input. Not here: what each aggregate computes
 //! ([`functions::aggregate`]).
 
-use arrow::array::{Array, ArrayRef, BooleanArray, new_empty_array};
+use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -18,7 +18,7 @@ use super::filter::split;
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
 use crate::batch::{
-    ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of, widest,
+    self, ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of, widest,
 };
 use crate::env::Env;
 
@@ -148,10 +148,7 @@ fn width(keys: &[Expr], calls: &[AggregateCall]) -> usize {
 }
 
 fn array_bytes(arrays: &[ArrayRef]) -> usize {
-    let bytes = arrays
-        .iter()
-        .map(|array| array.to_data().get_slice_memory_size().unwrap_or_default());
-    bytes.sum()
+    arrays.iter().map(|array| batch::array_bytes(array.as_ref())).sum()
 }
 
 impl Groups {

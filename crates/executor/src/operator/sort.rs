@@ -126,23 +126,24 @@ impl<'p> Sort<'p> {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
             self.held.add(batch, self.by.keys(&columns)?, env)?;
             if self.is_worth_cutting() {
-                let order = self.wanted();
+                let order = self.wanted(env)?;
                 self.held.cut(&order, &self.by, env)?;
             }
         }
-        let order = self.wanted();
+        let order = self.wanted(env)?;
         env.eval().reads.sorted(order.len());
         Ok(order)
     }
 
     /// The held rows that are wanted, in order, as (batch, row).
-    fn wanted(&self) -> Vec<(usize, usize)> {
+    fn wanted(&self, env: &Env<'_, '_>) -> Result<Vec<(usize, usize)>> {
+        let check = &mut || env.check_interrupted();
         let mut order = match self.distinct {
-            true => self.by.sort_distinct(&self.held.keys),
-            false => self.by.sort(&self.held.keys),
-        };
+            true => self.by.sort_distinct(&self.held.keys, check),
+            false => self.by.sort(&self.held.keys, check),
+        }?;
         order.truncate(self.limit.unwrap_or(usize::MAX));
-        order
+        Ok(order)
     }
 
     /// A cut sorts all held rows, so it has to be rare: once for as many rows as stay, or if they hold much

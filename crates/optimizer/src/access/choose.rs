@@ -69,7 +69,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
 }
 
 /// The primary key (or the rows in the order of their hidden ids), then the indexes that may be read.
-fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
+pub(super) fn candidates(table: &Table, invisible: bool) -> Vec<Candidate<'_>> {
     let mut candidates = vec![Candidate {
         index: None,
         parts: table.primary_parts(),
@@ -96,7 +96,7 @@ fn is_primary(table: &Table, position: usize) -> bool {
         || matches!(table.handle, Handle::Clustered { index } if index == position)
 }
 
-fn index_name(table: &Table, index: Option<usize>) -> String {
+pub(super) fn index_name(table: &Table, index: Option<usize>) -> String {
     index.map_or_else(|| "PRIMARY".to_owned(), |index| table.indexes[index].name.clone())
 }
 
@@ -147,7 +147,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
 }
 
 /// Whether the index is covering: its entries hold every column that is wanted.
-fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> bool {
+pub(super) fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> bool {
     let Some(index) = candidate.index else {
         return false;
     };
@@ -163,14 +163,14 @@ fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> boo
 }
 
 /// The indexes that USE, FORCE and IGNORE INDEX allow.
-struct Allowed {
+pub(super) struct Allowed {
     only: Option<Vec<Option<usize>>>,
     ignored: Vec<Option<usize>>,
     forced: bool,
 }
 
 impl Allowed {
-    fn of(request: &Request<'_>) -> Result<Self> {
+    pub(super) fn of(request: &Request<'_>) -> Result<Self> {
         let mut allowed = Self {
             only: None,
             ignored: Vec::new(),
@@ -196,7 +196,7 @@ impl Allowed {
     }
 
     /// The rows themselves can be read whatever the hints say, unless another index is forced and can serve.
-    fn allows(&self, index: Option<usize>, useful: bool) -> bool {
+    pub(super) fn allows(&self, index: Option<usize>, useful: bool) -> bool {
         if index.is_none() && !useful {
             return !self.forced;
         }

@@ -6,6 +6,7 @@
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns. [`multi_valued`]: arrays whose elements an index has.
 //! - [`mod@union`]: several indexes, for the parts of an OR.
+//! - [`group_ends`]: the ends of groups of entries, where no others are wanted.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
 //!   cheapest by one index; [`cheapest`]: of all.
 //!
@@ -16,6 +17,7 @@ mod choose;
 mod cost;
 mod fold;
 mod generated;
+mod group_ends;
 pub mod interval;
 mod like;
 mod multi_valued;
@@ -38,6 +40,7 @@ pub use cheapest::choose;
 pub use choose::full;
 pub use fold::is_constant;
 pub use generated::with_generated_columns;
+pub use group_ends::{Grouping, ends_of_groups};
 
 /// The request for a table's rows.
 pub struct Request<'a> {

@@ -96,7 +96,7 @@ fn of_parts(
 /// Whether a path reads a part of the table only.
 fn serves(access: &Access) -> bool {
     match access {
-        Access::Full { .. } | Access::Union { .. } => false,
+        Access::Full { .. } | Access::GroupEnds { .. } | Access::Union { .. } => false,
         Access::PrimaryPoints { .. } | Access::UniquePoints { .. } => true,
         Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => ranges
             .iter()

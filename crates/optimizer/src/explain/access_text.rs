@@ -42,6 +42,18 @@ pub fn access_text(scan: &TableScan, scope: &Scope<'_>) -> String {
             };
             text + backwards(*reverse)
         }
+        Access::GroupEnds { index, ranges, .. } => {
+            let name = key_name(*index, table);
+            let parts = index.map_or_else(|| table.primary_parts(), |index| table.indexes[index].parts.clone());
+            match ranges.iter().any(|range| !range.prefix.is_empty() || range.lower.is_some() || range.upper.is_some()) {
+                false => format!("Covering index skip scan for grouping on {alias} using {name}"),
+                true => {
+                    let over = ranges_text(&alias, name, &parts, ranges, table, scope);
+                    let over = over.split_once(" over ").map_or("", |(_, over)| over);
+                    format!("Covering index skip scan for grouping on {alias} using {name} over {over}")
+                }
+            }
+        }
         Access::Union { parts } => {
             format!(
                 "Index merge on {alias} using {}",
@@ -63,6 +75,10 @@ pub fn index_names(parts: &[Access], table: &Table) -> Vec<String> {
         .iter()
         .map(|part| name(part).unwrap_or_else(|| "PRIMARY".to_owned()))
         .collect()
+}
+
+fn key_name(index: Option<usize>, table: &Table) -> &str {
+    index.map_or("PRIMARY", |index| table.indexes[index].name.as_str())
 }
 
 fn capital(text: &str) -> String {

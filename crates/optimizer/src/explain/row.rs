@@ -80,6 +80,7 @@ impl Row {
                 self.backwards(reverse);
             }
             Access::Full { reverse } | Access::PrimaryRanges { reverse, .. } => self.backwards(reverse),
+            Access::GroupEnds { .. } => self.extra.push("Using index for group-by"),
             _ => {}
         }
     }
@@ -109,6 +110,17 @@ impl Row {
             Access::IndexRanges { index, ranges, .. } => {
                 let index = &table.indexes[*index];
                 self.ranges(&index.name, &index.parts, ranges, table, names);
+            }
+            Access::GroupEnds {
+                index, ranges, parts, ..
+            } => {
+                let (name, all) = match index.map(|index| &table.indexes[index]) {
+                    Some(index) => (index.name.as_str(), index.parts.clone()),
+                    None => ("PRIMARY", primary()),
+                };
+                self.ranges(name, &all, ranges, table, names);
+                self.use_parts(&all[..all.len().min(*parts)], table);
+                self.how = Some("range");
             }
             Access::Union { parts } => match ranges_of_one(parts) {
                 Some((index, ranges)) => {

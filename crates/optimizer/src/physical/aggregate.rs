@@ -8,6 +8,7 @@ use planner::plan::Rel;
 use types::{Result, SqlType, Value};
 
 use super::{Builder, Built, Want};
+use crate::access::Grouping;
 use crate::cost;
 use crate::expr::{ColumnList, bare_column, positioned};
 
@@ -44,7 +45,14 @@ impl Builder<'_> {
         };
         let built = match extreme {
             Some(extreme) => self.extreme_or_all(input, &extreme, &Want::of(below.0))?,
-            None => self.build(input, &Want::of(below.0))?,
+            None => {
+                let groups = rollup.is_none().then(|| grouping_of(&keys, &aggregates)).flatten();
+                let below = Want {
+                    groups,
+                    ..Want::of(below.0)
+                };
+                self.build(input, &below)?
+            }
         };
         let mut layout: Vec<ColumnId> = keys.iter().map(|(id, _)| *id).collect();
         layout.extend(rollup);
@@ -110,6 +118,43 @@ impl Builder<'_> {
         rolled.push(copy);
         Ok(rolled)
     }
+}
+
+/// What groups and aggregates need of the rows, if the ends of groups are enough for them: the keys and what DISTINCT
+/// aggregates take are the groups, and MIN and MAX of one more column.
+fn grouping_of(keys: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateCall)]) -> Option<Grouping<ColumnId>> {
+    let mut grouping = Grouping {
+        columns: keys.iter().map(|(_, key)| bare_column(key)).collect::<Option<_>>()?,
+        extreme: None,
+        least: false,
+        greatest: false,
+    };
+    for (_, call) in aggregates {
+        if let Some(Extreme { column, greatest }) = extreme_of(call) {
+            if grouping.extreme.is_some_and(|other| other != column) {
+                return None;
+            }
+            grouping.extreme = Some(column);
+            grouping.greatest |= greatest;
+            grouping.least |= !greatest;
+            continue;
+        }
+        let counts_values = call.distinct
+            && matches!(
+                call.function,
+                AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg
+            );
+        if !counts_values {
+            return None;
+        }
+        for arg in &call.args {
+            grouping.columns.push(bare_column(arg)?);
+        }
+    }
+    if grouping.extreme.is_some_and(|column| grouping.columns.contains(&column)) {
+        return None;
+    }
+    (!grouping.columns.is_empty()).then_some(grouping)
 }
 
 fn extreme_of(call: &AggregateCall) -> Option<Extreme> {

@@ -257,7 +257,9 @@ fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
         Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => {
             keys.iter_mut().flatten().for_each(visit);
         }
-        Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
+        Access::PrimaryRanges { ranges, .. }
+        | Access::IndexRanges { ranges, .. }
+        | Access::GroupEnds { ranges, .. } => {
             ranges.iter_mut().for_each(|range| of_range(range, visit));
         }
         Access::Union { parts } => parts.iter_mut().for_each(|part| expressions_mut(part, visit)),

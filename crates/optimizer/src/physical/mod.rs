@@ -33,7 +33,7 @@ use planner::logical::{Column, ColumnId, Logical, TableFunction};
 use planner::plan::{JsonTableScan, OutputColumn, Rel, Route};
 use types::Result;
 
-use crate::access::RowLimit;
+use crate::access::{Grouping, RowLimit};
 use crate::distinct_values::DistinctValues;
 use crate::expr::{ColumnList, positioned};
 use crate::{OptimizerEnv, cost};
@@ -57,6 +57,8 @@ pub struct Builder<'a> {
     /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
     pub route: Cell<Option<Route>>,
     pub distinct: RefCell<DistinctValues>,
+    /// The statement is a query: what a write reads is locked, and of all rows.
+    pub is_query: Cell<bool>,
 }
 
 /// An operator's requirements for its input.
@@ -75,6 +77,9 @@ pub struct Want {
     pub ends_early: bool,
     /// The number of rows that LIMIT right above wants.
     pub fetch: Option<Expr>,
+    /// Rows of a table that are neither the first nor the last of their group may be left out, and rows of the same
+    /// values may come several times.
+    pub groups: Option<Grouping<ColumnId>>,
 }
 
 /// An operator's physical plan.
@@ -103,6 +108,7 @@ impl Want {
             limit: RowLimit::All,
             ends_early: false,
             fetch: None,
+            groups: None,
         }
     }
 
@@ -124,6 +130,7 @@ impl<'a> Builder<'a> {
             added_columns: Cell::new(0),
             route: Cell::new(Some(ONLY)),
             distinct: RefCell::default(),
+            is_query: Cell::new(false),
         }
     }
 
@@ -241,6 +248,7 @@ impl<'a> Builder<'a> {
                     ends_early: false,
                     fetch: None,
                     exact: false,
+                    groups: None,
                     ..want.clone()
                 };
                 let built = self.build(input, &below)?;

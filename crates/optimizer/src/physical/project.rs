@@ -6,6 +6,7 @@ use planner::plan::Rel;
 use types::{Error, Result};
 
 use super::{Builder, Built, Want};
+use crate::access::Grouping;
 use crate::expr::{ColumnList, bare_column, positioned};
 
 impl Builder<'_> {
@@ -46,6 +47,12 @@ impl Builder<'_> {
             limit: want.limit,
             ends_early: want.ends_early,
             fetch: want.fetch.clone(),
+            groups: want.groups.as_ref().and_then(|groups| {
+                groups.map(&|id| {
+                    let (_, expr) = columns.iter().find(|(column, _)| *column == id)?;
+                    bare_column(expr)
+                })
+            }),
         };
         let built = self.build(input, &below)?;
         let (mut layout, mut exprs) = (want.columns.clone(), shown);
@@ -85,7 +92,17 @@ impl Builder<'_> {
             .filter(|id| all.iter().any(|column| column.id == **id))
             .for_each(|id| columns.add(*id));
         all.iter().for_each(|column| columns.add(column.id));
-        let built = self.build_exact(input, Want::of(columns.0))?;
+        let groups = Grouping {
+            columns: all.iter().map(|column| column.id).collect(),
+            extreme: None,
+            least: false,
+            greatest: false,
+        };
+        let below = Want {
+            groups: Some(groups),
+            ..Want::of(columns.0)
+        };
+        let built = self.build_exact(input, below)?;
         Ok(Built {
             rel: Rel::Distinct {
                 input: Box::new(built.rel),

@@ -62,6 +62,9 @@ impl<'a> Builder<'a> {
         let conjuncts = over_offsets(gate.conjuncts, get);
         let columns = offsets(get, &want.all_columns().0);
         let mut request = self.request(get, want, conjuncts, &columns);
+        if let Some(chosen) = self.ends_of_groups(get, want, &request, &gate.constant)? {
+            return self.scan(get, want, chosen, Vec::new(), gate.closed);
+        }
         let mut chosen = access::choose(&request)?;
         self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
         let sorts = want.sorts() && !chosen.ordered;
@@ -76,6 +79,35 @@ impl<'a> Builder<'a> {
             chosen = access::full(&request);
         }
         self.scan(get, want, chosen, gate.constant, gate.closed)
+    }
+
+    /// The ends of groups of rows, where no others are wanted.
+    fn ends_of_groups(
+        &self,
+        get: &Get,
+        want: &Want,
+        request: &Request<'_>,
+        constant: &[Expr],
+    ) -> Result<Option<Chosen>> {
+        let Some(groups) = &want.groups else {
+            return Ok(None);
+        };
+        let is_plain = self.is_query.get()
+            && get.locking.is_none()
+            && get.as_of.is_none()
+            && get.table.partitioning.is_none();
+        if !is_plain || !constant.is_empty() || self.route.get() == Some(Route::Analytical) {
+            return Ok(None);
+        }
+        let Some(groups) = groups.map(&|id| get.offset(id)) else {
+            return Ok(None);
+        };
+        let mut chosen = access::ends_of_groups(request, &groups)?;
+        if let Some(chosen) = &mut chosen {
+            self.note_keys(&get.alias, std::mem::take(&mut chosen.possible_keys));
+            self.route.set(Some(Route::Transactional));
+        }
+        Ok(chosen)
     }
 
     pub(super) fn request<'r>(

@@ -36,6 +36,7 @@ impl Builder<'_> {
             ends_early: want.ends_early && !order.is_empty(),
             order,
             fetch: None,
+            groups: None,
         };
         let mut built = self.build(input, &below)?;
         let same_order = !want.order.is_empty() && below.order.starts_with(&want.order);

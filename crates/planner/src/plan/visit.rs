@@ -293,7 +293,9 @@ impl Access {
             Self::PrimaryPoints { keys } | Self::UniquePoints { keys, .. } => {
                 keys.iter().flatten().for_each(visit);
             }
-            Self::PrimaryRanges { ranges, .. } | Self::IndexRanges { ranges, .. } => {
+            Self::PrimaryRanges { ranges, .. }
+            | Self::IndexRanges { ranges, .. }
+            | Self::GroupEnds { ranges, .. } => {
                 ranges.iter().for_each(|range| range.expressions(visit));
             }
             Self::Union { parts } => parts.iter().for_each(|part| part.expressions(visit)),

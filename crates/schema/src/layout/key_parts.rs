@@ -171,6 +171,24 @@ impl KeyParts {
         Ok(())
     }
 
+    /// How many bytes of a key its first `parts` parts take, with what every key begins with.
+    ///
+    /// # Errors
+    /// 1105 for a damaged key.
+    pub fn leading_bytes(&self, key: &[u8], parts: usize) -> Result<usize> {
+        if self.integer {
+            return Ok(key.len());
+        }
+        let mut rest = key.get(self.start.len()..).unwrap_or_default();
+        for part in self.parts.iter().take(parts) {
+            match part.descending {
+                true => codec::datum::descending::split(&mut rest)?,
+                false => codec::datum::split(&mut rest)?,
+            };
+        }
+        Ok(key.len() - rest.len())
+    }
+
     /// The prefix of every key, with capacity for `values` numbers.
     fn begin(&self, values: usize) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.start.len() + values * (1 + size_of::<i64>()));

@@ -226,8 +226,18 @@ fn write_u128(value: u128, min_digits: usize, buffer: &mut [u8; 80], at: &mut us
     let mut rest = value;
     loop {
         // 64-bit division is several times faster than 128-bit.
-        let (high, mut low) = (rest / POW_18, (rest % POW_18) as u64);
+        let (high, mut low) = match rest < POW_18 {
+            true => (0, rest as u64),
+            false => (rest / POW_18, (rest % POW_18) as u64),
+        };
         let group_end = *at;
+        while low >= 100 {
+            let pair = (low % 100) as u8;
+            low /= 100;
+            *at -= 2;
+            buffer[*at] = b'0' + pair / 10;
+            buffer[*at + 1] = b'0' + pair % 10;
+        }
         while low > 0 {
             *at -= 1;
             buffer[*at] = b'0' + (low % 10) as u8;

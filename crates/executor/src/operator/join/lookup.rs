@@ -17,6 +17,9 @@ use crate::operator::scan::lookup::{PointRows, TableLookup};
 /// How many keys of a range are read at first, where one row may be enough.
 const FEW_KEYS: usize = 16;
 
+/// Rows of ranges for which there is room from the start.
+const ROWS_FIRST: usize = 32;
+
 /// The most left rows whose ranges are opened at a time: what the store brings closer for them fits into the
 /// processor's second cache.
 const ROWS_AHEAD_MAX: usize = 32;
@@ -113,7 +116,7 @@ impl<'p> LookupPartners<'p> {
         left: &RecordBatch,
         env: &Env<'_, '_>,
     ) -> Result<()> {
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let (mut rows, mut bytes) = (Vec::with_capacity(page.room().min(ROWS_FIRST)), 0);
         while self.row < left.num_rows() && rows.len() < page.room() && bytes < BATCH_BYTES {
             let row = self.row;
             let is_settled = found.get(row).is_some_and(|found| page.is_settled(*found));

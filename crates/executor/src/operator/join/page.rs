@@ -8,6 +8,9 @@ use types::{Error, Result, SqlType};
 
 use crate::batch::{BATCH_BYTES, RowWidths, arrow_error, batch_bytes, schema_of};
 
+/// Pairs for which there is room from the start.
+const PAIRS: usize = 32;
+
 /// What is known of a left row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::operator) enum Found {
@@ -52,8 +55,8 @@ impl Page {
     ) -> Self {
         Self {
             rows: rows.clone(),
-            left: Vec::new(),
-            right: Vec::new(),
+            left: Vec::with_capacity(limit.min(PAIRS)),
+            right: Vec::with_capacity(limit.min(PAIRS)),
             unknown: Vec::new(),
             parts: Vec::new(),
             part_rows: 0,

@@ -50,6 +50,9 @@ struct LeftBatch {
 #[derive(Default)]
 struct Output {
     left: Vec<u32>,
+    /// Of an inner join.
+    partners: Vec<u32>,
+    /// Of a left join.
     right: Vec<Option<u32>>,
     marks: Vec<Option<i64>>,
 }
@@ -174,19 +177,13 @@ impl<'p, P: Partners> Pairing<'p, P> {
             return Ok(None);
         }
         let mut columns = Vec::with_capacity(self.schema.fields().len());
-        let is_same = rows == left.num_rows() && output.left.iter().copied().eq(0..rows as u32);
-        match is_same {
-            true => columns.extend(left.columns().iter().cloned()),
-            false => take_all(left, &UInt32Array::from(output.left.clone()), &mut columns)?,
-        }
+        take_rows(left, &output.left, &mut columns)?;
         match self.kind {
-            JoinKind::Inner | JoinKind::Left => {
-                let positions = match output.right.iter().copied().collect::<Option<Vec<u32>>>() {
-                    Some(all) => UInt32Array::from(all),
-                    None => UInt32Array::from(output.right.clone()),
-                };
-                take_all(right, &positions, &mut columns)?;
-            }
+            JoinKind::Inner => take_rows(right, &output.partners, &mut columns)?,
+            JoinKind::Left => match output.right.iter().copied().collect::<Option<Vec<u32>>>() {
+                Some(all) => take_rows(right, &all, &mut columns)?,
+                None => take_all(right, &UInt32Array::from(output.right.clone()), &mut columns)?,
+            },
             JoinKind::Semi | JoinKind::Anti => {}
             JoinKind::Mark => columns.push(Arc::new(Int64Array::from(output.marks.clone()))),
         }
@@ -218,6 +215,12 @@ impl LeftBatch {
     /// Notes what a page has found, and makes its output rows.
     fn output(&mut self, page: &Page, truths: Option<&BooleanArray>, kind: JoinKind) -> Output {
         let mut output = Output::default();
+        if kind == JoinKind::Inner && truths.is_none() {
+            output.left.clone_from(&page.left);
+            output.partners.clone_from(&page.right);
+            self.finished = self.finished.max(page.done());
+            return output;
+        }
         for pair in 0..page.pairs() {
             let (left, right) = (page.left[pair], page.right[pair]);
             self.finish(left as usize, kind, &mut output);
@@ -234,9 +237,16 @@ impl LeftBatch {
             match truth {
                 Some(true) => {
                     *found = Found::Partner;
-                    if matches!(kind, JoinKind::Inner | JoinKind::Left) {
-                        output.left.push(left);
-                        output.right.push(Some(right));
+                    match kind {
+                        JoinKind::Inner => {
+                            output.left.push(left);
+                            output.partners.push(right);
+                        }
+                        JoinKind::Left => {
+                            output.left.push(left);
+                            output.right.push(Some(right));
+                        }
+                        _ => {}
                     }
                 }
                 None if *found == Found::Nothing => *found = Found::Unknown,
@@ -272,6 +282,16 @@ impl LeftBatch {
         }
         self.finished = self.finished.max(end);
     }
+}
+
+/// Appends the rows at some positions: the columns themselves, where these are all rows in their order.
+fn take_rows(batch: &RecordBatch, positions: &[u32], columns: &mut Vec<ArrayRef>) -> Result<()> {
+    let rows = positions.len();
+    if rows == batch.num_rows() && positions.iter().copied().eq(0..rows as u32) {
+        columns.extend(batch.columns().iter().cloned());
+        return Ok(());
+    }
+    take_all(batch, &UInt32Array::from(positions.to_vec()), columns)
 }
 
 /// Appends the rows at some positions; NULL positions make NULLs.

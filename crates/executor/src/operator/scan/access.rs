@@ -13,6 +13,7 @@ use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
 use schema::model::Table;
 use types::{Error, Result, Value};
 
+use super::group_ends::GroupEnds;
 use super::pages::Visit;
 use super::partitions::{self, Pages};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
@@ -40,6 +41,8 @@ pub(super) enum Path {
     Pages(Pages),
     /// Rows by the entries of an index in ranges of the entries' keys.
     Entries { lookup: Lookup, pages: Pages },
+    /// The ends of groups of rows, or of index entries, which hold all columns that are read.
+    GroupEnds(Box<GroupEnds>),
     /// Rows of several paths, one path after the other.
     Union(Box<UnionPath>),
 }
@@ -125,7 +128,9 @@ impl<'p> AccessPlan<'p> {
     fn of(scan: &'p plan::TableScan, access: &'p plan::Access, never_covering: bool) -> Result<Self> {
         let table = &scan.table;
         let index = match access {
-            plan::Access::UniquePoints { index, .. } | plan::Access::IndexRanges { index, .. } => *index,
+            plan::Access::UniquePoints { index, .. }
+            | plan::Access::IndexRanges { index, .. }
+            | plan::Access::GroupEnds { index: Some(index), .. } => *index,
             _ => {
                 let union = match access {
                     plan::Access::Union { parts } => {
@@ -147,6 +152,7 @@ impl<'p> AccessPlan<'p> {
         let covers = !never_covering
             && match access {
                 plan::Access::IndexRanges { covering, .. } => *covering,
+                plan::Access::GroupEnds { .. } => true,
                 _ => index_covers(table, index, &scan.columns),
             };
         Ok(Self {
@@ -269,6 +275,23 @@ impl<'p> AccessPlan<'p> {
                     index: Some((*index, key_ranges)),
                 })
             }
+            plan::Access::GroupEnds {
+                ranges,
+                parts,
+                first,
+                last,
+                ..
+            } => {
+                if lookup.is_some() {
+                    return Err(Error::internal("a loose scan locks no rows"));
+                }
+                let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+                let ends = GroupEnds::new(self.parts.clone(), *parts, (*first, *last), ranges);
+                Ok(Opened {
+                    covering: self.covering,
+                    ..Opened::rows(Path::GroupEnds(Box::new(ends)))
+                })
+            }
             // The scan's filter says whether a row that has changed since still belongs to it.
             plan::Access::Union { .. } => {
                 let opened = self.union.iter().map(|part| part.open(row, eval));
@@ -361,6 +384,9 @@ impl Access {
         if let Path::Pages(pages) = &mut self.path {
             return pages.next(reader, wanted, visit);
         }
+        if let Path::GroupEnds(ends) = &mut self.path {
+            return ends.next(reader, wanted, visit);
+        }
         let most = wanted.min(self.lookup_rows);
         let (row_keys, keys) = match self.pending.len() {
             0 => self.path.row_keys(reader, most)?,
@@ -396,6 +422,10 @@ impl Path {
         let mut row_keys = Vec::new();
         let count = match self {
             Self::Pages(pages) => pages.next(reader, wanted, &mut |key, _| {
+                row_keys.push(key.to_vec());
+                Ok(())
+            })?,
+            Self::GroupEnds(ends) => ends.next(reader, wanted, &mut |key, _| {
                 row_keys.push(key.to_vec());
                 Ok(())
             })?,

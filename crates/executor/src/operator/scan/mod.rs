@@ -7,6 +7,7 @@
 mod access;
 mod as_of;
 pub(crate) mod counted;
+mod group_ends;
 mod locked;
 mod locked_keys;
 pub(crate) mod lookup;
