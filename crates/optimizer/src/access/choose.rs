@@ -7,7 +7,7 @@ use types::{Error, Result, errno};
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
 use super::{Chosen, Request, order, partitions, sarg, tuple};
-use syntax::ast::IndexHintKind;
+use syntax::ast::{IndexHint, IndexHintKind};
 
 /// The cheapest path by one index, and its cost, in rows of a full scan; infinite if nothing could be weighed.
 pub(super) fn by_one_index(request: &Request<'_>) -> Result<(f64, Chosen)> {
@@ -16,7 +16,7 @@ pub(super) fn by_one_index(request: &Request<'_>) -> Result<(f64, Chosen)> {
         sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
         tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
     };
-    let allowed = Allowed::of(request)?;
+    let allowed = Allowed::of(request, |hint| hint.for_rows)?;
     let mut best: Option<(f64, Chosen)> = None;
     let mut paths = Vec::new();
     let mut possible_keys = Vec::new();
@@ -170,7 +170,8 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    pub(super) fn of(request: &Request<'_>) -> Result<Self> {
+    /// By the hints that are about what the index is read for.
+    pub(super) fn of(request: &Request<'_>, is_about: impl Fn(&IndexHint) -> bool) -> Result<Self> {
         let mut allowed = Self {
             only: None,
             ignored: Vec::new(),
@@ -181,7 +182,7 @@ impl Allowed {
             for name in &hint.indexes {
                 named.push(find_index(request.table, name, request.invisible)?);
             }
-            if !hint.for_rows {
+            if !is_about(hint) {
                 continue;
             }
             match hint.kind {

@@ -3,6 +3,7 @@
 
 use planner::plan::{Access, Range};
 use schema::model::Table;
+use syntax::ast::IndexHintKind;
 use types::Result;
 
 use super::choose::{Allowed, candidates, covers, index_name};
@@ -51,7 +52,8 @@ pub fn ends_of_groups(request: &Request<'_>, grouping: &Grouping<usize>) -> Resu
         sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
         tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
     };
-    let allowed = Allowed::of(request)?;
+    // Those FOR GROUP BY too.
+    let allowed = Allowed::of(request, |hint| hint.for_rows || hint.kind == IndexHintKind::Ignore)?;
     let mut best: Option<(f64, Chosen)> = None;
     for candidate in candidates(table, request.invisible) {
         if let Some((cost, chosen)) = of_index(request, grouping, &candidate, &conditions)
