@@ -14,7 +14,7 @@ const WORKLOADS: [(&str, &[(&str, &str)]); 2] = [("tpch", &[("scale", "0.01")]),
 
 /// With it and the analytical executor, a hash table of any of TPC-H's larger tables at that scale is too large.
 const SMALL_LIMIT: &[(&str, &str)] = &[
-    ("stemdb_memory_limit", "1048576"),
+    ("stemdb_memory_limit", "1572864"),
     ("stemdb_route", "'analytical'"),
 ];
 
