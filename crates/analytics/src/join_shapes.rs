@@ -98,10 +98,22 @@ fn a_join_that_spills_sorts_both_sides() {
 
 #[test]
 fn a_join_that_spills_in_one_partition_cuts_nothing() {
-    let plan = joined(JoinKind::Inner, vec![key(column(0), column(1))], None, 10, Some(1));
+    let plan = joined(
+        JoinKind::Inner,
+        vec![key(column(0), column(1))],
+        None,
+        10,
+        Some(1),
+    );
     let lines = below_projection(&plan);
-    assert!(lines[0].starts_with("SortMergeJoinExec: join_type=Inner"), "{lines:?}");
-    assert!(lines.iter().all(|line| !line.starts_with("RepartitionExec")), "{lines:?}");
+    assert!(
+        lines[0].starts_with("SortMergeJoinExec: join_type=Inner"),
+        "{lines:?}"
+    );
+    assert!(
+        lines.iter().all(|line| !line.starts_with("RepartitionExec")),
+        "{lines:?}"
+    );
     assert_eq!(plan.properties().output_partitioning().partition_count(), 1);
 }
 

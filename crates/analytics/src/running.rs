@@ -43,7 +43,12 @@ impl<'a> Running<'a> {
         let batches = BatchSize::of(row_bytes, budget.batch_bytes(spilling.partitions()));
         let memory = QueryMemory::new(budget);
         Ok(Self {
-            context: runtime::context(&source.limits, batches.rows, spilling.partitions(), memory.clone())?,
+            context: runtime::context(
+                &source.limits,
+                batches.rows,
+                spilling.partitions(),
+                memory.clone(),
+            )?,
             source,
             eval,
             batches,

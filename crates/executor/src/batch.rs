@@ -41,7 +41,11 @@ pub(crate) fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) 
 
 /// Bytes of a batch's rows. Of a slice, only its own rows count.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(|column| array_bytes(column.as_ref())).sum()
+    batch
+        .columns()
+        .iter()
+        .map(|column| array_bytes(column.as_ref()))
+        .sum()
 }
 
 /// Bytes of an array's values. Arrow's own count makes an `ArrayData` first, which costs more than a small array's
@@ -183,7 +187,11 @@ mod tests {
         let arrays: [ArrayRef; 6] = [
             Arc::new(Int64Array::from(vec![Some(1), None, Some(3)])),
             Arc::new(Int64Array::from(vec![1, 2, 3]).slice(1, 2)),
-            Arc::new(arrow::array::StringArray::from(vec![Some("abc"), None, Some("de")])),
+            Arc::new(arrow::array::StringArray::from(vec![
+                Some("abc"),
+                None,
+                Some("de"),
+            ])),
             Arc::new(arrow::array::StringArray::from(vec!["abc", "x", "de"]).slice(1, 1)),
             Arc::new(arrow::array::BinaryArray::from(vec![&b"ab"[..], b""])),
             Arc::new(arrow::array::Decimal128Array::from(vec![1, 2])),

@@ -149,7 +149,12 @@ impl RowOrder {
         self.merge(batches, &order, check)
     }
 
-    fn merge(&self, batches: &[BatchKeys], order: &[Keyed], check: &mut Check<'_>) -> Result<Vec<(usize, usize)>> {
+    fn merge(
+        &self,
+        batches: &[BatchKeys],
+        order: &[Keyed],
+        check: &mut Check<'_>,
+    ) -> Result<Vec<(usize, usize)>> {
         let head = |first: &Keyed, rest| RunHead {
             first: *first,
             rest,
@@ -259,7 +264,11 @@ mod tests {
         let rows = order.sort(&keys, &mut || Ok(())).unwrap();
         let gathered = order.gather(&keys, &rows).unwrap();
         let again: Vec<_> = (0..rows.len()).map(|row| (0, row)).collect();
-        assert_eq!(order.sort(&[gathered], &mut || Ok(())).unwrap(), again, "gathered rows are in order");
+        assert_eq!(
+            order.sort(&[gathered], &mut || Ok(())).unwrap(),
+            again,
+            "gathered rows are in order"
+        );
         rows
     }
 
@@ -311,7 +320,9 @@ mod tests {
         let batches: Vec<ArrayRef> = (0..rows)
             .collect::<Vec<_>>()
             .chunks(1_000)
-            .map(|rows| Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| value(*row)))) as ArrayRef)
+            .map(|rows| {
+                Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| value(*row)))) as ArrayRef
+            })
             .collect();
         let order = RowOrder::new(vec![(SqlType::BIGINT, false)]).unwrap();
         let keys: Vec<_> = batches

@@ -330,7 +330,10 @@ fn access(access: &Access, table: &Table, names: &[String]) -> String {
                 (true, false) => "first",
                 _ => "last",
             };
-            format!("{ends} of each {parts} parts of {name} {}", range_list(ranges, names))
+            format!(
+                "{ends} of each {parts} parts of {name} {}",
+                range_list(ranges, names)
+            )
         }
         Access::Union { parts } => {
             let parts: Vec<String> = parts

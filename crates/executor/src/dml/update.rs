@@ -138,7 +138,9 @@ fn reads_touched(access: &Access, table: &Table, touched: &Touched) -> bool {
     match access {
         Access::UniquePoints { index, .. }
         | Access::IndexRanges { index, .. }
-        | Access::GroupEnds { index: Some(index), .. } => {
+        | Access::GroupEnds {
+            index: Some(index), ..
+        } => {
             let parts = table.indexes.get(*index).map_or(&[][..], |i| &i.parts);
             parts.iter().any(|p| touched.contains(p.column))
         }

@@ -148,7 +148,10 @@ fn width(keys: &[Expr], calls: &[AggregateCall]) -> usize {
 }
 
 fn array_bytes(arrays: &[ArrayRef]) -> usize {
-    arrays.iter().map(|array| batch::array_bytes(array.as_ref())).sum()
+    arrays
+        .iter()
+        .map(|array| batch::array_bytes(array.as_ref()))
+        .sum()
 }
 
 impl Groups {

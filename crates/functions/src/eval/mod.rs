@@ -32,7 +32,9 @@ use crate::{EvalContext, Expr};
 
 pub use fold::{fold, is_silent};
 pub use hoist::hoist;
-pub use properties::{assigns, is_deterministic, is_fallible, is_known_when_planned, makes_longer_texts, reads_assigned};
+pub use properties::{
+    assigns, is_deterministic, is_fallible, is_known_when_planned, makes_longer_texts, reads_assigned,
+};
 
 /// Batches of up to this many rows are evaluated row by row: arrays would cost more than they save. So are
 /// expressions whose parts may be long texts, since arrays of them might take any amount of memory.

@@ -53,7 +53,9 @@ pub fn ends_of_groups(request: &Request<'_>, grouping: &Grouping<usize>) -> Resu
         tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
     };
     // Those FOR GROUP BY too.
-    let allowed = Allowed::of(request, |hint| hint.for_rows || hint.kind == IndexHintKind::Ignore)?;
+    let allowed = Allowed::of(request, |hint| {
+        hint.for_rows || hint.kind == IndexHintKind::Ignore
+    })?;
     let mut best: Option<(f64, Chosen)> = None;
     for candidate in candidates(table, request.invisible) {
         if let Some((cost, chosen)) = of_index(request, grouping, &candidate, &conditions)
@@ -135,9 +137,8 @@ fn of_index(
 fn leads(candidate: &Candidate<'_>, grouping: &Grouping<usize>, table: &Table) -> bool {
     let parts = &candidate.parts;
     let count = grouping.columns.len();
-    let is_grouped = |part: &schema::model::IndexPart| {
-        part.prefix.is_none() && grouping.columns.contains(&part.column)
-    };
+    let is_grouped =
+        |part: &schema::model::IndexPart| part.prefix.is_none() && grouping.columns.contains(&part.column);
     if parts.len() < count || !parts[..count].iter().all(is_grouped) {
         return false;
     }
@@ -146,7 +147,7 @@ fn leads(candidate: &Candidate<'_>, grouping: &Grouping<usize>, table: &Table) -
     };
     // NULLs come first, and MIN ignores them.
     let has_least = !grouping.least || !table.columns[extreme].nullable;
-    parts.get(count).is_some_and(|part| {
-        part.column == extreme && part.prefix.is_none() && !part.descending && has_least
-    })
+    parts
+        .get(count)
+        .is_some_and(|part| part.column == extreme && part.prefix.is_none() && !part.descending && has_least)
 }

@@ -44,8 +44,14 @@ pub fn access_text(scan: &TableScan, scope: &Scope<'_>) -> String {
         }
         Access::GroupEnds { index, ranges, .. } => {
             let name = key_name(*index, table);
-            let parts = index.map_or_else(|| table.primary_parts(), |index| table.indexes[index].parts.clone());
-            match ranges.iter().any(|range| !range.prefix.is_empty() || range.lower.is_some() || range.upper.is_some()) {
+            let parts = index.map_or_else(
+                || table.primary_parts(),
+                |index| table.indexes[index].parts.clone(),
+            );
+            match ranges
+                .iter()
+                .any(|range| !range.prefix.is_empty() || range.lower.is_some() || range.upper.is_some())
+            {
                 false => format!("Covering index skip scan for grouping on {alias} using {name}"),
                 true => {
                     let over = ranges_text(&alias, name, &parts, ranges, table, scope);

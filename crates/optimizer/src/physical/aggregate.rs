@@ -46,7 +46,10 @@ impl Builder<'_> {
         let built = match extreme {
             Some(extreme) => self.extreme_or_all(input, &extreme, &Want::of(below.0))?,
             None => {
-                let groups = rollup.is_none().then(|| grouping_of(&keys, &aggregates)).flatten();
+                let groups = rollup
+                    .is_none()
+                    .then(|| grouping_of(&keys, &aggregates))
+                    .flatten();
                 let below = Want {
                     groups,
                     ..Want::of(below.0)
@@ -122,9 +125,15 @@ impl Builder<'_> {
 
 /// What groups and aggregates need of the rows, if the ends of groups are enough for them: the keys and what DISTINCT
 /// aggregates take are the groups, and MIN and MAX of one more column.
-fn grouping_of(keys: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateCall)]) -> Option<Grouping<ColumnId>> {
+fn grouping_of(
+    keys: &[(ColumnId, Expr)],
+    aggregates: &[(ColumnId, AggregateCall)],
+) -> Option<Grouping<ColumnId>> {
     let mut grouping = Grouping {
-        columns: keys.iter().map(|(_, key)| bare_column(key)).collect::<Option<_>>()?,
+        columns: keys
+            .iter()
+            .map(|(_, key)| bare_column(key))
+            .collect::<Option<_>>()?,
         extreme: None,
         least: false,
         greatest: false,
@@ -151,7 +160,10 @@ fn grouping_of(keys: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateCall
             grouping.columns.push(bare_column(arg)?);
         }
     }
-    if grouping.extreme.is_some_and(|column| grouping.columns.contains(&column)) {
+    if grouping
+        .extreme
+        .is_some_and(|column| grouping.columns.contains(&column))
+    {
         return None;
     }
     (!grouping.columns.is_empty()).then_some(grouping)

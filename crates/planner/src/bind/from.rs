@@ -19,7 +19,9 @@ use super::join::Joined;
 use super::names::FROM_CLAUSE;
 use super::relation::Relation;
 use super::scope::{NO_NAMES, Scope, ScopeNames};
-use super::{Binder, common_table, defined_view, hints, join, json_table, read_and_written, resolution, view};
+use super::{
+    Binder, common_table, defined_view, hints, join, json_table, read_and_written, resolution, view,
+};
 use crate::errno::{ER_TOO_MANY_TABLES, ER_VIEW_SELECT_TMPTABLE};
 use crate::logical::{Get, Logical};
 use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};

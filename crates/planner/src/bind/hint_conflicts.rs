@@ -36,7 +36,9 @@ pub(super) fn without_conflicts(binder: &Binder<'_>, mut hints: Vec<Hint>) -> Ve
 fn is_left(binder: &Binder<'_>, hint: &mut Hint, seen: &mut Seen) -> bool {
     match hint {
         Hint::Strategy { name, block, tables } if !tables.is_empty() => {
-            let of = block.as_ref().map_or_else(String::new, |block| format!("@`{block}` "));
+            let of = block
+                .as_ref()
+                .map_or_else(String::new, |block| format!("@`{block}` "));
             tables.retain(|table| {
                 let is_new = seen.is_new(name, table.name.clone());
                 if !is_new {
@@ -53,7 +55,9 @@ fn is_left(binder: &Binder<'_>, hint: &mut Hint, seen: &mut Seen) -> bool {
         } => {
             let is_new = seen.is_new(name, String::new());
             if !is_new {
-                let of = block.as_ref().map_or_else(String::new, |block| format!("@`{block}`"));
+                let of = block
+                    .as_ref()
+                    .map_or_else(String::new, |block| format!("@`{block}`"));
                 let gap = if strategies.is_empty() { " " } else { "  " };
                 let ways = strategies.join(", ");
                 binder.warn_each_time(conflict(&format!("{name}({of}{gap}{ways})")));

@@ -95,9 +95,9 @@ use crate::command::Command;
 use crate::env::BindEnv;
 use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
+use read_and_written::{ReadTable, WrittenTable};
 use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
-use read_and_written::{ReadTable, WrittenTable};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;

@@ -35,7 +35,10 @@ pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_da
     }
     let ty = match column.ty.kind {
         // A set operation has made a column of it already.
-        TypeKind::BigInt if result.is_stored => SqlType { length: 20, ..column.ty },
+        TypeKind::BigInt if result.is_stored => SqlType {
+            length: 20,
+            ..column.ty
+        },
         _ => stored_type(column.ty),
     };
     let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);

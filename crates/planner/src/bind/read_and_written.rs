@@ -76,7 +76,9 @@ pub(super) fn check_view(binder: &Binder<'_>, view: &Table, alias: &str, reads_b
     };
     let written = binder.written.borrow();
     let of_table = |id: i64| written.iter().find(|target| target.id == id);
-    let found = binder.accesses.find(reads_before, |table| of_table(table.id).is_some());
+    let found = binder
+        .accesses
+        .find(reads_before, |table| of_table(table.id).is_some());
     if let Some(target) = found.and_then(|table| of_table(table.id)) {
         return Err(refused(binder, target, Some(&read())));
     }
@@ -89,7 +91,10 @@ pub(super) fn check_view(binder: &Binder<'_>, view: &Table, alias: &str, reads_b
 /// Only UPDATE and DELETE bind FROM before they know what they write.
 fn note_read(binder: &Binder<'_>, id: i64, view: Option<ReadView>) {
     if matches!(binder.verb.get(), "UPDATE" | "DELETE") {
-        binder.read_by_subqueries.borrow_mut().push(ReadTable { id, view });
+        binder
+            .read_by_subqueries
+            .borrow_mut()
+            .push(ReadTable { id, view });
     }
 }
 
@@ -110,7 +115,10 @@ fn refused(binder: &Binder<'_>, target: &WrittenTable, read: Option<&ReadView>) 
         None if target.view.is_some() => prevents(&target.alias),
         _ => Error::new(
             ER_UPDATE_TABLE_USED,
-            format!("You can't specify target table '{}' for update in FROM clause", target.alias),
+            format!(
+                "You can't specify target table '{}' for update in FROM clause",
+                target.alias
+            ),
         ),
     }
 }

@@ -9,8 +9,8 @@ use schema::model::IndexPart;
 use schema::model::Table;
 use types::{Error, Result, Value, Warning};
 
-use super::relation::{Relation, ViewRelation, WrittenView};
 use super::read_and_written::{self, WrittenTable};
+use super::relation::{Relation, ViewRelation, WrittenView};
 use super::scope::{ColumnRef, Scope};
 use super::{Binder, filter};
 use crate::errno::{

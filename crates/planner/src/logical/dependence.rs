@@ -266,13 +266,14 @@ impl Dependence<'_> {
     /// Whether an expression is NULL where an outer join has made NULLs of its columns, or knows that it has by a
     /// key that no row of the table has as NULL.
     fn is_null_of_nulls(&self, expr: &Expr) -> bool {
-        let is_strict = |function: &str| matches!(function, "+" | "-" | "*" | "/" | "%" | "div" | "neg" | "concat");
+        let is_strict =
+            |function: &str| matches!(function, "+" | "-" | "*" | "/" | "%" | "div" | "neg" | "concat");
         match expr.as_stored() {
             Expr::Column { .. } => true,
             Expr::Cast { input, .. } => self.is_null_of_nulls(input),
-            Expr::Call { function, args, .. } if is_strict(function.0.name) => {
-                args.iter().any(|arg| !columns_of(arg).is_empty() && self.is_null_of_nulls(arg))
-            }
+            Expr::Call { function, args, .. } if is_strict(function.0.name) => args
+                .iter()
+                .any(|arg| !columns_of(arg).is_empty() && self.is_null_of_nulls(arg)),
             _ => columns_of(expr).iter().any(|id| self.of_whole_rows.contains(id)),
         }
     }

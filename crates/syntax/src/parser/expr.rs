@@ -410,7 +410,10 @@ mod tests {
             ("((a) + b) * ((c))", "((a + b) * c)"),
             ("(((a) not in (1)) - b)", "((a not in (1)) - b)"),
             ("(((a), 1)) = ((b, (1)))", "(row(a, 1) = row(b, 1))"),
-            ("((-(a)) - b) collate utf8mb4_bin", "(((-a) - b) collate utf8mb4_bin)"),
+            (
+                "((-(a)) - b) collate utf8mb4_bin",
+                "(((-a) - b) collate utf8mb4_bin)",
+            ),
         ] {
             assert_eq!(shape(text), expected, "{text}");
         }

@@ -130,7 +130,9 @@ impl<'p> AccessPlan<'p> {
         let index = match access {
             plan::Access::UniquePoints { index, .. }
             | plan::Access::IndexRanges { index, .. }
-            | plan::Access::GroupEnds { index: Some(index), .. } => *index,
+            | plan::Access::GroupEnds {
+                index: Some(index), ..
+            } => *index,
             _ => {
                 let union = match access {
                     plan::Access::Union { parts } => {
