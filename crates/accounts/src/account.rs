@@ -1,5 +1,6 @@
 //! One account or role.
 
+use cluster::meta::record::Record;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
@@ -50,6 +51,8 @@ pub struct GrantedRole {
     #[serde(skip)]
     pub mandatory: bool,
 }
+
+impl Record for Account {}
 
 impl Account {
     pub(crate) fn new((user, host): AccountName, now_us: i64) -> Self {

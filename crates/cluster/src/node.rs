@@ -8,6 +8,7 @@ use kv::{Fence, PER_MILLISECOND, Reader, Timestamp};
 use serde::{Deserialize, Serialize};
 use types::Result;
 
+use crate::meta::record::Record;
 use crate::meta::{keys, read_all};
 
 /// The largest [`Node::number`]. A connection id has 32 bits and consists of this number and a count.
@@ -55,6 +56,8 @@ pub struct NodeRecord {
     /// The store accepts nothing after this timestamp that relies on the definitions the node has.
     pub lease_end: Timestamp,
 }
+
+impl Record for NodeRecord {}
 
 /// All nodes in the store, whether their leases last or not, in the order of their ids.
 pub(crate) fn read_nodes(reader: &dyn Reader) -> Result<Vec<NodeRecord>> {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
 use crate::TransactionLocks;
+use crate::meta::record::Record;
 use crate::meta::{Meta, keys, read_all};
 use crate::metadata_lock::{MetadataLocks, Use};
 use crate::wait::WaitLimit;
@@ -52,6 +53,8 @@ struct PreparedRecord {
     /// The ids of the tables that it uses, and whether it writes them.
     tables: Vec<(i64, bool)>,
 }
+
+impl Record for PreparedRecord {}
 
 /// A branch that waits for its end.
 struct Waiting {

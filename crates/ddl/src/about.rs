@@ -1,5 +1,6 @@
 //! What the history says about a definition statement.
 
+use cluster::meta::record::Record;
 use schema::definition::{AlterChange, Ddl, TableName};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub(crate) struct PastJob {
     /// Microseconds since 1970.
     pub ended_us: i64,
 }
+
+impl Record for PastJob {}
 
 impl About {
     pub(crate) fn of(ddl: &Ddl, created_us: i64) -> Self {

@@ -224,7 +224,7 @@ impl<'a> Draft<'a> {
         let indexes = base
             .public_indexes()
             .cloned()
-            .chain(primary_key::of_integer_handle(base))
+            .chain(base.integer_key())
             .map(|index| DraftIndex {
                 parts: index
                     .parts
@@ -584,6 +584,7 @@ impl<'a> Draft<'a> {
                 invisible,
                 generated,
                 primary,
+                using_btree,
             } = change
             else {
                 continue;
@@ -610,6 +611,7 @@ impl<'a> Draft<'a> {
                     invisible: *invisible,
                     state: SchemaState::Public,
                     generated: *generated,
+                    using_btree: *using_btree,
                 },
                 parts,
             });

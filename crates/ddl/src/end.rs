@@ -52,6 +52,8 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         return Ok(Outcome::Nothing(()));
     };
     job.delete(&mut change.meta)?;
+    let fills = job.fills.iter().cloned();
+    change.discard(fills.map(|(start, end)| KeyRange::new(start, end)).collect())?;
     if let Some(made) = &job.change
         && let Some(before) = change.schema.table_by_id(made.table).cloned()
     {

@@ -6,6 +6,7 @@
 //! opened later (`AS OF`) uses the current definitions, which name nothing that has been dropped.
 
 use cluster::Cluster;
+use cluster::meta::record::Record;
 use cluster::meta::{Meta, keys, read_all};
 use kv::{Durability, KeyRange, Store, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub(crate) struct Garbage {
     /// Start and end of each.
     pub ranges: Vec<(Vec<u8>, Vec<u8>)>,
 }
+
+impl Record for Garbage {}
 
 impl Garbage {
     /// Adds it to the queue. A statement that drops something frees space, so it must work on a full disk.

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use cluster::meta::record::decode;
+use cluster::meta::record::{Record, decode};
 use cluster::meta::{Meta, keys, read_all};
 use kv::Reader;
 use schema::definition::TableName;
@@ -45,6 +45,9 @@ pub(crate) struct Job {
     /// Those of them that no transaction may use now, on any node.
     #[serde(default)]
     pub frozen: Vec<i64>,
+    /// Key ranges that it fills before its last step. They are destroyed if that does not come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fills: Vec<(Vec<u8>, Vec<u8>)>,
     /// How it changes a table; `None` where the job has one step only.
     #[serde(flatten, default)]
     pub change: Option<TableChange>,
@@ -86,6 +89,8 @@ pub(crate) struct Progress {
     pub rows: u64,
 }
 
+impl Record for Progress {}
+
 impl Progress {
     pub(crate) fn read(reader: &dyn Reader, job: i64) -> Result<Self> {
         match reader.get(&keys::job_progress(job))? {
@@ -116,6 +121,12 @@ impl TableChange {
             new_keys: altered.new_keys.iter().map(|key| key.name.clone()).collect(),
             keys_unchecked: altered.keys_unchecked,
         }
+    }
+}
+
+impl Record for Job {
+    fn format(&self) -> u32 {
+        self.change.as_ref().map_or(1, |made| made.target.format())
     }
 }
 

@@ -90,6 +90,7 @@ pub use changer::SchemaChanger;
 pub use context::DdlContext;
 pub use executed::Executed;
 pub use history::DdlJob;
+pub use load::LoadedTable;
 pub use temporary::{AlteredTemporary, alter_temporary, check_temporary_name, new_temporary, temporary_like};
 
 #[cfg(any(test, feature = "test-support"))]

@@ -1,8 +1,10 @@
 //! CREATE TABLE ... SELECT: a table that becomes visible together with its rows.
 //!
 //! The table gets its id first. Its rows are written under the id while no schema has the table. Then the
-//! definition is published. If something fails before that, the rows are discarded, and no statement has seen the
-//! table. What a crash leaves are rows under an id that no table has.
+//! definition is published. Between the two there is a job, which ends with the definition. If something fails, or the
+//! process crashes, the job is undone: the rows are destroyed, and no statement has seen the table.
+
+use std::ops::Deref;
 
 use schema::definition::{TableDefinition, TableName};
 use schema::limits::check_table_name;
@@ -11,9 +13,28 @@ use schema::new_table;
 use types::{Result, Warning, errno};
 
 use crate::about::About;
-use crate::change::{Change, Outcome, ranges};
-use crate::changer::SchemaChanger;
+use crate::change::{Change, Outcome};
+use crate::changer::{Jobs, SchemaChanger};
 use crate::context::{DdlContext, Statement, check_not_system, check_primary_key, table_exists};
+use crate::end::{end, own};
+use crate::job::{Job, check_not_cancelled, no_such_job};
+use crate::shared::Work;
+
+/// A table whose rows are being written, and that no schema has.
+pub struct LoadedTable<'a> {
+    table: Table,
+    job: Job,
+    /// Where nodes share the store: that this one works on the job.
+    work: Option<Work<'a>>,
+}
+
+impl Deref for LoadedTable<'_> {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        &self.table
+    }
+}
 
 impl SchemaChanger {
     /// The table with an id of its own, not visible yet. `None`: there is a table of this name, which IF NOT EXISTS
@@ -25,7 +46,7 @@ impl SchemaChanger {
         &self,
         (name, definition, if_not_exists): (&TableName, &TableDefinition, bool),
         ctx: &DdlContext,
-    ) -> Result<(Option<Table>, Vec<Warning>)> {
+    ) -> Result<(Option<LoadedTable<'_>>, Vec<Warning>)> {
         let statement = loading(name, ctx);
         self.cluster().follow()?;
         self.publish_for(&statement, |change| {
@@ -43,46 +64,65 @@ impl SchemaChanger {
             planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
             table.place_anew(|| change.meta.next_id())?;
-            Ok(Outcome::Stored((Some(table), warnings)))
+            let ranges = table.data_ranges().into_iter();
+            let mut job = Job {
+                fills: ranges.map(|range| (range.start, range.end)).collect(),
+                ..Job::of(&statement.about)
+            }
+            .with_id(&mut change.meta)?;
+            let work = match &self.jobs {
+                Jobs::Local(_) => None,
+                Jobs::Shared(jobs) => Some(jobs.own(&mut job)?),
+            };
+            job.put(&mut change.meta)?;
+            let loaded = LoadedTable { table, job, work };
+            Ok(Outcome::Stored((Some(loaded), warnings)))
         })
     }
 
     /// Makes a prepared table visible, whose rows are committed.
     ///
     /// # Errors
-    /// 1050 where the name has been taken meanwhile; those of the store. The rows are discarded.
-    pub fn publish_table(&self, table: &Table, ctx: &DdlContext) -> Result<()> {
-        let name = table.table_name();
+    /// 1050 where the name has been taken meanwhile, 8214 when cancelled; those of the store. The rows are discarded.
+    pub fn publish_table(&self, loaded: LoadedTable<'_>, ctx: &DdlContext) -> Result<()> {
+        let name = loaded.table_name();
         let statement = loading(&name, ctx);
         let published = self.publish_for(&statement, |change| {
+            let job = own(change, &loaded.job)?.ok_or_else(|| no_such_job(loaded.job.id))?;
+            check_not_cancelled(&job)?;
             check_free(change, &name)?;
             change.put_table(Table {
                 readable_from_ts: change.ts,
-                ..table.clone()
+                ..loaded.table.clone()
             })?;
+            end(change, &job)?;
             Ok(Outcome::Done(()))
         });
         match published {
             Ok(()) => {
+                if let Some(work) = loaded.work {
+                    work.done();
+                }
                 self.wait_for_all_nodes(&ctx.limit());
                 Ok(())
             }
             Err(error) => {
-                self.discard_table(table, ctx);
+                self.discard_table(loaded, ctx);
                 Err(error)
             }
         }
     }
 
     /// Destroys the rows of a prepared table that does not become visible.
-    pub fn discard_table(&self, table: &Table, ctx: &DdlContext) {
-        let statement = loading(&table.table_name(), ctx);
-        let discarded = self.publish_for(&statement, |change| {
-            change.discard(ranges(table.data_ranges()))?;
-            Ok(Outcome::Stored(()))
-        });
+    pub fn discard_table(&self, loaded: LoadedTable<'_>, ctx: &DdlContext) {
+        let LoadedTable { table, job, work } = loaded;
+        let discarded = match (&self.jobs, work) {
+            (Jobs::Shared(jobs), Some(work)) => jobs.undo_at_once(job, work),
+            (Jobs::Shared(_), None) => Ok(()),
+            (Jobs::Local(jobs), _) => jobs.undo_of_none(job, ctx),
+        };
         if let Err(error) = discarded {
-            tracing::warn!(%error, table = table.id, "rows of a table that was not created are left in the store");
+            tracing::warn!(%error, table = table.id, "rows of a table that was not created are destroyed later");
         }
     }
 }

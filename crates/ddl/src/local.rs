@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use cluster::Cluster;
-use cluster::metadata_lock::ChangeLocks;
+use cluster::metadata_lock::{ChangeLocks, Exclusive};
 use cluster::wait::WaitLimit;
 use kv::Interrupt;
 use parking_lot::Mutex;
@@ -23,7 +23,7 @@ use crate::between::{in_state, put_in_state, reserve_ids};
 use crate::change::{Change, Outcome};
 use crate::context::{DdlContext, Statement, Watch, changeable_table};
 use crate::end::{end_undone, end_with_altered, end_with_target};
-use crate::job::{Job, RESUME_WAIT, TableChange, is_final};
+use crate::job::{Job, RESUME_WAIT, TableChange, check_not_cancelled, is_final};
 use crate::page_work::Backfilled;
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, sorted, way};
@@ -206,7 +206,7 @@ impl LocalJobs {
         };
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
             if !made.new_keys.is_empty() {
-                let _exclusive = locks.exclusive(limit)?;
+                let _exclusive = self.exclusive(job, locks, limit)?;
                 self.publisher
                     .publish(limit, Requires::AllNodes, None, |change| {
                         put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
@@ -230,12 +230,28 @@ impl LocalJobs {
         let table = self.table_of(job)?;
         let build = {
             let begins_anew = sorted::has_begun(cluster.store(), job)?;
-            let _exclusive = begins_anew.then(|| locks.exclusive(limit)).transpose()?;
+            let _exclusive = begins_anew
+                .then(|| self.exclusive(job, locks, limit))
+                .transpose()?;
             sorted::Build::begin(cluster, &table, job, watch)?
         };
         let built = build.run()?;
-        let _exclusive = locks.exclusive(limit)?;
+        let _exclusive = self.exclusive(job, locks, limit)?;
         built.complete()
+    }
+
+    /// Waits until no other statement uses the table, unless the statement is killed or the job is cancelled.
+    fn exclusive<'l>(&self, job: &Job, locks: &'l ChangeLocks, limit: &WaitLimit) -> Result<Exclusive<'l>> {
+        let store = self.publisher.cluster.store();
+        let check = || match Job::read(&store.latest(), job.id)? {
+            Some(stored) => check_not_cancelled(&stored),
+            None => Ok(()),
+        };
+        let exclusive = locks.exclusive_while(limit, &check)?;
+        // If there was nothing to wait for, nothing has looked yet.
+        limit.interrupt.check()?;
+        check()?;
+        Ok(exclusive)
     }
 
     /// The table that a job changes, as statements use it now.
@@ -284,7 +300,7 @@ impl LocalJobs {
 
     /// The last step: publishes the target and deletes the job.
     fn finish(&self, job: &Job, locks: &ChangeLocks, limit: &WaitLimit) -> Result<()> {
-        let _exclusive = locks.exclusive(limit)?;
+        let _exclusive = self.exclusive(job, locks, limit)?;
         self.publisher
             .publish(limit, Requires::AllNodes, Some(&job.about), |change| {
                 end_with_target(change, job)
@@ -296,6 +312,14 @@ impl LocalJobs {
         let _exclusive = locks.exclusive(limit)?;
         self.publisher
             .publish(limit, Requires::AllNodes, None, |change| end_undone(change, job))
+    }
+
+    /// Undoes a job that has changed no table.
+    pub(crate) fn undo_of_none(&self, job: Job, ctx: &DdlContext) -> Result<()> {
+        let locks = self.publisher.cluster.metadata_locks();
+        let locks = locks.lock_for_change(&[], &ctx.limit())?;
+        self.undo_or_leave(job, locks, ctx);
+        Ok(())
     }
 
     /// Undoes a failed change now or, if a transaction holds the table for too long, later.

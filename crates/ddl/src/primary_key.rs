@@ -3,35 +3,18 @@
 //! While an ALTER TABLE is planned, the primary key is an index like all others, also if it is an integer that
 //! is the row's key and has no index.
 
-use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
+use schema::model::{Handle, IndexPart, Table};
 use types::{Error, Result, TypeKind};
 
 use crate::modify::keeps_values;
 use crate::rewrite::Rewrite;
-
-/// The primary key of a table whose handle is an integer column. Its index has the id 0.
-pub(crate) fn of_integer_handle(table: &Table) -> Option<Index> {
-    let Handle::Integer { column } = table.handle else {
-        return None;
-    };
-    Some(Index {
-        id: 0,
-        name: "PRIMARY".to_owned(),
-        parts: vec![IndexPart::whole(column)],
-        unique: true,
-        primary: true,
-        comment: String::new(),
-        state: SchemaState::Public,
-        invisible: false,
-        generated: false,
-    })
-}
 
 /// Makes the primary key the handle.
 ///
 /// # Errors
 /// 3106 for a virtual column in it.
 pub(crate) fn choose_handle(table: &mut Table) -> Result<()> {
+    table.options.set_primary("", false);
     let Some(at) = table.indexes.iter().position(|index| index.primary) else {
         table.handle = Handle::Hidden;
         return Ok(());
@@ -48,8 +31,9 @@ pub(crate) fn choose_handle(table: &mut Table) -> Result<()> {
         && part.prefix.is_none()
         && is_handle(table, part.column)
     {
-        table.handle = Handle::Integer { column: part.column };
-        table.indexes.remove(at);
+        let column = part.column;
+        let primary = table.indexes.remove(at);
+        table.set_integer_key(column, &primary);
         return Ok(());
     }
     if table.indexes[at].id == 0 {

@@ -13,6 +13,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 /// The least that a sorter gathers before it writes a run, if memory is short.
 const RUN_BYTES_MIN: usize = 1 << 20;
 
+/// Pairs that are merged between two looks at whether to go on.
+const PAIRS_PER_CHECK: u64 = 1_024;
+
 /// The most runs that are merged at a time: each needs a buffer.
 const RUNS_MERGED: usize = 128;
 const READ_BYTES: usize = 128 << 10;
@@ -243,16 +246,21 @@ impl Runs {
         self.runs.append(&mut other.runs);
     }
 
-    /// Merges all of it.
+    /// Merges all of it. `check` is called now and then, and ends the work by an error.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`].
-    pub fn merge(mut self) -> Result<Merge> {
+    /// [`Error::DiskFull`], [`Error::Io`], those of `check`.
+    pub fn merge(mut self, check: &dyn Fn() -> Result<()>) -> Result<Merge> {
         while self.runs.len() > RUNS_MERGED {
             let mut merge = Merge::of(self.runs.drain(..RUNS_MERGED).collect())?;
             let mut writer = RunWriter::new(&self.store)?;
+            let mut pairs = 0_u64;
             while let Some((key, value)) = merge.next()? {
                 writer.push(key, value)?;
+                pairs += 1;
+                if pairs.is_multiple_of(PAIRS_PER_CHECK) {
+                    check()?;
+                }
             }
             self.runs.push(writer.finish()?);
         }
@@ -512,7 +520,7 @@ mod tests {
             if pairs > 100_000 {
                 assert!(runs.runs.len() > 20, "{}", runs.runs.len());
             }
-            let mut merge = runs.merge().unwrap();
+            let mut merge = runs.merge(&|| Ok(())).unwrap();
             let mut found = Vec::new();
             while let Some((key, value)) = merge.next().unwrap() {
                 found.push((key.to_vec(), value.to_vec()));
@@ -539,7 +547,20 @@ mod tests {
                 None => runs = Some(sorter.finish()),
             }
         }
-        let mut merge = runs.unwrap().merge().unwrap();
+        let stopped = || Err(Error::Interrupted);
+        let again = {
+            let mut sorter = Sorter::new(&store, 0);
+            (0..3_000_u32).for_each(|n| sorter.push(&n.to_be_bytes(), b"").unwrap());
+            let mut runs = sorter.finish();
+            for n in 0..200_u32 {
+                let mut sorter = Sorter::new(&store, 0);
+                sorter.push(&n.to_be_bytes(), b"").unwrap();
+                runs.append(sorter.finish());
+            }
+            runs
+        };
+        assert!(matches!(again.merge(&stopped), Err(Error::Interrupted)));
+        let mut merge = runs.unwrap().merge(&|| Ok(())).unwrap();
         for n in 0..6_000_u32 {
             let (key, _) = merge.next().unwrap().unwrap();
             assert_eq!(key, n.to_be_bytes());

@@ -4,12 +4,18 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use types::quoted;
+
+use crate::show_create::Style;
 
 /// Values by the names of options, in capital letters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateOptions(BTreeMap<String, String>);
 
-/// The order in SHOW CREATE TABLE.
+/// The order in SHOW CREATE TABLE, before `ENGINE`.
+const SHOWN_FIRST: &[&str] = &["TABLESPACE", "AUTOEXTEND_SIZE"];
+
+/// The order behind the character set.
 const SHOWN: &[&str] = &[
     "MIN_ROWS",
     "MAX_ROWS",
@@ -25,6 +31,16 @@ const SHOWN: &[&str] = &[
     "COMPRESSION",
 ];
 
+/// The order behind `COMMENT`.
+const SHOWN_LAST: &[&str] = &["CONNECTION", "SECONDARY_ENGINE"];
+
+/// Attributes of a column, in the order of SHOW CREATE TABLE.
+const OF_COLUMN: &[&str] = &["STORAGE", "COLUMN_FORMAT"];
+
+/// Options of a primary key that has no index of its own.
+const PRIMARY_COMMENT: &str = "PRIMARY KEY COMMENT";
+const PRIMARY_USING: &str = "PRIMARY KEY USING";
+
 /// The order in `information_schema.tables.create_options`.
 const LISTED: &[&str] = &[
     "MAX_ROWS",
@@ -33,12 +49,13 @@ const LISTED: &[&str] = &[
     "ROW_FORMAT",
     "STATS_SAMPLE_PAGES",
     "STATS_AUTO_RECALC",
+    "KEY_BLOCK_SIZE",
+    "COMPRESSION",
     "STATS_PERSISTENT",
     "PACK_KEYS",
     "CHECKSUM",
     "DELAY_KEY_WRITE",
-    "KEY_BLOCK_SIZE",
-    "COMPRESSION",
+    "SECONDARY_ENGINE",
 ];
 
 impl CreateOptions {
@@ -48,40 +65,94 @@ impl CreateOptions {
 
     /// Sets an option; the default value removes it. Options that nothing shows are left out.
     pub fn set(&mut self, name: &str, value: &str) {
-        // The default of a flag that can be 0 and 1 is a third value.
-        let has_default = matches!(name, "PACK_KEYS" | "STATS_PERSISTENT" | "STATS_AUTO_RECALC");
-        let is_default = value.eq_ignore_ascii_case("DEFAULT") || value == "0" && !has_default;
+        let is_default = match name {
+            // The default of a flag that can be 0 and 1 is a third value.
+            "PACK_KEYS" | "STATS_PERSISTENT" | "STATS_AUTO_RECALC" => value.eq_ignore_ascii_case("DEFAULT"),
+            "CONNECTION" => value.is_empty(),
+            "SECONDARY_ENGINE" => value.eq_ignore_ascii_case("NULL"),
+            _ => value.eq_ignore_ascii_case("DEFAULT") || value == "0",
+        };
+        let known = [SHOWN_FIRST, SHOWN, SHOWN_LAST, OF_COLUMN];
         if is_default {
             self.0.remove(name);
-        } else if SHOWN.contains(&name) {
+        } else if known.iter().any(|names| names.contains(&name)) {
             let value = match name {
-                "COMPRESSION" => value.to_owned(),
+                "COMPRESSION" | "CONNECTION" | "SECONDARY_ENGINE" | "TABLESPACE" => value.to_owned(),
                 _ => value.to_uppercase(),
             };
             self.0.insert(name.to_owned(), value);
         }
     }
 
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// ` /*!80023 AUTOEXTEND_SIZE=4194304 */`
+    pub(crate) fn shown_first(&self) -> String {
+        self.text(SHOWN_FIRST, |name, value| match name {
+            "TABLESPACE" => format!(" /*!50100 TABLESPACE {} */", Style::PLAIN.identifier(value)),
+            _ => format!(" /*!80023 {name}={value} */"),
+        })
+    }
+
     /// ` MAX_ROWS=10 ROW_FORMAT=COMPACT`
     pub fn shown(&self) -> String {
-        self.text(SHOWN, |name| name.to_owned(), " ", "")
+        self.text(SHOWN, |name, value| match name {
+            "COMPRESSION" => format!(" {name}={}", quoted(value)),
+            _ => format!(" {name}={value}"),
+        })
+    }
+
+    /// ` CONNECTION='a'`
+    pub(crate) fn shown_last(&self) -> String {
+        self.text(SHOWN_LAST, |name, value| match name {
+            "CONNECTION" => format!(" {name}={}", quoted(value)),
+            _ => format!(" {name}={value}"),
+        })
+    }
+
+    /// ` /*!50606 COLUMN_FORMAT FIXED */` of a column.
+    pub(crate) fn shown_of_column(&self) -> String {
+        self.text(OF_COLUMN, |name, value| format!(" /*!50606 {name} {value} */"))
     }
 
     /// `max_rows=10 row_format=COMPACT`
     pub fn listed(&self) -> String {
-        self.text(LISTED, str::to_lowercase, "", " ")
+        let listed = self.text(LISTED, |name, value| match name {
+            "KEY_BLOCK_SIZE" => format!(" {name}={value}"),
+            "COMPRESSION" => format!(" {name}=\"{value}\""),
+            "SECONDARY_ENGINE" => format!(" {name}=\"{value}\" SECONDARY_LOAD=\"0\""),
+            _ => format!(" {}={value}", name.to_lowercase()),
+        });
+        listed.trim_start().to_owned()
     }
 
-    fn text(&self, order: &[&str], name: impl Fn(&str) -> String, before: &str, between: &str) -> String {
-        let set = order
-            .iter()
-            .filter_map(|option| Some((option, self.0.get(*option)?)));
-        let quote = |option: &str| if option == "COMPRESSION" { "'" } else { "" };
-        let texts = set.map(|(option, value)| {
-            let quote = quote(option);
-            format!("{before}{}={quote}{value}{quote}", name(option))
-        });
-        texts.collect::<Vec<_>>().join(between)
+    fn text(&self, order: &[&str], show: impl Fn(&str, &str) -> String) -> String {
+        let set = order.iter().filter_map(|name| Some((*name, self.get(name)?)));
+        set.map(|(name, value)| show(name, value)).collect()
+    }
+
+    pub(crate) fn primary_comment(&self) -> &str {
+        self.get(PRIMARY_COMMENT).unwrap_or_default()
+    }
+
+    pub(crate) fn primary_using_btree(&self) -> bool {
+        self.get(PRIMARY_USING).is_some()
+    }
+
+    /// Of a primary key that has no index: its comment, and whether `USING BTREE` was written.
+    pub fn set_primary(&mut self, comment: &str, using_btree: bool) {
+        let options = [
+            (PRIMARY_COMMENT, comment, !comment.is_empty()),
+            (PRIMARY_USING, "BTREE", using_btree),
+        ];
+        for (name, value, is_set) in options {
+            match is_set {
+                true => self.0.insert(name.to_owned(), value.to_owned()),
+                false => self.0.remove(name),
+            };
+        }
     }
 
     /// `ROW_FORMAT` as InnoDB has it.

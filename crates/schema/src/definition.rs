@@ -191,6 +191,7 @@ pub enum AlterChange {
         /// See [`Index::generated`].
         generated: bool,
         primary: bool,
+        using_btree: bool,
     },
     DropIndex {
         name: String,

@@ -162,6 +162,39 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The primary key of a table whose rows are stored by an integer, which needs no index. It has the id 0.
+    pub fn integer_key(&self) -> Option<Index> {
+        let Handle::Integer { column } = self.handle else {
+            return None;
+        };
+        Some(Index {
+            id: 0,
+            name: "PRIMARY".to_owned(),
+            parts: vec![IndexPart::whole(column)],
+            unique: true,
+            primary: true,
+            comment: self.options.primary_comment().to_owned(),
+            state: SchemaState::Public,
+            invisible: false,
+            generated: false,
+            using_btree: self.options.primary_using_btree(),
+        })
+    }
+
+    /// Makes an integer the rows' keys, in the place of an index.
+    pub fn set_integer_key(&mut self, column: usize, index: &Index) {
+        self.handle = Handle::Integer { column };
+        self.options.set_primary(&index.comment, index.using_btree);
+    }
+
+    /// Whether an index has entries that sort by a part in descending order.
+    pub fn has_descending_entries(&self) -> bool {
+        let parts = self.indexes.iter().flat_map(|index| &index.parts);
+        parts.into_iter().any(|part| part.stored_descending)
+    }
+}
+
 /// What makes a row's key (`t{table}_r{handle}`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Handle {
@@ -205,6 +238,9 @@ pub struct Column {
     /// entry for each of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elements: Option<SqlType>,
+    /// `COLUMN_FORMAT` and `STORAGE`.
+    #[serde(default, skip_serializing_if = "CreateOptions::is_empty")]
+    pub options: CreateOptions,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -231,6 +267,7 @@ impl Column {
             invisible: false,
             hidden: false,
             elements: None,
+            options: CreateOptions::default(),
         }
     }
 
@@ -290,6 +327,9 @@ pub struct Index {
     /// It was made for a foreign key only: a later index that begins with the same columns replaces it.
     #[serde(default)]
     pub generated: bool,
+    /// `USING BTREE` was written, which is only shown: every index is one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub using_btree: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

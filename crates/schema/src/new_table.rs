@@ -40,7 +40,7 @@ pub fn new_table(
         handle: definition.handle,
         collation: definition.collation,
         comment: definition.comment.clone(),
-        max_index_id: definition.indexes.len() as i64,
+        max_index_id: 0,
         auto_increment_start: definition.auto_increment_start.max(1),
         shard_row_id_bits: sharded_id::limited_shard_bits(definition.shard_row_id_bits),
         pre_split_regions: 0,
@@ -58,9 +58,12 @@ pub fn new_table(
         physical: None,
         partitioning: definition.partitioning.clone(),
     };
-    if matches!(table.handle, Handle::Integer { .. }) {
+    if let Handle::Integer { column } = table.handle
+        && let Some(at) = table.indexes.iter().position(|i| i.primary)
+    {
         // The rows' keys are the primary key; it has no index of its own.
-        table.indexes.retain(|i| !i.primary);
+        let primary = table.indexes.remove(at);
+        table.set_integer_key(column, &primary);
     }
     table.sort_checks();
     table.foreign_keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
@@ -70,6 +73,7 @@ pub fn new_table(
         index.id = id;
         index.state = SchemaState::Public;
     }
+    table.max_index_id = table.indexes.len() as i64;
     table.pre_split_regions = pre_split_bits(&table, definition.pre_split_regions);
     let mut warnings = check_table(&table)?;
     if let Some(layout) = table.auto_random_layout() {

@@ -71,6 +71,7 @@ pub fn key(name: &str, columns: &[usize]) -> Index {
         state: SchemaState::Public,
         invisible: false,
         generated: false,
+        using_btree: false,
     }
 }
 
@@ -140,6 +141,7 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
         invisible: false,
         generated: false,
         primary: false,
+        using_btree: false,
     }
 }
 

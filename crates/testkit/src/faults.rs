@@ -8,7 +8,7 @@ use kv::{
     Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -28,6 +28,16 @@ pub enum Fault {
     None,
 }
 
+/// A step of a bulk load or of what reads for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A scan of rows and index entries, not of metadata.
+    Scan,
+    SortedFile,
+    Flush,
+    Ingest,
+}
+
 #[derive(Debug, Default)]
 struct Plan {
     commits: VecDeque<Fault>,
@@ -37,6 +47,7 @@ struct Plan {
     read_delay: Duration,
     reads: Arc<Place>,
     collections: Arc<Place>,
+    steps: HashMap<Step, Arc<Place>>,
     sync_panics: bool,
     collection_panics: bool,
     damages: Vec<Damage>,
@@ -88,6 +99,20 @@ impl Faults {
         let gate = Gate::new();
         self.0.lock().collections = gate.place();
         gate
+    }
+
+    /// Makes every such step wait at the returned gate.
+    pub fn hold(&self, step: Step) -> Gate {
+        let gate = Gate::new();
+        self.0.lock().steps.insert(step, gate.place());
+        gate
+    }
+
+    fn pass(&self, step: Step) {
+        let place = self.0.lock().steps.get(&step).map(Arc::clone);
+        if let Some(place) = place {
+            place.pass();
+        }
     }
 
     /// Makes syncs of the log panic, or ends that.
@@ -189,6 +214,9 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
         self.faults.read()?;
+        if request.range.start.starts_with(b"t") {
+            self.faults.pass(Step::Scan);
+        }
         self.inner.scan(request, visit)
     }
 
@@ -273,10 +301,12 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 
     fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+        self.faults.pass(Step::SortedFile);
         self.inner.write_sorted_file(pairs)
     }
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+        self.faults.pass(Step::Ingest);
         self.inner.ingest(range, files)
     }
 
@@ -293,6 +323,7 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 
     fn flush(&self) -> Result<()> {
+        self.faults.pass(Step::Flush);
         self.inner.flush()
     }
 

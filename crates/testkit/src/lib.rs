@@ -15,6 +15,6 @@ mod gate;
 mod stand_in;
 
 pub use clock::SeededClock;
-pub use faults::{Fault, Faults, FaultyStorage, faulty_memory_store};
+pub use faults::{Fault, Faults, FaultyStorage, Step, faulty_memory_store};
 pub use gate::Gate;
 pub use stand_in::{NEEDS, StandIn};

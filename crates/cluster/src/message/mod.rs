@@ -19,7 +19,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
-use crate::meta::record::{decode, encode};
+use crate::meta::record::{Record, decode, encode};
 use crate::meta::{Meta, keys};
 
 /// How often a sender that waits checks for an interrupt.
@@ -106,6 +106,8 @@ enum Content {
     Request(Request),
     Reply(Reply),
 }
+
+impl Record for Message {}
 
 impl Message {
     fn key(&self) -> Vec<u8> {

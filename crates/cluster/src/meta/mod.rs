@@ -10,8 +10,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use kv::{LockOptions, Reader, Store, Transaction, TxnOptions};
-use record::{decode, encode};
-use serde::Serialize;
+use record::{Record, decode, encode};
 use serde::de::DeserializeOwned;
 use types::{Error, Result};
 
@@ -65,7 +64,7 @@ impl<'a> Meta<'a> {
         stored.map(|bytes| decode(&bytes, what)).transpose()
     }
 
-    pub fn put<T: Serialize>(&mut self, key: Vec<u8>, value: &T) -> Result<()> {
+    pub fn put<T: Record>(&mut self, key: Vec<u8>, value: &T) -> Result<()> {
         Ok(self.txn.put(key, encode(value)?)?)
     }
 

@@ -1,13 +1,25 @@
 //! Stored values: JSON, each with the number of its format.
 //!
 //! `{"format":1,"value":{...}}`. A value of a later format is refused. Fields that are added within a format
-//! have a serde default.
+//! have a serde default: an older reader does without them. Where it cannot, because it would misread what it
+//! finds, the value that has the field is of the next format ([`Record::format`]).
 
+use schema::model::Table;
+use schema::statistics::TableStatistics;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
-pub const FORMAT: u32 = 1;
+/// The latest format. 2: entries of an index that sort by a part in descending order.
+pub const FORMAT: u32 = 2;
+
+/// A value that is stored.
+pub trait Record: Serialize {
+    /// The first format whose readers understand all of this value.
+    fn format(&self) -> u32 {
+        1
+    }
+}
 
 /// A database. Its tables have records of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +35,21 @@ pub struct SettingRecord {
     pub name: String,
     /// As SHOW VARIABLES prints it; `None` is NULL.
     pub value: Option<String>,
+}
+
+impl Record for DatabaseRecord {}
+impl Record for SettingRecord {}
+impl Record for TableStatistics {}
+
+impl Record for Table {
+    fn format(&self) -> u32 {
+        let shadow = self.shadow.as_ref().map(|shadow| &shadow.target);
+        let descends = |table: &Table| table.has_descending_entries();
+        match descends(self) || shadow.is_some_and(descends) {
+            true => 2,
+            false => 1,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -43,9 +70,9 @@ struct In<T> {
 
 /// # Errors
 /// 1105 for a value that JSON cannot represent.
-pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+pub fn encode<T: Record>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(&Out {
-        format: FORMAT,
+        format: value.format(),
         value,
     })
     .map_err(Error::internal)
@@ -63,9 +90,9 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
         ))
     };
     let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
-    if format != FORMAT {
+    if !(1..=FORMAT).contains(&format) {
         return Err(Error::internal(format!(
-            "the stored {what} has format {format}, and this version reads format {FORMAT} only: \
+            "the stored {what} has format {format}, and this version reads formats 1 to {FORMAT} only: \
              it was written by another version"
         )));
     }
@@ -76,6 +103,9 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schema::model::{SchemaState, ShadowTable};
+    use schema::shadow::{Conversion, ShadowHandles};
+    use schema::test_support::{column, descending, int, key};
 
     #[test]
     fn values_come_back() {
@@ -104,8 +134,48 @@ mod tests {
         };
         assert_eq!(expression.text, "now(3)");
         assert!(old.generated.is_none() && !old.invisible && !old.hidden);
-        let bytes = encode(&old).unwrap();
-        assert_eq!(decode::<schema::model::Column>(&bytes, "column").unwrap(), old);
+    }
+
+    /// An older reader takes such entries for ascending ones, so it must not get at them.
+    #[test]
+    fn only_definitions_that_an_older_reader_misreads_are_of_a_later_format() {
+        let mut table = Table::of_columns(1, "d", "t", vec![column("a", int())]);
+        table.indexes = vec![descending(key("k", &[0]), 0)];
+        let format = |table: &Table| {
+            let bytes = encode(table).unwrap();
+            assert_eq!(decode::<Table>(&bytes, "table").unwrap(), *table);
+            String::from_utf8(bytes).unwrap()[..12].to_owned()
+        };
+        assert_eq!(format(&table), r#"{"format":1,"#);
+        let mut later = table.clone();
+        later.indexes[0].parts[0].stored_descending = true;
+        assert_eq!(format(&later), r#"{"format":2,"#);
+        table.shadow = Some(Box::new(ShadowTable {
+            state: SchemaState::WriteOnly,
+            target: later,
+            conversion: Conversion {
+                sql_mode: types::SqlMode::default(),
+                time_zone: String::new(),
+                now_us: 0,
+                checks: Vec::new(),
+                handles: ShadowHandles::Same,
+                first_id: None,
+                drops_misplaced: false,
+            },
+        }));
+        assert_eq!(format(&table), r#"{"format":2,"#);
+    }
+
+    /// Of a version that wrote such definitions in the first format.
+    #[test]
+    fn descending_entries_of_the_first_format_are_read() {
+        let mut table = Table::of_columns(1, "d", "t", vec![column("a", int())]);
+        table.indexes = vec![descending(key("k", &[0]), 0)];
+        table.indexes[0].parts[0].stored_descending = true;
+        let bytes = String::from_utf8(encode(&table).unwrap()).unwrap();
+        let earlier = bytes.replacen("2", "1", 1);
+        assert!(earlier.starts_with(r#"{"format":1,"#), "{earlier}");
+        assert_eq!(decode::<Table>(earlier.as_bytes(), "table").unwrap(), table);
     }
 
     #[test]
@@ -114,7 +184,8 @@ mod tests {
             (&b"{\"format\":1"[..], "damaged"),
             (b"\xff\x00", "damaged"),
             (b"{\"format\":1,\"value\":{}}", "damaged"),
-            (b"{\"format\":2,\"value\":{}}", "format 2"),
+            (b"{\"format\":3,\"value\":{}}", "format 3"),
+            (b"{\"format\":0,\"value\":{}}", "format 0"),
         ] {
             let error = decode::<DatabaseRecord>(bytes, "database").unwrap_err();
             assert!(error.message.contains(expected), "{error}");

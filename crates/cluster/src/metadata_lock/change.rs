@@ -45,13 +45,27 @@ impl ChangeLocks {
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted.
     pub fn exclusive(&self, limit: &WaitLimit) -> Result<Exclusive<'_>> {
+        self.exclusive_while(limit, &|| Ok(()))
+    }
+
+    /// The same. `check` is called now and then, and ends the wait by an error.
+    ///
+    /// # Errors
+    /// Those of [`ChangeLocks::exclusive`] and of `check`.
+    pub fn exclusive_while(
+        &self,
+        limit: &WaitLimit,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Exclusive<'_>> {
         let deadline = Deadline::new(limit);
         let mut pause = PAUSE_MIN;
         loop {
             if let Some(exclusive) = self.try_round(&deadline)? {
                 return Ok(exclusive);
             }
+            check()?;
             deadline.sleep(pause)?;
+            check()?;
             pause = (pause * 2).min(PAUSE_MAX);
         }
     }

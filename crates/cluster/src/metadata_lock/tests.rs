@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kv::Interrupt;
+use types::Error;
 
 use super::*;
 use crate::TransactionLocks;
@@ -39,6 +40,9 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
     let change = locks.lock_for_change(&[7], &limit(&never, 0)).unwrap();
     assert_eq!(change.exclusive(&limit(&never, 50)).err().unwrap().code, 1205);
+    let cancelled = || Err(Error::new(8214, "Cancelled DDL job"));
+    let waited = change.exclusive_while(&limit(&never, 60_000), &cancelled);
+    assert_eq!(waited.err().unwrap().code, 8214);
 
     let granted = Arc::new(AtomicBool::new(false));
     let ddl = {

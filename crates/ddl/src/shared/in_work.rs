@@ -21,7 +21,7 @@ pub(super) struct JobsInWork {
 }
 
 /// Work on a job. If it is dropped before [`Work::done`], the job is left to be undone.
-pub(super) struct Work<'a> {
+pub(crate) struct Work<'a> {
     jobs: &'a JobsInWork,
     id: i64,
     done: bool,
@@ -56,7 +56,7 @@ impl JobsInWork {
 }
 
 impl Work<'_> {
-    pub(super) fn done(mut self) {
+    pub(crate) fn done(mut self) {
         self.done = true;
     }
 }

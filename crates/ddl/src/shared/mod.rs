@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 use cluster::lease::lease_is_over;
 use cluster::wait::{Deadline, WaitLimit};
-use in_work::{JobsInWork, Work};
+use in_work::JobsInWork;
+pub(crate) use in_work::Work;
 use kv::Interrupt;
 use schema::definition::{AlterChange, AlterWay, TableName};
 use schema::model::{Schema, SchemaState, Table};
@@ -86,10 +87,7 @@ impl SharedJobs {
                         return Ok(Outcome::Nothing(Claim::Busy));
                     }
                     job = job.with_id(&mut change.meta)?;
-                    job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
-                    // Before it is stored, so that no other thread of this node takes it for a job that was
-                    // left unfinished.
-                    work = Some(self.in_work.begin(job.id));
+                    work = Some(self.own(&mut job)?);
                     job.put(&mut change.meta)?;
                     Ok(Outcome::Stored(Claim::Made(Box::new(job))))
                 })?;
@@ -99,6 +97,13 @@ impl SharedJobs {
                 Claim::Busy => std::thread::sleep(deadline.next_sleep()?),
             }
         }
+    }
+
+    /// Makes this node the owner of a new job. The caller does so before it stores the job, so that no other thread
+    /// of this node takes it for one that was left unfinished.
+    pub(crate) fn own(&self, job: &mut Job) -> Result<Work<'_>> {
+        job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
+        Ok(self.in_work.begin(job.id))
     }
 
     /// ALTER TABLE.
@@ -261,16 +266,26 @@ impl SharedJobs {
         body: impl FnOnce(&mut Job) -> Result<T>,
     ) -> Result<T> {
         let outcome = body(&mut job);
+        let id = job.id;
+        if let Err(error) = self.undo_at_once(job, work) {
+            tracing::warn!(%error, job = id, "a schema change is undone later");
+        }
+        outcome
+    }
+
+    /// Undoes a job, if it has not ended.
+    ///
+    /// # Errors
+    /// Those of the store. The job is undone later.
+    pub(crate) fn undo_at_once(&self, mut job: Job, work: Work<'_>) -> Result<()> {
         // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
         let interrupt = Interrupt::new();
         let limit = WaitLimit {
             timeout: RESUME_WAIT,
             interrupt: &interrupt,
         };
-        match self.undo(&mut job, &StepOptions::undo(&limit)) {
-            Ok(()) => work.done(),
-            Err(error) => tracing::warn!(%error, job = job.id, "a schema change is undone later"),
-        }
-        outcome
+        self.undo(&mut job, &StepOptions::undo(&limit))?;
+        work.done();
+        Ok(())
     }
 }

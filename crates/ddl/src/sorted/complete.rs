@@ -39,9 +39,23 @@ impl Built<'_> {
     /// Completes the indexes. The caller keeps all other statements from the table.
     ///
     /// # Errors
-    /// 1062 for a duplicate that came with a row changed meanwhile, those of the store. What is there then is of
-    /// no use: the job is undone, or begins anew.
+    /// 1062 for a duplicate that came with a row changed meanwhile, 1317, those of the store. The indexes are empty
+    /// then: the job is undone, or begins anew.
     pub(crate) fn complete(self) -> Result<Backfilled> {
+        let (store, table) = (self.store, self.table);
+        let ranges: Vec<KeyRange> = self.loads.iter().map(|loaded| loaded.range.clone()).collect();
+        self.load_all().inspect_err(|_| {
+            // Statements use the table before the job is undone. They must find no entries of rows as they were at
+            // the snapshot: in a unique index, those would be duplicates.
+            for range in &ranges {
+                if let Err(error) = store.destroy_range(range) {
+                    tracing::warn!(%error, table = table.name, "entries of an index that was not built are left");
+                }
+            }
+        })
+    }
+
+    fn load_all(self) -> Result<Backfilled> {
         let Self {
             table,
             store,
@@ -56,7 +70,7 @@ impl Built<'_> {
                 None => changes.push(key, &[REMOVED]),
             })?;
             load.finish()?;
-            Changes::new(table, index, store)?.apply(&range, changes.finish().merge()?)?;
+            Changes::new(table, index, store)?.apply(&range, changes.finish().merge(&|| Ok(()))?)?;
         }
         let warnings = Vec::new();
         Ok(Backfilled { rows, warnings })

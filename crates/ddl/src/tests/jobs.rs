@@ -15,7 +15,7 @@ use crate::changer::Jobs;
 use crate::context::Statement;
 use crate::job::Job;
 
-fn local(db: &SchemaChanger) -> &crate::local::LocalJobs {
+pub(super) fn local(db: &SchemaChanger) -> &crate::local::LocalJobs {
     match &db.jobs {
         Jobs::Local(jobs) => jobs,
         Jobs::Shared(_) => panic!("a node"),
@@ -26,7 +26,7 @@ fn pending(db: &SchemaChanger) -> usize {
     local(db).pending()
 }
 
-fn filled(db: &SchemaChanger, rows: i64) -> Arc<Table> {
+pub(super) fn filled(db: &SchemaChanger, rows: i64) -> Arc<Table> {
     let columns = vec![not_null("id", int()), column("a", int()), column("b", int())];
     create(db, "t", by_id(columns, vec![key("a", &[1])])).unwrap();
     let made = table(db, "t");
@@ -116,7 +116,7 @@ fn a_killed_alter_is_undone() {
 }
 
 /// Stores the first step of an ALTER TABLE as [`SchemaChanger::execute`] would, and stops there.
-fn begin(db: &SchemaChanger, changes: &[schema::definition::AlterChange], online: bool) -> Job {
+pub(super) fn begin(db: &SchemaChanger, changes: &[schema::definition::AlterChange], online: bool) -> Job {
     let base = table(db, "t");
     let altered = alter_plan::alter(&base, changes, &context()).unwrap();
     let state = online.then_some(SchemaState::WriteOnly);

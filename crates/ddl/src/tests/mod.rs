@@ -4,6 +4,7 @@ mod alter;
 mod jobs;
 mod nodes;
 mod partitions;
+mod sorted;
 
 use std::thread;
 use std::time::Duration;

@@ -161,6 +161,7 @@ fn new_primary_key(columns: &[&str]) -> AlterChange {
         invisible: false,
         generated: false,
         primary: true,
+        using_btree: false,
     }
 }
 

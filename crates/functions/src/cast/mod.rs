@@ -52,6 +52,23 @@ pub(crate) fn cell<'a>(
     datum(cell.datum(), &conversion).map(Cell::Own)
 }
 
+/// The integer that ALTER TABLE reads from a column of another type. A TEXT or BLOB is read without a complaint.
+///
+/// # Errors
+/// 1292 in strict mode.
+pub fn copied_integer(value: &Value, from: &SqlType, ctx: &EvalContext) -> Result<Value> {
+    let input = Expr::null();
+    let lenient = EvalContext::default();
+    let conversion = Conversion {
+        from: *from,
+        to: SqlType::BIGINT,
+        implicit: false,
+        ctx: if from.is_blob_or_text() { &lenient } else { ctx },
+        input: &input,
+    };
+    datum(Datum::of(value), &conversion)
+}
+
 /// Whether every value of `from` is a value of `to` without a conversion.
 fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
     use TypeKind::*;

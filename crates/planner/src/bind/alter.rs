@@ -12,12 +12,15 @@ use super::create_table::{
     Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
 };
 use super::foreign_key::index_of;
+use super::table_options::{OptionsOf, shown_options};
 use super::{
-    Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, stored,
+    Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, generated_key,
+    stored,
 };
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
-    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, ObjectName, PartitionAction, TableOptions,
+    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexType, ObjectName, PartitionAction,
+    TableOptions,
 };
 
 pub(super) fn bind_alter_table(
@@ -44,6 +47,7 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, &table, collation, &mut changes)?;
     }
+    generated_key::check_alter(binder, &table, &changes)?;
     Ok(Ddl::AlterTable {
         name: binder.table_name(name)?,
         changes,
@@ -247,6 +251,11 @@ fn set_default(
         )
     })?;
     let definition = &table.columns[offset];
+    if offset == 0
+        && let Some(key) = generated_key::generated_key(table)
+    {
+        return Err(generated_key::not_allowed(key));
+    }
     if clause.is_some() && definition.generated.is_some() {
         return Err(wrong_usage_of_generated("DEFAULT"));
     }
@@ -311,8 +320,14 @@ fn alter_options(
         ));
     }
     changes.push(AlterChange::Rebuild);
-    if !options.shown.is_empty() {
-        changes.push(AlterChange::Options(options.shown.clone()));
+    let of = OptionsOf {
+        table: &table.name,
+        temporary: table.is_temporary(),
+        partitioned: table.partitioning.is_some(),
+    };
+    let shown = shown_options(options, of)?;
+    if !shown.is_empty() {
+        changes.push(AlterChange::Options(shown));
     }
     changes.extend(options.comment.clone().map(AlterChange::Comment));
     let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
@@ -387,6 +402,7 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) ->
         invisible: index.invisible,
         generated,
         primary: index.kind == IndexKind::Primary,
+        using_btree: index.using == Some(IndexType::BTree),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Column definitions: types with their limits, attributes, defaults.
 
+use schema::create_options::CreateOptions;
 use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
@@ -84,7 +85,20 @@ pub(super) fn bind_column(
         invisible: definition.invisible,
         hidden: false,
         elements: None,
+        options: shown_options(definition)?,
     })
+}
+
+/// The attributes that InnoDB only shows.
+fn shown_options(definition: &ColumnDefinition) -> Result<CreateOptions> {
+    let mut options = CreateOptions::default();
+    for (name, value) in &definition.shown {
+        if definition.generated.is_some() {
+            return Err(wrong_usage_of_generated(name));
+        }
+        options.set(name, value);
+    }
+    Ok(options)
 }
 
 fn generated(binder: &Binder<'_>, definition: &ColumnDefinition) -> Result<Option<Generated>> {

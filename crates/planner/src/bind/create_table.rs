@@ -7,12 +7,15 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::check::check_expressions;
 use super::foreign_key::index_of;
+use super::table_options::{OptionsOf, shown_options};
 use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
 use crate::errno::{
     ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
     WARN_OPTION_IGNORED,
 };
-use syntax::ast::{ColumnDefinition, CreateTable, IndexDefinition, IndexKind, TableElement, TableOptions};
+use syntax::ast::{
+    ColumnDefinition, CreateTable, IndexDefinition, IndexKind, IndexType, TableElement, TableOptions,
+};
 
 /// A storage engine that a statement names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +112,7 @@ pub(super) fn bind_create_table(
         pre_split_regions: options.pre_split_regions.unwrap_or(0),
         checks: checks.iter().map(|(check, _)| check.clone()).collect(),
         foreign_keys,
-        options: create_options(options),
+        options: create_options(create, &name)?,
         partitioning: match &create.partitioning {
             Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
             None => None,
@@ -153,7 +156,7 @@ fn table_collation(binder: &Binder<'_>, name: &TableName, options: &TableOptions
 
 /// USING HASH is accepted and gives a BTREE, as with InnoDB.
 pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
-    if index.hash {
+    if index.using == Some(IndexType::Hash) {
         binder.warn(Warning::note(
             ER_UNSUPPORTED_INDEX_ALGORITHM,
             "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
@@ -294,6 +297,7 @@ impl TableBuilder {
             state: SchemaState::Public,
             invisible: definition.invisible,
             generated,
+            using_btree: definition.using == Some(IndexType::BTree),
         });
         Ok(())
     }
@@ -328,7 +332,6 @@ impl TableBuilder {
                 && !(ty.kind == TypeKind::BigInt && ty.unsigned);
             if fits && part.prefix.is_none() {
                 let column = part.column;
-                self.indexes.remove(position);
                 return Ok((self, Handle::Integer { column }));
             }
         }
@@ -349,7 +352,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
             ordered: false,
         }],
         comment: String::new(),
-        hash: false,
+        using: None,
         invisible: false,
     };
     let mut indexes = Vec::new();
@@ -376,10 +379,15 @@ pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
 }
 
 /// The options that are only shown.
-fn create_options(written: &TableOptions) -> CreateOptions {
+fn create_options(create: &CreateTable, name: &TableName) -> Result<CreateOptions> {
+    let of = OptionsOf {
+        table: &name.name,
+        temporary: create.temporary,
+        partitioned: create.partitioning.is_some(),
+    };
     let mut options = CreateOptions::default();
-    for (name, value) in &written.shown {
-        options.set(name, value);
+    for (name, value) in shown_options(&create.options, of)? {
+        options.set(&name, &value);
     }
-    options
+    Ok(options)
 }

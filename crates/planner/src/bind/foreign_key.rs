@@ -83,7 +83,7 @@ pub fn index_of(definition: &ForeignKeyDefinition) -> IndexDefinition {
         name: definition.name.clone().or_else(|| definition.index.clone()),
         parts: definition.columns.iter().map(part).collect(),
         comment: String::new(),
-        hash: false,
+        using: None,
         invisible: false,
     }
 }

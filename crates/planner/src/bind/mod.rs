@@ -74,6 +74,7 @@ mod stored_date;
 mod subqueries;
 mod subquery;
 mod table_expressions;
+mod table_options;
 mod values;
 mod view;
 mod view_definition;

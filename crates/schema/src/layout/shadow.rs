@@ -186,12 +186,10 @@ impl ShadowLayout {
             true => (Value::String(functions::shown_text(&value, from)), &COPIED),
             false => (value, from),
         };
-        let (value, from) = match column.ty.kind == TypeKind::Bit && from.is_string() {
-            // The number in a text, where INSERT takes the text's bytes.
+        let (value, from) = match !value.is_null() && is_copied_as_integer(from, &column.ty) {
             true => {
-                let number =
-                    functions::assign::value(value, from, &SqlType::BIGINT, label, row_number, eval)?;
-                (number, &SqlType::BIGINT)
+                warn_of_double(&value, from, &SqlType::BIGINT, eval)?;
+                (functions::copied_integer(&value, from, eval)?, &SqlType::BIGINT)
             }
             false => (value, from),
         };
@@ -429,6 +427,18 @@ fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
         TypeKind::Year => false,
         _ if to.is_temporal() => from.is_numeric(),
         _ => to.is_string() && (from.zerofill || from.kind == TypeKind::Float),
+    }
+}
+
+/// Where it takes the integer: the number in a text, whose bytes INSERT takes, all digits of a date, of which INSERT
+/// takes the year, and the nearest to a DOUBLE.
+fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
+    match to.kind {
+        TypeKind::Bit => {
+            from.is_string() || from.kind == TypeKind::Json || from.is_float() || from.is_temporal()
+        }
+        TypeKind::Year => from.is_float() || from.is_temporal(),
+        _ => false,
     }
 }
 

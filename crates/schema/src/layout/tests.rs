@@ -41,6 +41,7 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         state: SchemaState::Public,
         invisible: false,
         generated: false,
+        using_btree: false,
     }
 }
 

@@ -7,7 +7,7 @@ use types::{Collation, TypeKind, Value};
 
 use crate::expression::Check;
 use crate::foreign_key::describe;
-use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::model::{Column, Database, Default, Index, IndexPart, Table};
 use crate::partition;
 use crate::sharded_id::AutoRandom;
 use crate::view::View;
@@ -45,26 +45,19 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
         .public_columns()
         .map(|at| format!("  {}", column(table, &table.columns[at], style)))
         .collect();
-    if let Handle::Integer { column } = table.handle {
-        let parts = [IndexPart::whole(column)];
-        lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts, style)));
-    }
-    lines.extend(
-        table
-            .indexes
-            .iter()
-            .filter(|i| i.state == SchemaState::Public)
-            .map(|i| format!("  {}", index(table, i, style))),
-    );
+    let integer_key = table.integer_key();
+    let indexes = integer_key.iter().chain(table.public_indexes());
+    lines.extend(indexes.map(|i| format!("  {}", index(table, i, style))));
     let quoted_name = |name: &str| style.identifier(name);
     let keys = table.public_foreign_keys();
     lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
     lines.extend(table.public_checks().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
-        "CREATE {}TABLE {} (\n{}\n) ENGINE=InnoDB",
+        "CREATE {}TABLE {} (\n{}\n){} ENGINE=InnoDB",
         if table.is_temporary() { "TEMPORARY " } else { "" },
         style.identifier(&table.name),
-        lines.join(",\n")
+        lines.join(",\n"),
+        table.options.shown_first(),
     );
     let next = next_auto_increment.filter(|&n| n > 1);
     let is_random = table.auto_random_layout().is_some();
@@ -83,6 +76,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
     }
+    text.push_str(&table.options.shown_last());
     if let Some(partitioning) = &table.partitioning {
         text.push_str(&partition::show::clause(partitioning, style));
     }
@@ -177,6 +171,7 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
     } else if column.ty.kind == TypeKind::Timestamp {
         text.push_str(" NULL");
     }
+    text.push_str(&column.options.shown_of_column());
     if let Some(default) = default_clause(column, &style.time_zone) {
         text.push_str(&format!(" DEFAULT {default}"));
     }
@@ -301,6 +296,9 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
         format!("{kind} {}", style.identifier(&index.name))
     };
     text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
+    if index.using_btree {
+        text.push_str(" USING BTREE");
+    }
     if !index.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
     }

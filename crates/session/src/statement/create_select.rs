@@ -56,12 +56,12 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     });
     match loaded {
         Ok(done) => {
-            changer.publish_table(&table, &context)?;
+            changer.publish_table(table, &context)?;
             Ok(done)
         }
         Err(error) => {
             session.runner().rollback();
-            changer.discard_table(&table, &context);
+            changer.discard_table(table, &context);
             Err(error)
         }
     }

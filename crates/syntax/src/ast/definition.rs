@@ -79,6 +79,8 @@ pub struct ColumnDefinition {
     /// CHECK constraints that stand behind the column.
     pub checks: Vec<CheckDefinition>,
     pub invisible: bool,
+    /// Attributes that InnoDB only shows: names and values.
+    pub shown: Vec<(String, String)>,
 }
 
 /// `AUTO_RANDOM[(shard bits[, range bits])]`, TiDB's.
@@ -161,9 +163,16 @@ pub struct IndexDefinition {
     pub name: Option<String>,
     pub parts: Vec<IndexPart>,
     pub comment: String,
-    /// `USING HASH`. InnoDB makes a BTREE instead.
-    pub hash: bool,
+    /// `USING BTREE | HASH`
+    pub using: Option<IndexType>,
     pub invisible: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexType {
+    BTree,
+    /// InnoDB makes a BTREE instead.
+    Hash,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +232,9 @@ pub struct TableOptions {
     pub shown: Vec<(String, String)>,
     /// `DATA DIRECTORY` and `INDEX DIRECTORY`, whose values mean nothing here.
     pub directories: Vec<&'static str>,
+    pub tablespace: Option<String>,
+    /// In bytes.
+    pub autoextend_size: Option<u64>,
 }
 
 #[derive(Debug, Clone)]

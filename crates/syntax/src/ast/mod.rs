@@ -27,7 +27,7 @@ pub use command::SqlCommand;
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
-    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, ObjectKind,
+    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, IndexType, ObjectKind,
     ReferenceAction, TableElement, TableOptions, TypeName,
 };
 pub use expr::{

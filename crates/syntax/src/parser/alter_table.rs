@@ -16,8 +16,16 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let mut items = Vec::new();
         let mut options = AlterOptions::default();
-        if !self.at_statement_end() && !self.is(Kw::PARTITION) {
+        if self.is(Kw::REMOVE)
+            && let Some(item) = self.partition_action()?
+        {
+            items.push(item);
+        } else if !self.at_statement_end() && !self.is(Kw::PARTITION) {
             loop {
+                // It follows without a comma.
+                if self.is(Kw::REMOVE) {
+                    return self.fail();
+                }
                 self.alter_item(&mut items, &mut options)?;
                 if !self.eat_kind(Kind::Comma) {
                     break;

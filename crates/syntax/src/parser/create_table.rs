@@ -6,7 +6,7 @@ use super::Parser;
 use crate::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     CreateSelect, CreateTable, DefaultClause, DuplicateRows, Expr, GeneratedClause, IndexDefinition,
-    IndexKind, IndexPart, Statement, TableElement, TypeName, UnaryOp,
+    IndexKind, IndexPart, IndexType, Statement, TableElement, TypeName, UnaryOp,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -133,7 +133,7 @@ impl Parser<'_> {
             name,
             parts: Vec::new(),
             comment: String::new(),
-            hash: self.index_type()?,
+            using: self.index_type()?,
             invisible: false,
         };
         self.index_parts(&mut index)?;
@@ -180,14 +180,15 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `USING BTREE | HASH`: whether it is HASH.
-    fn index_type(&mut self) -> Result<bool> {
+    /// `USING BTREE | HASH`, where it follows.
+    fn index_type(&mut self) -> Result<Option<IndexType>> {
         if self.eat_any(&[Kw::USING, Kw::TYPE]).is_none() {
-            return Ok(false);
+            return Ok(None);
         }
         match self.eat_any(&[Kw::BTREE, Kw::HASH, Kw::RTREE]) {
             Some(Kw::RTREE) => Err(Error::not_supported("spatial indexes", "")),
-            Some(kind) => Ok(kind == Kw::HASH),
+            Some(Kw::HASH) => Ok(Some(IndexType::Hash)),
+            Some(_) => Ok(Some(IndexType::BTree)),
             None => self.fail(),
         }
     }
@@ -198,7 +199,7 @@ impl Parser<'_> {
         index.parts = self.comma_separated(Self::index_part)?;
         self.expect_kind(Kind::RightParen)?;
         self.index_options(index)?;
-        if index.hash && index.parts.iter().any(|part| part.ordered) {
+        if index.using == Some(IndexType::Hash) && index.parts.iter().any(|part| part.ordered) {
             return Err(Error::new(
                 errno::ER_WRONG_USAGE,
                 "Incorrect usage of spatial/fulltext/hash index and explicit index order",
@@ -215,7 +216,7 @@ impl Parser<'_> {
                 self.eat_kind(Kind::Equal);
                 self.unsigned()?;
             } else if self.is_any(&[Kw::USING, Kw::TYPE]) {
-                index.hash = self.index_type()?;
+                index.using = self.index_type()?;
             } else if self.eat(Kw::INVISIBLE) {
                 index.invisible = true;
             } else if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE]) {
@@ -283,6 +284,7 @@ impl Parser<'_> {
             generated: None,
             checks: Vec::new(),
             invisible: false,
+            shown: Vec::new(),
         };
         if self.is(Kw::COLLATE) {
             self.column_attribute(&mut column)?;
@@ -331,13 +333,9 @@ impl Parser<'_> {
                 self.name_or_text()?
             });
         } else if self.eat(Kw::COLUMN_FORMAT) {
-            if self.eat_any(&[Kw::FIXED, Kw::DYNAMIC, Kw::DEFAULT]).is_none() {
-                return self.fail();
-            }
+            self.shown_attribute(&mut column.shown, Kw::COLUMN_FORMAT, &[Kw::FIXED, Kw::DYNAMIC])?;
         } else if self.eat(Kw::STORAGE) {
-            if self.eat_any(&[Kw::DISK, Kw::MEMORY, Kw::DEFAULT]).is_none() {
-                return self.fail();
-            }
+            self.shown_attribute(&mut column.shown, Kw::STORAGE, &[Kw::DISK, Kw::MEMORY])?;
         } else if self.is_any(&[Kw::CONSTRAINT, Kw::CHECK]) {
             let name = self.constraint_name()?;
             column.checks.push(self.check(name)?);
@@ -349,6 +347,16 @@ impl Parser<'_> {
             return self.refuse_column_attribute();
         }
         Ok(true)
+    }
+
+    /// The value of an attribute that InnoDB only shows.
+    fn shown_attribute(&mut self, shown: &mut Vec<(String, String)>, name: Kw, values: &[Kw]) -> Result<()> {
+        let value = self.word().to_uppercase();
+        if self.eat_any(values).is_none() && !self.eat(Kw::DEFAULT) {
+            return self.fail();
+        }
+        shown.push((name.text().to_owned(), value));
+        Ok(())
     }
 
     /// `CONSTRAINT [name]` before a CHECK of a column.
@@ -476,7 +484,7 @@ impl Parser<'_> {
         };
         self.expect(Kw::INDEX)?;
         let name = self.index_name()?;
-        let hash = self.index_type()?;
+        let using = self.index_type()?;
         self.expect(Kw::ON)?;
         let table = self.object_name()?;
         let mut index = IndexDefinition {
@@ -484,7 +492,7 @@ impl Parser<'_> {
             name: Some(name),
             parts: Vec::new(),
             comment: String::new(),
-            hash,
+            using,
             invisible: false,
         };
         self.index_parts(&mut index)?;

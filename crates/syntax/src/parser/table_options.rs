@@ -23,17 +23,9 @@ const IGNORED: &[Kw] = &[
     Kw::COMPRESSION,
     Kw::INSERT_METHOD,
     Kw::TABLE_CHECKSUM,
-    Kw::AUTOEXTEND_SIZE,
     Kw::PASSWORD,
-];
-
-/// Options that would change where data is, or how.
-const REFUSED: &[Kw] = &[
-    Kw::UNION,
     Kw::CONNECTION,
-    Kw::TABLESPACE,
     Kw::SECONDARY_ENGINE,
-    Kw::ENGINE_ATTRIBUTE,
 ];
 
 impl Parser<'_> {
@@ -101,7 +93,36 @@ impl Parser<'_> {
             if self.text_literal()?.eq_ignore_ascii_case("y") {
                 return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
             }
-        } else if self.is_any(REFUSED) {
+        } else {
+            return self.option_of_storage(options);
+        }
+        Ok(true)
+    }
+
+    /// Where and how MySQL would store the table.
+    fn option_of_storage(&mut self, options: &mut TableOptions) -> Result<bool> {
+        if self.eat(Kw::AUTOEXTEND_SIZE) {
+            self.eat_kind(Kind::Equal);
+            options.autoextend_size = Some(self.size()?);
+        } else if self.eat(Kw::TABLESPACE) {
+            self.eat_kind(Kind::Equal);
+            options.tablespace = Some(self.name_or_text()?);
+        } else if self.eat(Kw::UNION) {
+            // Of the MERGE engine. InnoDB does not keep it.
+            self.eat_kind(Kind::Equal);
+            self.expect_kind(Kind::LeftParen)?;
+            if self.kind() != Kind::RightParen {
+                self.comma_separated(Self::object_name)?;
+            }
+            self.expect_kind(Kind::RightParen)?;
+        } else if self.eat(Kw::ENGINE_ATTRIBUTE) {
+            self.eat_kind(Kind::Equal);
+            self.text_literal()?;
+            return Err(Error::new(
+                3981,
+                "Storage engine 'InnoDB' does not support ENGINE_ATTRIBUTE.",
+            ));
+        } else if self.is(Kw::SECONDARY_ENGINE_ATTRIBUTE) {
             return Err(Error::not_supported(
                 format!("the table option {}", self.word().to_uppercase()),
                 "leave it out",
@@ -110,6 +131,29 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// A number of bytes: `4194304`, `4M`.
+    fn size(&mut self) -> Result<u64> {
+        if self.kind() == Kind::Integer {
+            return self.unsigned();
+        }
+        let word = self.word().to_owned();
+        let (digits, unit) = word
+            .split_at_checked(word.len().saturating_sub(1))
+            .unwrap_or_default();
+        let shift = match unit {
+            "k" | "K" => 10,
+            "m" | "M" => 20,
+            "g" | "G" => 30,
+            "t" | "T" => 40,
+            _ => return self.fail(),
+        };
+        let Ok(number) = digits.parse::<u64>() else {
+            return self.fail();
+        };
+        self.advance();
+        number.checked_mul(1 << shift).map_or_else(|| self.fail(), Ok)
     }
 
     fn charset_option(&mut self, options: &mut TableOptions) -> Result<()> {
