@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use types::quoted;
 
-use crate::show_create::Style;
-
 /// Values by the names of options, in capital letters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateOptions(BTreeMap<String, String>);
@@ -91,7 +89,7 @@ impl CreateOptions {
     /// ` /*!80023 AUTOEXTEND_SIZE=4194304 */`
     pub(crate) fn shown_first(&self) -> String {
         self.text(SHOWN_FIRST, |name, value| match name {
-            "TABLESPACE" => format!(" /*!50100 TABLESPACE {} */", Style::PLAIN.identifier(value)),
+            "TABLESPACE" => format!(" /*!50100 TABLESPACE `{value}` */"),
             _ => format!(" /*!80023 {name}={value} */"),
         })
     }
