@@ -35,7 +35,7 @@ step "the key-value contract" env STEMDB_TEST_PD="$PD" \
 step "the SQL corpus" "${tests[@]}" sql
 step "concurrency" "${tests[@]}" concurrency
 step "clients" "${tests[@]}" clients go sysbench
-step "what nodes do for each other" "${tests[@]}" tikv ids nodes regions rolling
+step "what nodes do for each other" "${tests[@]}" tikv coprocessor ids nodes regions rolling
 step "splits and outages under load" "${tests[@]}" tikv faults ${STEMDB_HARM:+--harm "$STEMDB_HARM"}
 step "kill -9 of a SQL node that fills an index" "${tests[@]}" tikv backfill
 step "kill -9 of a SQL node" "${tests[@]}" crash --rounds "${STEMDB_CRASH_ROUNDS:-3}"

@@ -5,6 +5,7 @@ go 1.24
 require (
 	github.com/google/btree v1.1.3
 	github.com/pingcap/kvproto v0.0.0-20251202064041-b6fd818387cd
+	github.com/pingcap/tipb v0.0.0-20240318032315-55a7867ddd50
 	go.etcd.io/etcd/api/v3 v3.5.10
 	google.golang.org/grpc v1.59.0
 	google.golang.org/protobuf v1.31.0

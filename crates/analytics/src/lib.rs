@@ -24,6 +24,7 @@ mod limits;
 mod memory;
 mod metrics;
 mod operators;
+mod pushed;
 mod running;
 mod runtime;
 mod scan;

@@ -7,6 +7,7 @@ use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::Operator;
 use datafusion_physical_expr::PhysicalExprRef;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal};
+use executor::PushedRows;
 use functions::{EvalContext, Expr};
 use planner::logical::SetOperator;
 use planner::plan::{Rel, SortKey};
@@ -19,7 +20,7 @@ use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::scan_filter::{Observed, ScanFilters};
 use crate::subquery_values::SubqueryValues;
-use crate::{Source, aggregate, expression, grouping_key, join, metrics, scan};
+use crate::{Source, aggregate, expression, grouping_key, join, metrics, pushed, scan};
 
 /// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
@@ -82,6 +83,13 @@ impl Translator<'_> {
                 let plan = Arc::clone(&input.plan);
                 measure.take_from(move || metrics::of(plan.as_ref()));
                 Ok(input)
+            }
+            Rel::Pushed { input } => {
+                let rows = PushedRows::open(input, &self.source.snapshot, self.eval).map_err(carry)?;
+                match rows {
+                    Some(rows) => pushed::scan(rows, input.output_types(), positions, self.eval),
+                    None => self.rel(input, positions),
+                }
             }
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;

@@ -37,6 +37,8 @@ pub(crate) mod layout;
 mod background;
 #[path = "../../kv/src/commit.rs"]
 mod commit;
+#[path = "../../kv/src/coprocessor.rs"]
+mod coprocessor;
 #[path = "../../kv/src/deadlock.rs"]
 mod deadlock;
 #[path = "../../kv/src/defect.rs"]
@@ -120,6 +122,7 @@ pub mod transaction;
 pub mod txn_options;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
+pub use coprocessor::{CoprocessorRequest, CoprocessorResponses};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};

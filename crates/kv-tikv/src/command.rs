@@ -1,5 +1,6 @@
 //! The commands that go to a region, and their encoding in the batch stream.
 
+use crate::proto::coprocessor;
 use crate::proto::errorpb;
 use crate::proto::kvrpcpb::*;
 use bytes::Bytes;
@@ -58,6 +59,21 @@ commands! {
     25 CheckTxnStatusRequest CheckTxnStatusResponse,
     26 TxnHeartBeatRequest TxnHeartBeatResponse,
     33 CheckSecondaryLocksRequest CheckSecondaryLocksResponse,
+}
+
+impl Command for coprocessor::Request {
+    const TAG: u32 = 22;
+    type Answer = coprocessor::Response;
+
+    fn context_mut(&mut self) -> &mut Context {
+        self.context.get_or_insert_default()
+    }
+}
+
+impl Answer for coprocessor::Response {
+    fn take_region_error(&mut self) -> Option<errorpb::Error> {
+        self.region_error.take()
+    }
 }
 
 /// Encodes a command as one element of a batch.

@@ -1,6 +1,7 @@
 //! The engine behind [`kv::Store`].
 
 use crate::cluster::Cluster;
+use crate::coprocessor::Responses;
 use crate::gc;
 use crate::node::Node;
 use crate::options::TikvOptions;
@@ -12,9 +13,9 @@ use crate::scan;
 use crate::split;
 use crate::transaction::TikvTransaction;
 use kv::{
-    DeadlockReport, Engine, EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits,
-    LockStats, LockedKey, ReadAt, Region, Result, ScanRequest, SplitReport, Timestamp, TxnOptions, Visit,
-    VisitBatch, timestamp_to_ms,
+    CoprocessorRequest, CoprocessorResponses, DeadlockReport, Engine, EngineTransaction, Error, GcReport,
+    Interrupt, KeyRange, LATEST, Limits, LockStats, LockedKey, ReadAt, Region, Result, ScanRequest,
+    SplitReport, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,6 +140,25 @@ impl Engine for TikvEngine {
         self.at_one_moment(ReadAt { ts, interrupt }, |at| {
             scan::visit(&self.node.cluster, range, at, reverse, visit)
         })
+    }
+
+    /// A store finds a table's layout behind the keyspace's prefix alone.
+    fn has_coprocessor(&self) -> bool {
+        self.node.cluster.options.key_prefix.is_empty()
+    }
+
+    fn coprocessor(
+        &self,
+        request: CoprocessorRequest,
+        ts: Timestamp,
+        interrupt: Option<Arc<Interrupt>>,
+    ) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        if !self.has_coprocessor() {
+            return Ok(None);
+        }
+        self.node.check_readable(ts)?;
+        let responses = Responses::new(&self.node, request, ts, interrupt);
+        Ok(Some(Box::new(responses)))
     }
 
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {

@@ -30,6 +30,7 @@ mod cluster;
 mod command;
 mod commit;
 mod connection;
+mod coprocessor;
 mod counters;
 mod engine;
 mod failure;

@@ -4,6 +4,7 @@
 //! [`crate::Storage`], so that locks, timestamps and group commit are the same for all of them.
 
 use crate::buffer::WriteBuffer;
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;
@@ -118,6 +119,22 @@ pub trait Engine: Send + Sync {
     fn batch_get_with(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()>;
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
+
+    /// Whether [`Engine::coprocessor`] may run programs.
+    fn has_coprocessor(&self) -> bool {
+        false
+    }
+
+    /// Runs a program over what a snapshot at `ts`, which is pinned until the last response, sees. `None`: this
+    /// engine evaluates nothing.
+    fn coprocessor(
+        &self,
+        _request: CoprocessorRequest,
+        _ts: Timestamp,
+        _interrupt: Option<Arc<Interrupt>>,
+    ) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        Ok(None)
+    }
 
     /// See [`crate::Reader::will_read`].
     fn will_read(&self, _keys: &[&[u8]], _at: ReadAt) {}

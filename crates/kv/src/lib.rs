@@ -12,6 +12,7 @@
 //! - [`prepared`]: transactions that wait for their end beyond a restart.
 //! - [`private`]: keys of one session, which no engine sees.
 //! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
+//! - [`CoprocessorRequest`]: computation that the stores do beside the data.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
 //!   panics on threads that many wait for.
 //!
@@ -23,6 +24,7 @@
 
 mod background;
 mod commit;
+mod coprocessor;
 mod deadlock;
 mod embedded;
 mod embedded_state;
@@ -67,6 +69,7 @@ pub mod transaction;
 pub mod txn_options;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
+pub use coprocessor::{CoprocessorRequest, CoprocessorResponses};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{

@@ -1,6 +1,7 @@
 //! A transaction's own writes over committed data: reads through a write buffer to the reader below it.
 
 use crate::buffer::{Write, WriteBuffer};
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::error::Result;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use std::cmp::Ordering;
@@ -50,6 +51,19 @@ pub(crate) fn batch_get_with(
             visit(*index, value);
         }
     })
+}
+
+/// The stores do not know the buffered writes, so a program over ranges that have any is not run there.
+pub(crate) fn coprocessor(
+    buffer: &WriteBuffer,
+    below: &dyn Reader,
+    request: CoprocessorRequest,
+) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+    let mut ranges = request.ranges.iter();
+    match ranges.any(|range| buffer.range(range).next().is_some()) {
+        true => Ok(None),
+        false => below.coprocessor(request),
+    }
 }
 
 /// Visits both in key order. The lower reader calls back for each of its pairs, and buffered writes before it

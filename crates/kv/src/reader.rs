@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::error::Result;
 
 /// `start <= key < end`; an empty `end` means no bound.
@@ -89,6 +90,12 @@ pub trait Reader: Send + Sync {
     /// Says that these keys, or ranges that start at them, are read next, one after the other. An engine may bring
     /// what they need closer. It changes no answer.
     fn will_read(&self, _keys: &[&[u8]]) {}
+
+    /// Has the stores run a program over ranges. `None`: they cannot, or do not know all that this reader sees there; the
+    /// caller scans the ranges and computes by itself.
+    fn coprocessor(&self, _request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        Ok(None)
+    }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut value = None;

@@ -1,5 +1,6 @@
 //! Reading at one moment.
 
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::engine::{Engine, ReadAt, ScanRequest};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -175,6 +176,36 @@ impl Reader for Snapshot {
 
     fn will_read(&self, keys: &[&[u8]]) {
         self.engine().will_read(keys, self.read_at());
+    }
+
+    fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        // One without a timestamp is consistent within one call only.
+        let is_moment = self.ts() != LATEST;
+        let mut ranges = request.ranges.iter();
+        if !is_moment || ranges.any(|range| self.private_at(&range.start).is_some()) {
+            return Ok(None);
+        }
+        let interrupt = self.interrupt.clone();
+        let responses = self.engine().coprocessor(request, self.ts(), interrupt)?;
+        Ok(responses.map(|responses| {
+            let snapshot = self.clone();
+            Box::new(Held {
+                responses,
+                _snapshot: snapshot,
+            }) as Box<dyn CoprocessorResponses>
+        }))
+    }
+}
+
+/// Responses, and the snapshot that keeps what they are computed from.
+struct Held {
+    responses: Box<dyn CoprocessorResponses>,
+    _snapshot: Snapshot,
+}
+
+impl CoprocessorResponses for Held {
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        self.responses.next()
     }
 }
 

@@ -53,6 +53,11 @@ impl Store {
         self.engine.name()
     }
 
+    /// Whether the stores may run programs ([`crate::CoprocessorRequest`]).
+    pub fn has_coprocessor(&self) -> bool {
+        self.engine.has_coprocessor()
+    }
+
     pub fn limits(&self) -> Limits {
         self.engine.limits()
     }

@@ -5,6 +5,7 @@
 //! The engine gets the buffer once, at commit.
 
 use crate::buffer::{Savepoint, Write, WriteBuffer};
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
@@ -569,6 +570,10 @@ impl Reader for Transaction {
     fn will_read(&self, keys: &[&[u8]]) {
         self.snapshot.will_read(keys);
     }
+
+    fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        merge::coprocessor(&self.buffer, &self.snapshot, request)
+    }
 }
 
 /// Own writes over the newest committed state; see [`Transaction::current`].
@@ -620,5 +625,9 @@ impl Reader for View {
 
     fn will_read(&self, keys: &[&[u8]]) {
         self.snapshot.will_read(keys);
+    }
+
+    fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
+        merge::coprocessor(&self.buffer, &self.snapshot, request)
     }
 }

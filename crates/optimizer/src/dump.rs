@@ -92,6 +92,7 @@ impl Dump {
             }
             Rel::Scan(scan) => self.scan(scan, &[]),
             Rel::Measured { input, .. } => self.rel(input),
+            Rel::Pushed { input } => self.above(input, |names| ("Pushed".to_owned(), names.to_vec())),
             Rel::Virtual(scan) => {
                 self.line(format!("Virtual {}.{}", scan.database, scan.table.name));
                 column_names(&scan.table)

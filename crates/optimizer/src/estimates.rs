@@ -33,6 +33,11 @@ pub trait Estimates {
         None
     }
 
+    /// Whether the stores of a table compute what is sent down to them.
+    fn has_coprocessor(&self, _table: i64) -> bool {
+        false
+    }
+
     /// The values of the statement's parameters in the one execution that the plan is made for; none of a plan
     /// that others share.
     fn parameters(&self) -> &[Value] {

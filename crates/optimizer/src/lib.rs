@@ -65,6 +65,8 @@ pub struct Switches {
     pub use_invisible_indexes: bool,
     /// The parts of an OR are served by an index each.
     pub index_union: bool,
+    /// The stores compute what they can.
+    pub engine_condition_pushdown: bool,
 }
 
 impl Default for Switches {
@@ -78,6 +80,7 @@ impl Default for Switches {
             prefer_ordering_index: true,
             use_invisible_indexes: false,
             index_union: true,
+            engine_condition_pushdown: true,
         }
     }
 }

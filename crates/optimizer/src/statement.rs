@@ -158,7 +158,15 @@ impl Builder<'_> {
     fn query(&self, mut query: LogicalQuery, free: bool) -> Result<QueryPlan> {
         rules::apply_all(&mut query, self.env)?;
         self.learn(&query.root);
-        let Routed { built, route, larger } = self.routed(query.root, Want::of(query.output), free)?;
+        let Routed {
+            mut built,
+            route,
+            mut larger,
+        } = self.routed(query.root, Want::of(query.output), free)?;
+        self.push_down(&mut built.rel, route)?;
+        if let Some((root, _)) = &mut larger {
+            self.push_down(root, Route::Analytical)?;
+        }
         let mut plan = QueryPlan {
             locking: strongest_lock(&built.rel),
             root: built.rel,

@@ -3,7 +3,7 @@
 //! A line that begins with `>` is a statement, what follows it up to the next one is the answer. `> < FILE`: the
 //! statement of a file. Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`,
 //! `@ params TYPE ...`, `@ guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database
-//! NAME|none`, `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
+//! NAME|none`, `@ coprocessor on` (the stores compute), `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
 //! `UPDATE_GOLDEN=1` writes the answers anew. Files are those of `crates/loadgen/src`, so that a workload's plans are
 //! those of the statements that it sends.
 
@@ -150,6 +150,7 @@ impl Runner {
                 self.guess = false;
                 self.params = types.iter().map(|ty| param_type(ty)).collect();
             }
+            ["coprocessor", "on"] => self.known.has_coprocessor = true,
             ["guess"] => self.guess = true,
             ["route", "transactional"] => self.route = Some(Route::Transactional),
             ["route", "analytical"] => self.route = Some(Route::Analytical),

@@ -174,6 +174,11 @@ pub enum Rel {
         input: Box<Rel>,
         measure: Measure,
     },
+    /// A part of the plan that the stores compute, where they can: see the crate `coprocessor`. `input` says what its
+    /// rows are, and is run instead where they cannot.
+    Pushed {
+        input: Box<Rel>,
+    },
     /// Each row `times` times. Output: the number of the copy (BIGINT, from 0), then the input's columns.
     Repeat {
         input: Box<Rel>,

@@ -383,6 +383,10 @@ impl Estimates for SessionEstimates<'_> {
         statistics.collected(table, &self.session.process.interrupt)
     }
 
+    fn has_coprocessor(&self, table: i64) -> bool {
+        !temporary::is_id(table) && self.session.shared.engine.store.has_coprocessor()
+    }
+
     fn keys_in(&self, range: std::ops::Range<Vec<u8>>) -> Option<u64> {
         if range.start >= temporary::keys().start {
             return Some(temporary_tables::keys_in(self.session, &range.into()));

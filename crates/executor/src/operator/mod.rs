@@ -18,6 +18,7 @@ mod measured;
 mod one_row;
 mod part;
 mod project;
+mod pushed;
 mod recursive;
 mod repeat;
 pub(crate) mod scan;

@@ -8,7 +8,7 @@ use super::common_table;
 use super::scope::Scope;
 use super::{
     BoxOperator, aggregate, apply, distinct, filter, join, json_table, limit, measured, one_row, project,
-    recursive, repeat, scan, set_operation, sort, values, virtual_scan, window,
+    pushed, recursive, repeat, scan, set_operation, sort, values, virtual_scan, window,
 };
 use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
@@ -26,6 +26,10 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
         Rel::Measured { input, measure } => {
             Box::new(measured::Measured::new(build(input, scope, env)?, measure))
         }
+        Rel::Pushed { input } => match pushed::open(input, env)? {
+            Some(rows) => rows,
+            None => build(input, scope, env)?,
+        },
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
             let input = build(input, scope, env)?;

@@ -5,6 +5,7 @@
 //! for two reasons: the build needs no compiler for `.proto` files, and the batch stream can carry its
 //! commands as bytes, so that the calling threads encode and decode them, not the sending one.
 
+pub mod coprocessor;
 pub mod errorpb;
 pub mod etcdserverpb;
 pub mod keyspacepb;

@@ -108,6 +108,7 @@ impl<'a> Blocks<'a> {
     fn operators(&mut self, rel: &Rel, id: usize) {
         let first = self.count(id);
         let (mut temporary, mut sorts, mut impossible, mut filtered) = (false, false, false, false);
+        let mut pushed = false;
         let mut source = rel;
         while let Some(input) = source.input() {
             match source {
@@ -116,6 +117,7 @@ impl<'a> Blocks<'a> {
                 Rel::Distinct { .. } => temporary = true,
                 Rel::Window { .. } => sorts = true,
                 Rel::Filter { .. } => filtered = true,
+                Rel::Pushed { .. } => pushed = true,
                 Rel::Limit { count, .. } => impossible |= count.as_ref().and_then(literal_count) == Some(0),
                 _ => {}
             }
@@ -132,6 +134,7 @@ impl<'a> Blocks<'a> {
                     filtered && row.filtered.is_some() && !row.extra.contains(&"Using where"),
                     "Using where",
                 ),
+                (pushed, "cop[tikv]"),
                 (temporary, "Using temporary"),
                 (sorts, "Using filesort"),
             ];

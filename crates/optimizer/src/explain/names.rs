@@ -44,7 +44,7 @@ pub fn of_columns(rel: &Rel) -> Vec<Option<String>> {
     match rel {
         Rel::Scan(scan) => of_table(scan),
         Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => of_columns(input),
-        Rel::Measured { input, .. } => of_columns(input),
+        Rel::Measured { input, .. } | Rel::Pushed { input } => of_columns(input),
         Rel::Project { input, exprs } => {
             let below = of_columns(input);
             let name = |expr: &Expr| match expr {

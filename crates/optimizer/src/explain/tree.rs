@@ -115,6 +115,15 @@ impl Tree {
                 node.measure = Some(measure.clone());
                 (node, names)
             }
+            // TiDB's name for the task.
+            Rel::Pushed { input } => {
+                let (input, names) = self.rel(input);
+                let (cost, rows) = (input.cost(), input.rows());
+                (
+                    Node::new("Pushed down: cop[tikv]", cost, rows, vec![input]),
+                    names,
+                )
+            }
             Rel::Filter { input, predicate } => {
                 let (input, names) = self.rel(input);
                 let text = format!("Filter: {}", self.text(predicate, &names));

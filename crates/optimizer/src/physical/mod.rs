@@ -3,6 +3,7 @@
 //! An operator passes its requirements to its input ([`Want`]): columns, and an order and a number of rows if
 //! the input can provide them cheaply. It gets back operators and the ids of their columns ([`Built`]).
 //!
+//! - [`pushed`]: what the stores compute, which is decided last.
 //! - [`scan`], [`extreme`]: one table. [`join`], [`apply`], [`set`]: several inputs. [`project`], [`sort`],
 //!   [`aggregate`], [`window`]: one input. [`target`]: the rows of UPDATE and DELETE.
 
@@ -13,6 +14,7 @@ mod join;
 mod join_keys;
 mod lookup;
 mod project;
+mod pushed;
 mod route;
 mod scan;
 mod set;

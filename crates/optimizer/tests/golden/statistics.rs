@@ -19,6 +19,8 @@ use types::{Collation, SqlType, Value};
 pub struct Known {
     rows: HashMap<i64, u64>,
     statistics: HashMap<i64, TableStatistics>,
+    /// Of all tables.
+    pub has_coprocessor: bool,
 }
 
 impl Estimates for Known {
@@ -28,6 +30,10 @@ impl Estimates for Known {
 
     fn statistics(&self, table: i64) -> Option<Arc<TableStatistics>> {
         self.statistics.get(&table).cloned().map(Arc::new)
+    }
+
+    fn has_coprocessor(&self, _table: i64) -> bool {
+        self.has_coprocessor
     }
 }
 

@@ -88,7 +88,9 @@ impl fmt::Debug for Measure {
 
 /// The plan with a measure around each operator.
 pub fn measured(mut rel: Rel) -> Rel {
-    for input in rel.inputs_mut() {
+    // The stores measure nothing.
+    let is_pushed = matches!(rel, Rel::Pushed { .. });
+    for input in rel.inputs_mut().into_iter().filter(|_| !is_pushed) {
         let below = std::mem::replace(input, Rel::OneRow);
         *input = measured(below);
     }

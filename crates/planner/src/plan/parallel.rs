@@ -14,6 +14,7 @@ impl Rel {
             | Self::Sort { .. }
             | Self::Limit { .. }
             | Self::Measured { .. }
+            | Self::Pushed { .. }
             | Self::Distinct { .. } => true,
             // Marks of joins are true or false there, never NULL.
             Self::Join(join) => join.kind != JoinKind::Mark,

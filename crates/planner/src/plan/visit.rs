@@ -22,6 +22,7 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Measured { input, .. }
+            | Self::Pushed { input }
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => Some(input),
@@ -68,6 +69,7 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Measured { input, .. }
+            | Self::Pushed { input }
             | Self::Repeat { input, .. }
             | Self::Window { input, .. }
             | Self::Distinct { input } => vec![input],
@@ -94,6 +96,7 @@ impl Rel {
             Self::OneRow
             | Self::Distinct { .. }
             | Self::Measured { .. }
+            | Self::Pushed { .. }
             | Self::Repeat { .. }
             | Self::SetOperation { .. }
             | Self::With { .. }
@@ -199,6 +202,7 @@ impl Rel {
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Measured { input, .. }
+            | Self::Pushed { input }
             | Self::Distinct { input } => input.output_types(),
             Self::JsonTable(scan) => scan.table.types().to_vec(),
             Self::Values { columns, .. }

@@ -41,8 +41,11 @@ pub(super) fn stored_default(column: &Column, text: &str) -> Result<Value> {
         .map_err(|e| Error::internal(format!("default of column '{}': {e}", column.name)))
 }
 
-/// What rows without the column have for it.
-pub(super) fn original_default(column: &Column) -> Result<Value> {
+/// What rows without the column have for it, a TIMESTAMP in UTC.
+///
+/// # Errors
+/// As [`default_value`].
+pub fn original_default(column: &Column) -> Result<Value> {
     match &column.original_default {
         Some(text) => stored_default(column, text),
         None => Ok(Value::Null),

@@ -37,7 +37,7 @@ mod zone;
 pub use codec::RowHandle;
 pub use computed::reading_context;
 pub use decoder::Decoder;
-pub use defaults::default_value;
+pub use defaults::{default_value, original_default};
 pub use index::{IndexLayout, index_covers};
 pub use integer_column::{IntegerColumn, leading_bytes};
 pub use key_columns::KeyColumns;

@@ -10,7 +10,7 @@ const FLAGS: &[(&str, bool)] = &[
     ("index_merge_union", true),
     ("index_merge_sort_union", false),
     ("index_merge_intersection", false),
-    ("engine_condition_pushdown", false),
+    ("engine_condition_pushdown", true),
     ("index_condition_pushdown", false),
     ("mrr", false),
     ("mrr_cost_based", false),
@@ -102,6 +102,7 @@ pub fn parsed(text: &str) -> Switches {
         prefer_ordering_index: is_on(text, "prefer_ordering_index"),
         use_invisible_indexes: is_on(text, "use_invisible_indexes"),
         index_union: is_on(text, "index_merge") && is_on(text, "index_merge_union"),
+        engine_condition_pushdown: is_on(text, "engine_condition_pushdown"),
     }
 }
 

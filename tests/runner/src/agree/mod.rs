@@ -79,10 +79,37 @@ pub fn check(address: &Address, several: &Several, report: &mut Report) {
     );
 }
 
-/// A connection to each executor.
+/// The same queries with what the stores compute and without, in each executor.
+pub fn check_pushed(address: &Address, report: &mut Report) {
+    let both = match Both::connect(address) {
+        Ok(both) => both,
+        Err(why) => return report.fail("agree: set up", &why),
+    };
+    let mut random = Random::new(SEED);
+    let queries: Vec<String> = (0..QUERIES).map(|_| generate::query(&mut random)).collect();
+    for (name, conn) in both.names.into_iter().zip([both.expected, both.got]) {
+        let check = || -> Result<(), String> {
+            let mut without = connect_to(address, name)?;
+            without
+                .query_drop("SET optimizer_switch = 'engine_condition_pushdown=off'")
+                .map_err(text)?;
+            Both {
+                names: ["computed here", "pushed down"],
+                expected: without,
+                got: conn,
+            }
+            .compare_all(&queries)
+        };
+        report.check(&format!("agree: pushed down, {name}"), check());
+    }
+}
+
+/// Two connections that must give the same answers.
 struct Both {
-    transactional: Conn,
-    analytical: Conn,
+    /// What they are called.
+    names: [&'static str; 2],
+    expected: Conn,
+    got: Conn,
 }
 
 impl Both {
@@ -103,9 +130,11 @@ impl Both {
                 .query_drop(&statement)
                 .map_err(|e| format!("{e} in {statement:.300}"))?;
         }
+        let names = ["transactional", "analytical"];
         Ok(Self {
-            transactional: connect_to(address, "transactional")?,
-            analytical: connect_to(address, "analytical")?,
+            names,
+            expected: connect_to(address, names[0])?,
+            got: connect_to(address, names[1])?,
         })
     }
 
@@ -130,10 +159,11 @@ impl Both {
 
     /// The outer error is a lost connection.
     fn compare(&mut self, query: &str) -> Result<Result<(), String>, String> {
-        let lost = |route: &str, e: String| format!("{route}: {e} in {query}");
-        let expected = Answer::of(&mut self.transactional, query).map_err(|e| lost("transactional", e))?;
-        let got = Answer::of(&mut self.analytical, query).map_err(|e| lost("analytical", e))?;
-        Ok(same(&expected, &got, query))
+        let names = self.names;
+        let lost = |name: &str, e: String| format!("{name}: {e} in {query}");
+        let expected = Answer::of(&mut self.expected, query).map_err(|e| lost(names[0], e))?;
+        let got = Answer::of(&mut self.got, query).map_err(|e| lost(names[1], e))?;
+        Ok(same(names, &expected, &got, query))
     }
 
     /// A query that cannot get the memory it needs spills or fails, and does not affect later queries.
@@ -143,30 +173,30 @@ impl Both {
             "SELECT * FROM t ORDER BY tx, v, id",
             "SELECT COUNT(DISTINCT id, v, tx) FROM t",
         ];
-        self.analytical
+        self.got
             .query_drop("SET stemdb_memory_limit = 65536")
             .map_err(text)?;
         for query in queries {
-            let expected = Answer::of(&mut self.transactional, query)?;
-            let got = Answer::of(&mut self.analytical, query)?;
+            let expected = Answer::of(&mut self.expected, query)?;
+            let got = Answer::of(&mut self.got, query)?;
             if got.error_code() != Some(OUT_OF_MEMORY) {
-                same(&expected, &got, query).map_err(|d| format!("{query}\n  {d}"))?;
+                same(self.names, &expected, &got, query).map_err(|d| format!("{query}\n  {d}"))?;
             }
         }
-        self.analytical
+        self.got
             .query_drop("SET stemdb_memory_limit = DEFAULT")
             .map_err(text)?;
         self.compare("SELECT COUNT(*), SUM(i) FROM t")?
     }
 }
 
-fn same(transactional: &Answer, analytical: &Answer, query: &str) -> Result<(), String> {
+fn same(names: [&str; 2], expected: &Answer, got: &Answer, query: &str) -> Result<(), String> {
     let sides = Sides {
-        names: ["transactional", "analytical"],
+        names,
         types: true,
         ordered: generate::is_ordered(query),
     };
-    compare::same(transactional, analytical, &sides)
+    compare::same(expected, got, &sides)
 }
 
 /// ER_MEMORY_EXCEEDED of StemDB.

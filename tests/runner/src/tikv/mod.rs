@@ -5,6 +5,7 @@
 //! stand-in's control port.
 //!
 //! - [`backfill`]: servers killed while they fill an index.
+//! - [`coprocessor`]: what the stores compute, with it and without.
 //! - [`cost`]: how many requests each kind of statement sends.
 //! - [`errors`]: the errors of clients while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
@@ -16,6 +17,7 @@
 
 mod backfill;
 mod cluster;
+mod coprocessor;
 mod cost;
 mod errors;
 mod faults;
@@ -45,8 +47,11 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
 /// By name, and whether it also runs on a real cluster.
-const SUITES: [(&str, bool, Suite); 14] = [
+const SUITES: [(&str, bool, Suite); 15] = [
     ("cost", false, |s, report| cost::check(&s.cluster()?, report)),
+    ("coprocessor", true, |s, report| {
+        coprocessor::check(&s.cluster()?, report)
+    }),
     ("errors", false, |s, report| errors::check(&s.cluster()?, report)),
     ("sql", true, sql),
     ("concurrency", true, |s, report| {

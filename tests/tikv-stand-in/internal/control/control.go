@@ -46,6 +46,7 @@ func (s *Server) Handler() http.Handler {
 		"/locks":             s.locks,
 		"/lose-locks":        s.loseLocks,
 		"/counters":          s.counters,
+		"/at-once":           s.atOnce,
 		"/split":             s.split,
 		"/merge":             s.merge,
 		"/leader":            s.leader,

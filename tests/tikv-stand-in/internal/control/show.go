@@ -114,3 +114,8 @@ func (s *Server) loseLocks(form url.Values) (any, error) {
 func (s *Server) counters(form url.Values) (any, error) {
 	return s.Faults.Counts(form.Get("reset") == "1"), nil
 }
+
+// atOnce shows how many calls of each kind were served at the same time, at most; reset=1 as for the counters.
+func (s *Server) atOnce(form url.Values) (any, error) {
+	return s.Faults.AtOnce(form.Get("reset") == "1"), nil
+}

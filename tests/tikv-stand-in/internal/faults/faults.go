@@ -40,6 +40,8 @@ type Faults struct {
 	active atomic.Bool // whether there are any, so that calls need not take the lock when there are none
 
 	counts sync.Map // call name to *atomic.Uint64
+	atOnce sync.Map // the same, of calls that are being served
+	most   sync.Map // the same, of the most that were served at the same time
 }
 
 // Add adds a rule after the existing ones.
@@ -129,6 +131,32 @@ func (f *Faults) Count(call string, n uint64) {
 		counter, _ = f.counts.LoadOrStore(call, new(atomic.Uint64))
 	}
 	counter.(*atomic.Uint64).Add(n)
+}
+
+// Begin counts a call that is being served, until the function that it returns is called.
+func (f *Faults) Begin(call string) (end func()) {
+	counter := func(counters *sync.Map) *atomic.Int64 {
+		c, _ := counters.LoadOrStore(call, new(atomic.Int64))
+		return c.(*atomic.Int64)
+	}
+	now, most := counter(&f.atOnce), counter(&f.most)
+	n := now.Add(1)
+	for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+	}
+	return func() { now.Add(-1) }
+}
+
+// AtOnce returns how many calls of each kind were served at the same time, at most, since the start or the last reset.
+func (f *Faults) AtOnce(reset bool) map[string]int64 {
+	most := make(map[string]int64)
+	f.most.Range(func(call, counter any) bool {
+		most[call.(string)] = counter.(*atomic.Int64).Load()
+		if reset {
+			counter.(*atomic.Int64).Store(0)
+		}
+		return true
+	})
+	return most
 }
 
 // Counts returns how often each call was made since the start or the last reset.

@@ -1,5 +1,5 @@
-// Package protocol only has a test: the messages that crates/kv-tikv defines by hand match those of kvproto
-// and etcd.
+// Package protocol only has a test: the messages that crates/kv-tikv and crates/coprocessor define by hand match those of
+// kvproto, tipb and etcd.
 package protocol
 
 import (
@@ -11,16 +11,22 @@ import (
 	"testing"
 
 	// They register their descriptors.
+	_ "github.com/pingcap/kvproto/pkg/coprocessor"
 	_ "github.com/pingcap/kvproto/pkg/keyspacepb"
 	_ "github.com/pingcap/kvproto/pkg/kvrpcpb"
 	_ "github.com/pingcap/kvproto/pkg/pdpb"
 	_ "github.com/pingcap/kvproto/pkg/tikvpb"
+	_ "github.com/pingcap/tipb/go-tipb"
 	_ "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-const source = "../../../../crates/kv-tikv/src"
+const (
+	source = "../../../../crates/kv-tikv/src"
+	// What stores compute is defined beside what is sent down to them.
+	tipb = "../../../../crates/coprocessor/src/tipb.rs"
+)
 
 // constants are the enumeration values that the client names. New ones must be added here.
 var constants = map[string]string{
@@ -54,7 +60,7 @@ var kinds = map[string][]protoreflect.Kind{
 
 var (
 	structs   = regexp.MustCompile(`(?s)prost::Message\)\]\npub struct (\w+) \{(.*?)\}\n`)
-	fields    = regexp.MustCompile(`#\[prost\((\w+)(?: = "\w+")?(, optional|, repeated)?, tag = "(\d+)"\)\]\s*pub (?:r#)?(\w+): ([^\n]*),\n`)
+	fields    = regexp.MustCompile(`#\[prost\((\w+)(?: = "\w+")?(, optional|, repeated)?(?:, packed = "false")?, tag = "(\d+)"\)\]\s*pub (?:r#)?(\w+): ([^\n]*),\n`)
 	modules   = regexp.MustCompile(`(?s)pub mod (\w+) \{\n(.*?)\n\}`)
 	values    = regexp.MustCompile(`pub const (\w+): i32 = (\d+);`)
 	commands  = regexp.MustCompile(`(?m)^    (\d+) (\w+Request) (\w+Response),$`)
@@ -79,7 +85,7 @@ func modulesOf(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no definitions", err)
 	}
-	texts := make(map[string]string)
+	texts := map[string]string{"tipb": read(t, tipb)}
 	for _, file := range files {
 		if name := strings.TrimSuffix(filepath.Base(file), ".rs"); name != "mod" {
 			texts[name] = read(t, file)
@@ -90,7 +96,7 @@ func modulesOf(t *testing.T) map[string]string {
 
 // publicName returns the public name of a message, where Rust spells abbreviations differently.
 func publicName(name string) protoreflect.Name {
-	return protoreflect.Name(strings.Replace(name, "GcSafePoint", "GCSafePoint", 1))
+	return protoreflect.Name(strings.NewReplacer("GcSafePoint", "GCSafePoint", "DagRequest", "DAGRequest").Replace(name))
 }
 
 func message(t *testing.T, module, name string) protoreflect.MessageDescriptor {
@@ -200,6 +206,9 @@ func TestConstants(t *testing.T) {
 		}
 	}
 	for module, text := range modulesOf(t) {
+		if module == "tipb" {
+			continue // TestTipbConstants
+		}
 		for _, inner := range modules.FindAllStringSubmatch(text, -1) {
 			for _, value := range values.FindAllStringSubmatch(inner[2], -1) {
 				check(module+"/"+inner[1]+"::"+value[1], value[2])
@@ -211,6 +220,61 @@ func TestConstants(t *testing.T) {
 	}
 	if seen != len(constants) {
 		t.Errorf("%d constants, %d are known here", seen, len(constants))
+	}
+}
+
+// A module of constants has the name of its enumeration, and each of them that of its value.
+func TestTipbConstants(t *testing.T) {
+	alike := strings.NewReplacer("_", "")
+	enums := map[string]protoreflect.FullName{
+		"exec_type": "tipb.ExecType", "expr_type": "tipb.ExprType",
+		"scalar_func_sig": "tipb.ScalarFuncSig", "encode_type": "tipb.EncodeType",
+	}
+	seen := 0
+	for _, inner := range modules.FindAllStringSubmatch(read(t, tipb), -1) {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(enums[inner[1]])
+		if err != nil {
+			t.Errorf("%s: %v", inner[1], err)
+			continue
+		}
+		for _, value := range values.FindAllStringSubmatch(inner[2], -1) {
+			seen++
+			number, err := strconv.Atoi(value[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			public := found.(protoreflect.EnumDescriptor).Values().ByNumber(protoreflect.EnumNumber(number))
+			if public == nil {
+				t.Errorf("%s has no %d (%s)", inner[1], number, value[1])
+				continue
+			}
+			if name := strings.TrimPrefix(string(public.Name()), "Type"); !strings.EqualFold(name, alike.Replace(value[1])) {
+				t.Errorf("%s: %d is %s, not %s", inner[1], number, name, value[1])
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d constants", seen)
+	}
+}
+
+func TestCoprocessorInTheBatchStream(t *testing.T) {
+	text := read(t, source+"/command.rs")
+	found := regexp.MustCompile(`for coprocessor::Request \{\s+const TAG: u32 = (\d+);`).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatal("no number")
+	}
+	number, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[string]protoreflect.FullName{
+		"BatchCommandsRequest.Request": "coprocessor.Request", "BatchCommandsResponse.Response": "coprocessor.Response",
+	} {
+		field := message(t, "tikvpb", of).Fields().ByNumber(protoreflect.FieldNumber(number))
+		if field == nil || field.Message() == nil || field.Message().FullName() != want {
+			t.Errorf("%d is %v in %s, not %s", number, field, of, want)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (t *TiKV) mayWait(request *tikvpb.BatchCommandsRequest_Request) bool {
 		return true
 	}
 	switch request.Cmd.(type) {
-	case *tikvpb.BatchCommandsRequest_Request_PessimisticLock, *tikvpb.BatchCommandsRequest_Request_Empty:
+	case *tikvpb.BatchCommandsRequest_Request_Coprocessor, *tikvpb.BatchCommandsRequest_Request_PessimisticLock, *tikvpb.BatchCommandsRequest_Request_Empty:
 		return true
 	}
 	return false
@@ -159,6 +159,10 @@ func (t *TiKV) command(ctx context.Context, request *tikvpb.BatchCommandsRequest
 	case *tikvpb.BatchCommandsRequest_Request_Scan:
 		r := &tikvpb.BatchCommandsResponse_Response_Scan{}
 		r.Scan, err = t.KvScan(ctx, c.Scan)
+		out.Cmd = r
+	case *tikvpb.BatchCommandsRequest_Request_Coprocessor:
+		r := &tikvpb.BatchCommandsResponse_Response_Coprocessor{}
+		r.Coprocessor, err = t.Coprocessor(ctx, c.Coprocessor)
 		out.Cmd = r
 	case *tikvpb.BatchCommandsRequest_Request_Prewrite:
 		r := &tikvpb.BatchCommandsResponse_Response_Prewrite{}

@@ -130,6 +130,7 @@ var errCutOff = status.Error(codes.Unavailable, "connection broken on request")
 // around does a call's work with its faults. An error means that the connection is gone.
 func (n *node) around(ctx context.Context, call string, work func(faults.Rule)) error {
 	n.options.Faults.Count(call, 1)
+	defer n.options.Faults.Begin(call)()
 	fault := n.options.Faults.Take(call, n.store)
 	faults.Sleep(ctx, fault.Delay)
 	if fault.DropBefore {

@@ -500,7 +500,7 @@ fn locks_at_once(rel: &Rel, is_limited: bool, locks_all: bool) -> bool {
         Rel::OneRow | Rel::Virtual(_) | Rel::Values { .. } | Rel::JsonTable(_) => true,
         Rel::Scan(scan) => locks_all || scan.locking.is_some(),
         Rel::Limit { input, .. } => at_once(input, true),
-        Rel::Measured { input, .. } => at_once(input, is_limited),
+        Rel::Measured { input, .. } | Rel::Pushed { input } => at_once(input, is_limited),
         Rel::Sort { input, .. } | Rel::Aggregate { input, .. } => at_once(input, false),
         Rel::Project { input, exprs } => !exprs.iter().any(functions::assigns) && at_once(input, is_limited),
         Rel::Filter { input, predicate } => {

@@ -1,0 +1,116 @@
+//! Rows that the stores have computed. They are few, so one thread reads them; the stores are asked for many regions at
+//! the same time.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use arrow::array::{ArrayRef, UInt64Array};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion_common::Result;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use executor::PushedRows;
+use functions::EvalContext;
+use types::{Error, SqlType};
+
+use crate::columns::schema_of;
+use crate::error::carry;
+use crate::operators::Translated;
+
+/// With `positions`, rows are numbered as they come, which is in the order of their keys.
+pub fn scan(
+    rows: PushedRows,
+    types: Vec<SqlType>,
+    positions: bool,
+    eval: &Arc<EvalContext>,
+) -> Result<Translated> {
+    let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
+    let schema = schema_of(types.into_iter().chain(position));
+    let partition = Arc::new(Partition {
+        rows: Mutex::new(Some(rows)),
+        schema: schema.clone(),
+        positions,
+        eval: eval.clone(),
+    });
+    let plan = StreamingTableExec::try_new(schema, vec![partition], None, None, false, None)?;
+    Ok(Translated {
+        plan: Arc::new(plan),
+        positions,
+        whole_groups: false,
+    })
+}
+
+struct Partition {
+    /// Until they are read.
+    rows: Mutex<Option<PushedRows>>,
+    schema: SchemaRef,
+    positions: bool,
+    eval: Arc<EvalContext>,
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("rows that the stores have computed")
+    }
+}
+
+impl PartitionStream for Partition {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let batches = Batches {
+            rows: self.rows.lock().ok().and_then(|mut rows| rows.take()),
+            schema: self.schema.clone(),
+            next_position: self.positions.then_some(0),
+            eval: self.eval.clone(),
+        };
+        Box::pin(RecordBatchStreamAdapter::new(
+            self.schema.clone(),
+            futures::stream::iter(batches),
+        ))
+    }
+}
+
+struct Batches {
+    rows: Option<PushedRows>,
+    schema: SchemaRef,
+    next_position: Option<u64>,
+    eval: Arc<EvalContext>,
+}
+
+impl Batches {
+    fn read(&mut self) -> types::Result<Option<RecordBatch>> {
+        self.eval.check_interrupted()?;
+        let rows = self
+            .rows
+            .as_mut()
+            .ok_or_else(|| Error::internal("rows are read twice"))?;
+        let Some((batch, _)) = rows.next()? else {
+            return Ok(None);
+        };
+        let count = batch.num_rows();
+        self.eval.reads.scanned(count);
+        let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+        if let Some(first) = &mut self.next_position {
+            let end = *first + count as u64;
+            columns.push(Arc::new((*first..end).collect::<UInt64Array>()));
+            *first = end;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map(Some)
+            .map_err(Error::internal)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().map_err(carry).transpose()
+    }
+}

@@ -1,0 +1,370 @@
+//! Which conditions, keys and aggregates go down: what means exactly the same in TiKV, for every value.
+//!
+//! | goes down | because |
+//! |---|---|
+//! | a comparison of a column with a constant or a column of the same kind: integers; DATE and DATETIME; TIME; DECIMAL; FLOAT and DOUBLE | their stored forms have the order of the values ([`crate::form`]) |
+//! | of strings under `binary` and `utf8mb4_0900_bin` | both compare bytes |
+//! | of strings under `utf8mb4_bin`: `=`, `<>`, `<=>`, IN | trailing spaces are ignored there and here. `<` is not: TiKV finds `'a\n'` greater than `'a'`, MySQL does not |
+//! | `IN` a list of constants, `BETWEEN`, `IS [NOT] NULL`, `AND`, `OR`, `NOT` of such | three-valued logic is the same |
+//! | COUNT, MIN and MAX of numbers and times; SUM and AVG of integers and of DECIMAL with few digits | exact, whatever the order of the rows |
+//! | groups by integers, dates, times and DECIMAL; the first rows in the order of those and of numbers | equal values have equal bytes |
+//!
+//! What does not, and why:
+//!
+//! - other collations: TiKV's tables of weights would have to be compared with ours, code point by code point;
+//! - TIMESTAMP: compared in the session's time zone; YEAR, ENUM, SET, BIT, JSON: compared in several ways;
+//! - IN of DECIMAL: 1.0 and 1.00 would have to be the same member of a set;
+//! - arithmetic and other functions: their warnings, overflows and hidden digits differ;
+//! - SUM and AVG of FLOAT and DOUBLE: the last digits depend on the order of the additions;
+//! - a constant of the row around a subquery: the subquery reads few rows each time;
+//! - a column beside a constant of another kind, as an integer beside text or `1.5`.
+
+use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
+use functions::{EvalContext, Expr};
+use types::{Collation, SqlType, TypeKind, Value};
+
+use crate::form::{self, BINARY, Form, UTF8MB4_BIN, condition_type};
+use crate::tipb::{self, expr_type, scalar_func_sig as sig};
+
+/// Sums of longer numbers may get more digits than TiKV has.
+const SUM_DIGITS_MAX: u32 = 45;
+
+/// Whether a condition over stored columns goes down, as far as its types say. A constant's value may still prevent
+/// it when the statement runs.
+pub fn goes_down(condition: &Expr) -> bool {
+    Expressions { values: None }.condition(condition).is_some()
+}
+
+/// Translates expressions. `None` where they do not go down.
+#[derive(Clone, Copy)]
+pub struct Expressions<'a> {
+    /// Of parameters. `None` while a plan is made: constants have no values then.
+    pub values: Option<&'a EvalContext>,
+}
+
+/// Types that are compared with each other as they are.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Integer,
+    Moment,
+    Time,
+    Decimal,
+    Real,
+    Text(Collation),
+}
+
+impl Kind {
+    fn of(ty: &SqlType) -> Option<Self> {
+        Some(match ty.kind {
+            TypeKind::TinyInt
+            | TypeKind::SmallInt
+            | TypeKind::MediumInt
+            | TypeKind::Int
+            | TypeKind::BigInt => Self::Integer,
+            TypeKind::Date | TypeKind::DateTime => Self::Moment,
+            TypeKind::Time => Self::Time,
+            TypeKind::Decimal => Self::Decimal,
+            TypeKind::Float | TypeKind::Double if ty.decimals == SqlType::NOT_FIXED => Self::Real,
+            _ if !ty.is_string() || ty.has_members() => return None,
+            _ if matches!(
+                ty.collation,
+                Collation::Binary | Collation::Utf8mb40900Bin | Collation::Utf8mb4Bin
+            ) =>
+            {
+                Self::Text(ty.collation)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a constant of a type is compared with such a column as the column's values are with each other.
+    fn takes(self, constant: &SqlType) -> bool {
+        if constant.kind == TypeKind::Null {
+            return true;
+        }
+        let Some(other) = Self::of(constant) else {
+            return false;
+        };
+        self == other
+            || matches!(
+                (self, other),
+                (Self::Decimal, Self::Integer) | (Self::Real, Self::Integer | Self::Decimal)
+            )
+    }
+
+    /// TiKV's number of the collation under which values are equal when ours are.
+    fn collate(self) -> i32 {
+        match self {
+            Self::Text(Collation::Utf8mb4Bin) => UTF8MB4_BIN,
+            _ => BINARY,
+        }
+    }
+
+    /// Whether stored forms also have the order of the values.
+    fn is_ordered(self) -> bool {
+        self != Self::Text(Collation::Utf8mb4Bin)
+    }
+}
+
+impl Expressions<'_> {
+    pub fn condition(self, expr: &Expr) -> Option<tipb::Expr> {
+        let Expr::Call { function, args, .. } = expr else {
+            return None;
+        };
+        match (function.0.name, args.as_slice()) {
+            ("and", args) => self.chain(sig::LOGICAL_AND, args),
+            ("or", args) => self.chain(sig::LOGICAL_OR, args),
+            ("not", [arg]) => Some(not(self.condition(arg)?)),
+            ("is null", [arg]) => is_null(arg),
+            ("is not null", [arg]) => Some(not(is_null(arg)?)),
+            ("between", [value, low, high]) => {
+                let low = self.compare(sig::GE_INT, value, low)?;
+                Some(call(
+                    sig::LOGICAL_AND,
+                    vec![low, self.compare(sig::LE_INT, value, high)?],
+                ))
+            }
+            ("in", [value, list @ ..]) => self.is_in(value, list),
+            (name, [a, b]) => self.compare(comparison(name)?, a, b),
+            _ => None,
+        }
+    }
+
+    fn chain(self, operator: i32, args: &[Expr]) -> Option<tipb::Expr> {
+        let mut args = args.iter();
+        let mut all = self.condition(args.next()?)?;
+        for arg in args {
+            all = call(operator, vec![all, self.condition(arg)?]);
+        }
+        Some(all)
+    }
+
+    fn compare(self, operator: i32, a: &Expr, b: &Expr) -> Option<tipb::Expr> {
+        let (column, kind) = match (column_kind(a), column_kind(b)) {
+            (Some(one), Some(other)) if one == other => (a, one),
+            (Some(kind), None) => (a, kind),
+            (None, Some(kind)) => (b, kind),
+            _ => return None,
+        };
+        let needs_order = !matches!(operator, sig::EQ_INT | sig::NE_INT | sig::NULL_EQ_INT);
+        if needs_order && !kind.is_ordered() {
+            return None;
+        }
+        let side = |expr: &Expr| match column_kind(expr) {
+            Some(_) => column_ref(expr),
+            None => self.constant(expr, kind, &column.ty()),
+        };
+        let form = Form::of(&column.ty())?;
+        Some(tipb::Expr {
+            field_type: Some(condition_type(kind.collate())),
+            ..call(operator + form.offset(), vec![side(a)?, side(b)?])
+        })
+    }
+
+    fn is_in(self, value: &Expr, list: &[Expr]) -> Option<tipb::Expr> {
+        let (kind, ty) = (column_kind(value)?, value.ty());
+        // A store has a set of decimals by their digits.
+        if kind == Kind::Decimal {
+            return None;
+        }
+        let form = Form::of(&ty)?;
+        let mut all = vec![column_ref(value)?];
+        for item in list {
+            let item = self.constant(item, kind, &ty)?;
+            // A store looks all of them up in one set of the column's own form.
+            let is_same =
+                item.field_type.as_ref().map(|ty| ty.flag) == all[0].field_type.as_ref().map(|ty| ty.flag);
+            if !is_same {
+                return None;
+            }
+            all.push(item);
+        }
+        Some(tipb::Expr {
+            field_type: Some(condition_type(kind.collate())),
+            ..call(sig::IN_INT + form.offset(), all)
+        })
+    }
+
+    /// A constant beside a column of a kind and type.
+    fn constant(self, expr: &Expr, kind: Kind, column: &SqlType) -> Option<tipb::Expr> {
+        let mut has_outer = false;
+        expr.walk(&mut |e| has_outer |= matches!(e, Expr::Outer { .. }));
+        if !kind.takes(&expr.ty()) || !expr.is_constant() || has_outer {
+            return None;
+        }
+        let null = || tipb::Expr {
+            tp: Some(expr_type::NULL),
+            field_type: Form::of(column).map(|form| form.field_type(column)),
+            ..Default::default()
+        };
+        let Some(values) = self.values else {
+            return Some(null());
+        };
+        let value = match expr {
+            Expr::Literal { value, .. } => value,
+            Expr::Param { index, .. } => values.params.get(*index)?,
+            _ => return None,
+        };
+        if value.is_null() {
+            return Some(null());
+        }
+        let value = match (kind, value) {
+            // An integer in the column's own form, where it has that.
+            (Kind::Integer, Value::Int(n)) if column.unsigned => {
+                u64::try_from(*n).map_or_else(|_| value.clone(), Value::UInt)
+            }
+            (Kind::Integer, Value::UInt(n)) if !column.unsigned => {
+                i64::try_from(*n).map_or_else(|_| value.clone(), Value::Int)
+            }
+            _ => value.clone(),
+        };
+        let (form, bytes) = form::constant(&value, column)?;
+        Some(tipb::Expr {
+            tp: Some(match form {
+                Form::Int => expr_type::INT64,
+                Form::UInt => expr_type::UINT64,
+                Form::Real => expr_type::FLOAT64,
+                Form::Decimal => expr_type::MYSQL_DECIMAL,
+                Form::Bytes => expr_type::BYTES,
+            }),
+            val: Some(bytes),
+            field_type: Some(form.field_type(column)),
+            ..Default::default()
+        })
+    }
+}
+
+fn comparison(name: &str) -> Option<i32> {
+    Some(match name {
+        "=" => sig::EQ_INT,
+        "<>" => sig::NE_INT,
+        "<" => sig::LT_INT,
+        "<=" => sig::LE_INT,
+        ">" => sig::GT_INT,
+        ">=" => sig::GE_INT,
+        "<=>" => sig::NULL_EQ_INT,
+        _ => return None,
+    })
+}
+
+fn call(sig: i32, children: Vec<tipb::Expr>) -> tipb::Expr {
+    tipb::Expr {
+        tp: Some(expr_type::SCALAR_FUNC),
+        sig: Some(sig),
+        children,
+        field_type: Some(condition_type(BINARY)),
+        ..Default::default()
+    }
+}
+
+fn not(condition: tipb::Expr) -> tipb::Expr {
+    call(sig::UNARY_NOT_INT, vec![condition])
+}
+
+fn column_kind(expr: &Expr) -> Option<Kind> {
+    match expr {
+        Expr::Column { ty, .. } => Kind::of(ty),
+        _ => None,
+    }
+}
+
+fn is_null(expr: &Expr) -> Option<tipb::Expr> {
+    let sig = match Form::of(&expr.ty())? {
+        Form::Int | Form::UInt => sig::INT_IS_NULL,
+        Form::Real => sig::REAL_IS_NULL,
+        Form::Decimal => sig::DECIMAL_IS_NULL,
+        Form::Bytes => sig::STRING_IS_NULL,
+    };
+    Some(call(sig, vec![column_ref(expr)?]))
+}
+
+/// A column of the scan, of any type.
+fn column_ref(expr: &Expr) -> Option<tipb::Expr> {
+    let Expr::Column { index, ty, .. } = expr else {
+        return None;
+    };
+    Some(column_at(i64::try_from(*index).ok()?, ty, Form::of(ty)?))
+}
+
+pub fn column_at(position: i64, ty: &SqlType, form: Form) -> tipb::Expr {
+    let mut val = Vec::new();
+    codec::memcomparable::encode_i64(position, &mut val);
+    tipb::Expr {
+        tp: Some(expr_type::COLUMN_REF),
+        val: Some(val),
+        field_type: Some(form.field_type(ty)),
+        ..Default::default()
+    }
+}
+
+/// A key to sort by.
+pub fn order_key(expr: &Expr) -> Option<tipb::Expr> {
+    column_kind(expr)?.is_ordered().then(|| column_ref(expr))?
+}
+
+/// A key to group by.
+pub fn group_key(expr: &Expr) -> Option<tipb::Expr> {
+    match column_kind(expr)? {
+        Kind::Real | Kind::Text(_) => None,
+        Kind::Integer | Kind::Moment | Kind::Time | Kind::Decimal => column_ref(expr),
+    }
+}
+
+/// An aggregate and the type in which its result comes.
+pub fn aggregate(call: &AggregateCall) -> Option<(tipb::Expr, SqlType)> {
+    if call.distinct {
+        return None;
+    }
+    let of = |tp: i32, arg: tipb::Expr, ty: SqlType, form: Form| {
+        let expr = tipb::Expr {
+            tp: Some(tp),
+            children: vec![arg],
+            field_type: Some(form.field_type(&ty)),
+            ..Default::default()
+        };
+        Some((expr, ty))
+    };
+    match (call.function, call.args.as_slice()) {
+        (AggregateFunction::Count, args) => {
+            let counted = match args {
+                [] => one(),
+                [Expr::Literal { value, .. }] if !value.is_null() => one(),
+                [arg] => column_ref(arg)?,
+                _ => return None,
+            };
+            of(expr_type::COUNT, counted, SqlType::BIGINT, Form::Int)
+        }
+        (AggregateFunction::Sum, [arg]) => {
+            let ty = arg.ty();
+            let is_short = match column_kind(arg)? {
+                Kind::Integer => true,
+                Kind::Decimal => ty.length <= SUM_DIGITS_MAX,
+                _ => false,
+            };
+            let sum = MergeableFunction::sum_of(&ty).result_type();
+            is_short.then(|| of(expr_type::SUM, column_ref(arg)?, sum, Form::Decimal))?
+        }
+        (AggregateFunction::Min | AggregateFunction::Max, [arg]) => {
+            let ty = arg.ty();
+            let is_text = matches!(column_kind(arg)?, Kind::Text(_));
+            let tp = match call.function {
+                AggregateFunction::Min => expr_type::MIN,
+                _ => expr_type::MAX,
+            };
+            (!is_text).then(|| of(tp, column_ref(arg)?, call.ty, Form::of(&ty)?))?
+        }
+        _ => None,
+    }
+}
+
+/// The constant 1: every row counts.
+fn one() -> tipb::Expr {
+    let mut val = Vec::new();
+    codec::memcomparable::encode_i64(1, &mut val);
+    tipb::Expr {
+        tp: Some(expr_type::INT64),
+        val: Some(val),
+        field_type: Some(Form::Int.field_type(&SqlType::BIGINT)),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,269 @@
+//! What the stores compute: filters, LIMIT, the first rows in an order, and groups of a table's rows go down to TiKV's
+//! coprocessor, as far as they mean the same there ([`coprocessor`]). It is the last step: everything else is decided
+//! by then.
+//!
+//! ```text
+//! Aggregate by (k): count(*), avg(n)          Project k, sum(count(*)), average(sum(sum(n)), sum(count(n)))
+//!   Scan t [k, n]                               Aggregate by (k): sum(count(*)), sum(sum(n)), sum(count(n))
+//!     filter (a > 5)                  =>          Pushed
+//!                                                   Aggregate by (k): count(*), sum(n), count(n)
+//!                                                     Scan t [k, n]
+//!                                                       filter (a > 5)
+//! ```
+//!
+//! Each region gives its own groups, first rows or rows of a LIMIT, so the operator stays above, over what they give. Of
+//! a filter a part may go down alone; the rest of it is evaluated above.
+
+use coprocessor::{Program, goes_down};
+use functions::Expr;
+use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction, average_of, in_type};
+use functions::bind::call;
+use functions::eval::is_fallible;
+use planner::plan::{Rel, Route, SortKey, TableScan};
+use types::{Result, SqlType, Value};
+
+use super::Builder;
+use crate::expr::all;
+use crate::limit::rows_wanted;
+
+/// Rows that many threads decode here are not decoded on one thread, unless the stores leave out so many of them.
+const SHARE_MAX: f64 = 0.5;
+
+impl Builder<'_> {
+    /// Sends down what can go.
+    pub fn push_down(&self, rel: &mut Rel, route: Route) -> Result<()> {
+        if let Some(pushed) = self.pushed(rel, route)? {
+            *rel = pushed;
+            return Ok(());
+        }
+        let mut inputs = rel.inputs_mut().into_iter();
+        inputs.try_for_each(|input| self.push_down(input, route))
+    }
+
+    fn pushed(&self, rel: &Rel, route: Route) -> Result<Option<Rel>> {
+        match rel {
+            Rel::Scan(scan) if self.has_coprocessor(scan) => self.filtered(scan, route),
+            Rel::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => match &**input {
+                Rel::Scan(scan) if self.has_coprocessor(scan) => self.groups(scan, keys, aggregates),
+                _ => Ok(None),
+            },
+            Rel::Sort {
+                input,
+                keys,
+                limit: Some(limit),
+            } => match &**input {
+                Rel::Scan(scan) if self.has_coprocessor(scan) => Ok(first_rows(scan, keys, limit)),
+                _ => Ok(None),
+            },
+            Rel::Limit { input, offset, count } => {
+                let wanted = rows_wanted(offset.as_ref(), count.as_ref(), self.env.types)?;
+                let input = wanted.and_then(|wanted| self.limited(input, &wanted));
+                Ok(input.map(|input| Rel::Limit {
+                    input: Box::new(input),
+                    offset: offset.clone(),
+                    count: count.clone(),
+                }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn has_coprocessor(&self, scan: &TableScan) -> bool {
+        self.env.switches.engine_condition_pushdown && self.env.estimates.has_coprocessor(scan.table.id)
+    }
+
+    /// The scan's rows, of which the stores leave out some.
+    fn filtered(&self, scan: &TableScan, route: Route) -> Result<Option<Rel>> {
+        let (down, rest) = split(scan.filter.as_ref());
+        if down.is_empty() {
+            return Ok(None);
+        }
+        let share = scan.expected.rows / scan.expected.read.max(f64::MIN_POSITIVE);
+        if route == Route::Analytical && share > SHARE_MAX {
+            return Ok(None);
+        }
+        let Some(pushed) = exists(Rel::Scan(TableScan {
+            filter: all(down, self.env.types)?,
+            ..scan.clone()
+        })) else {
+            return Ok(None);
+        };
+        Ok(Some(match all(rest, self.env.types)? {
+            None => pushed,
+            Some(predicate) => Rel::Filter {
+                input: Box::new(pushed),
+                predicate,
+            },
+        }))
+    }
+
+    /// The rows of a scan, or what is computed of each, of which no more are wanted.
+    fn limited(&self, rel: &Rel, wanted: &Expr) -> Option<Rel> {
+        match rel {
+            // Without a filter, a scan reads no more rows than it returns.
+            Rel::Scan(scan) if scan.filter.is_some() && self.has_coprocessor(scan) => exists(Rel::Limit {
+                input: Box::new(rel.clone()),
+                offset: None,
+                count: Some(wanted.clone()),
+            }),
+            Rel::Project { input, exprs } => Some(Rel::Project {
+                input: Box::new(self.limited(input, wanted)?),
+                exprs: exprs.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    fn groups(&self, scan: &TableScan, keys: &[Expr], calls: &[AggregateCall]) -> Result<Option<Rel>> {
+        let mut parts = Parts {
+            keys: keys.len(),
+            partial: Vec::new(),
+            merged: Vec::new(),
+        };
+        let column = |(at, key): (usize, &Expr)| Expr::column(at, key.ty(), key.nullable());
+        let keys_above: Vec<Expr> = keys.iter().enumerate().map(column).collect();
+        let mut results = keys_above.clone();
+        for call in calls {
+            match self.merged(call, &mut parts)? {
+                Some(result) => results.push(result),
+                None => return Ok(None),
+            }
+        }
+        let Some(pushed) = exists(Rel::Aggregate {
+            input: Box::new(Rel::Scan(scan.clone())),
+            keys: keys.to_vec(),
+            aggregates: parts.partial,
+        }) else {
+            return Ok(None);
+        };
+        Ok(Some(Rel::Project {
+            input: Box::new(Rel::Aggregate {
+                input: Box::new(pushed),
+                keys: keys_above,
+                aggregates: parts.merged,
+            }),
+            exprs: results,
+        }))
+    }
+
+    /// The result of a call, of the merged parts. `None`: it has no parts.
+    fn merged(&self, call: &AggregateCall, parts: &mut Parts) -> Result<Option<Expr>> {
+        let argument = call.args.first().map(Expr::ty);
+        Ok(match (call.function, argument) {
+            (AggregateFunction::Count, _) => Some(self.count(call, parts)?),
+            (AggregateFunction::Sum, Some(ty)) => Some(in_type(parts.sum(call, &ty), call.ty)),
+            (AggregateFunction::Avg, Some(ty)) => {
+                let count = AggregateCall {
+                    function: AggregateFunction::Count,
+                    ty: SqlType::BIGINT,
+                    shown: SqlType::BIGINT,
+                    ..call.clone()
+                };
+                let sum = parts.sum(call, &ty);
+                Some(average_of(sum, self.count(&count, parts)?, &call.ty)?)
+            }
+            (AggregateFunction::Min | AggregateFunction::Max, Some(_)) => {
+                Some(parts.add(call.clone(), call.function, call.ty))
+            }
+            _ => None,
+        })
+    }
+
+    /// A sum of counts; 0 where there is none.
+    fn count(&self, count: &AggregateCall, parts: &mut Parts) -> Result<Expr> {
+        let sum = MergeableFunction::sum_of(&SqlType::BIGINT).result_type();
+        let sum = parts.add(count.clone(), AggregateFunction::Sum, sum);
+        let number = Expr::Cast {
+            input: Box::new(sum),
+            ty: count.ty,
+            implicit: true,
+        };
+        let zero = Expr::literal(Value::Int(0), count.ty);
+        call("ifnull", vec![number, zero], self.env.types)
+    }
+}
+
+/// The aggregates of the stores, and those above them.
+struct Parts {
+    /// How many columns come before their results.
+    keys: usize,
+    partial: Vec<AggregateCall>,
+    merged: Vec<AggregateCall>,
+}
+
+impl Parts {
+    /// A part of a sum, and the sum of these.
+    fn sum(&mut self, sum_or_average: &AggregateCall, argument: &SqlType) -> Expr {
+        let ty = MergeableFunction::sum_of(argument).result_type();
+        let partial = AggregateCall {
+            function: AggregateFunction::Sum,
+            ty,
+            shown: ty,
+            ..sum_or_average.clone()
+        };
+        self.add(
+            partial,
+            AggregateFunction::Sum,
+            MergeableFunction::sum_of(&ty).result_type(),
+        )
+    }
+
+    /// Adds a part and what is computed of it, once each. Returns the column above.
+    fn add(&mut self, partial: AggregateCall, function: AggregateFunction, ty: SqlType) -> Expr {
+        let found = self.partial.iter().position(|other| *other == partial);
+        let at = found.unwrap_or(self.partial.len());
+        let merged = AggregateCall {
+            function,
+            args: vec![Expr::column(self.keys + at, partial.ty, true)],
+            distinct: false,
+            concat: None,
+            ty,
+            shown: ty,
+        };
+        if found.is_none() {
+            self.partial.push(partial);
+            self.merged.push(merged);
+        }
+        Expr::column(self.keys + at, ty, true)
+    }
+}
+
+fn first_rows(scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<Rel> {
+    let pushed = exists(Rel::Sort {
+        input: Box::new(Rel::Scan(scan.clone())),
+        keys: keys.to_vec(),
+        limit: Some(limit.clone()),
+    })?;
+    Some(Rel::Sort {
+        input: Box::new(pushed),
+        keys: keys.to_vec(),
+        limit: Some(limit.clone()),
+    })
+}
+
+/// What goes down, if there is a program for it.
+fn exists(input: Rel) -> Option<Rel> {
+    Program::exists(&input).then(|| Rel::Pushed {
+        input: Box::new(input),
+    })
+}
+
+/// The conditions that go down, and the others. Behind one that may fail or warn, none does: it would be evaluated for
+/// fewer rows.
+fn split(filter: Option<&Expr>) -> (Vec<Expr>, Vec<Expr>) {
+    let (mut down, mut rest) = (Vec::new(), Vec::new());
+    let mut may_fail = false;
+    for condition in planner::conjuncts(filter) {
+        if !may_fail && goes_down(condition) {
+            down.push(condition.clone());
+        } else {
+            may_fail |= is_fallible(condition);
+            rest.push(condition.clone());
+        }
+    }
+    (down, rest)
+}

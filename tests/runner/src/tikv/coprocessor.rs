@@ -1,0 +1,463 @@
+//! What the stores compute: with it and without, every query gives the same rows. Regions split, leaders move and
+//! connections break meanwhile, rows are locked, and transactions see what they have written themselves.
+
+use std::thread;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row, Value};
+
+use super::cluster::{Cluster, row_key};
+use super::new_database;
+use crate::agree;
+use crate::report::Report;
+use crate::server::Server;
+use crate::text;
+
+const DATABASE: &str = "coprocessor";
+
+/// Rows of the table `t`, which lie in regions of [`REGION_ROWS`].
+const ROWS: i64 = 4_000;
+const REGION_ROWS: i64 = 500;
+
+/// A region's time for a request while requests in flight are counted.
+const SLOW_MS: u64 = 60;
+
+/// Queries that go down, at least in part.
+const PUSHED: [&str; 24] = [
+    "SELECT COUNT(*) FROM t",
+    "SELECT COUNT(*), COUNT(n), SUM(n), AVG(n), MIN(n), MAX(n) FROM t",
+    "SELECT COUNT(d), SUM(d), AVG(d), MIN(d), MAX(d), MIN(f), MAX(f), MIN(day), MAX(at) FROM t WHERE n > 100",
+    "SELECT MIN(n), MAX(big), SUM(big), AVG(big) FROM t WHERE n < -5",
+    "SELECT SUM(n), COUNT(*) FROM t WHERE n = 12345678",
+    "SELECT id, n, big, d, f, day, at, during, b, s, ts, e, j FROM t WHERE n BETWEEN 40 AND 60",
+    "SELECT id FROM t WHERE n IN (1, 2, NULL, 3) OR n IS NULL",
+    "SELECT id FROM t WHERE NOT (n < 90 OR d >= 1.5)",
+    "SELECT id FROM t WHERE n <=> NULL AND b IS NOT NULL",
+    "SELECT id, s FROM t WHERE b = 'b7  ' OR b <> 'b7'",
+    "SELECT id FROM t WHERE raw >= x'6237' AND raw < x'6238'",
+    "SELECT id FROM t WHERE day >= '2024-01-15' AND at < '2024-03-01 12:00:00' AND during > '00:30:00'",
+    "SELECT id FROM t WHERE f > 12.5 AND d IN (1.5, 2.5) AND big > 9223372036854775807",
+    "SELECT id, s FROM t WHERE n > 50 AND s LIKE '%7' AND LENGTH(s) > 2",
+    "SELECT id, n FROM t WHERE n > 95 LIMIT 7",
+    "SELECT id + 1, n FROM t WHERE n > 95 LIMIT 5 OFFSET 3",
+    "SELECT id, n FROM t ORDER BY n LIMIT 20",
+    "SELECT id, n, d FROM t WHERE n IS NOT NULL ORDER BY d DESC, n LIMIT 15 OFFSET 5",
+    "SELECT n, COUNT(*), SUM(d), MIN(at) FROM t GROUP BY n ORDER BY n",
+    "SELECT day, n, AVG(d), COUNT(b) FROM t WHERE id BETWEEN 700 AND 2600 GROUP BY day, n ORDER BY day, n",
+    "SELECT COUNT(*), SUM(added) FROM t WHERE added = 5",
+    "SELECT COUNT(*) FROM t WHERE id > 3990 OR n = 3",
+    "SELECT k, v FROM pairs WHERE v > 3 ORDER BY v DESC LIMIT 6",
+    "SELECT a.id, b.n FROM t a JOIN t b ON a.id = b.id WHERE a.n = 7 AND b.n > 5",
+];
+
+/// Queries whose conditions and aggregates stay here.
+const KEPT: [&str; 8] = [
+    "SELECT id FROM t WHERE s = 'S7'",
+    "SELECT id FROM t WHERE n + 1 = 8",
+    "SELECT id FROM t WHERE n = 1.5",
+    "SELECT id FROM t WHERE b < 'b7'",
+    "SELECT SUM(f) FROM t",
+    "SELECT COUNT(DISTINCT n) FROM t",
+    "SELECT id FROM t WHERE ts > '2024-01-15'",
+    "SELECT id FROM t WHERE 100 / n > 10 AND n > 5",
+];
+
+pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
+    let server = Server::start(cluster.program(), &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    new_database(&mut conn, DATABASE)?;
+    fill(&mut conn)?;
+    split(cluster, &mut conn)?;
+    let mut both = Both::connect(&server)?;
+    report.check(
+        "coprocessor: same rows with and without",
+        same_rows(cluster, &mut both),
+    );
+    report.check("coprocessor: EXPLAIN says what goes down", explained(&mut both));
+    report.check(
+        "coprocessor: a transaction's own writes",
+        own_writes(cluster, &mut both),
+    );
+    agree::check_pushed(&server.address, report);
+    if !cluster.is_real() {
+        report.check("coprocessor: faults", faults(cluster, &mut both));
+        report.check(
+            "coprocessor: rows that are locked",
+            locked(cluster, &server, &mut both),
+        );
+        report.check(
+            "coprocessor: many regions at the same time",
+            at_once(cluster, &mut both),
+        );
+    }
+    Ok(())
+}
+
+/// A connection whose queries go down, and one whose do not.
+struct Both {
+    on: Conn,
+    off: Conn,
+    /// Rows come in the same order, too: one thread reads them.
+    in_order: bool,
+}
+
+impl Both {
+    fn connect(server: &Server) -> Result<Self, String> {
+        let connect = |switch: &str| -> Result<Conn, String> {
+            let mut conn = server.address.connect_to(DATABASE).map_err(text)?;
+            let set =
+                format!("SET optimizer_switch = 'engine_condition_pushdown={switch}', time_zone = '+02:00'");
+            conn.query_drop(set).map_err(text)?;
+            Ok(conn)
+        };
+        Ok(Self {
+            on: connect("on")?,
+            off: connect("off")?,
+            in_order: false,
+        })
+    }
+
+    fn run(&mut self, statement: &str) -> Result<(), String> {
+        for conn in [&mut self.on, &mut self.off] {
+            conn.query_drop(statement)
+                .map_err(|error| format!("{statement}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn same(&mut self, query: &str) -> Result<(), String> {
+        let mut expected = answer(&mut self.off, query)?;
+        let mut got = answer(&mut self.on, query)?;
+        if !self.in_order && !query.contains("ORDER BY") {
+            expected.sort_by_key(|row| format!("{row:?}"));
+            got.sort_by_key(|row| format!("{row:?}"));
+        }
+        if expected == got {
+            return Ok(());
+        }
+        let differ = expected.iter().zip(&got).find(|(a, b)| a != b);
+        Err(format!(
+            "{query}: {} rows without, {} with; the first that differ: {differ:?}",
+            expected.len(),
+            got.len()
+        ))
+    }
+}
+
+fn answer(conn: &mut Conn, query: &str) -> Result<Vec<Vec<Value>>, String> {
+    let rows: Vec<Row> = conn.query(query).map_err(|error| format!("{query}: {error}"))?;
+    Ok(rows.into_iter().map(Row::unwrap).collect())
+}
+
+fn fill(conn: &mut Conn) -> Result<(), String> {
+    let run = |conn: &mut Conn, statement: &str| {
+        conn.query_drop(statement)
+            .map_err(|error| format!("{statement:.300}: {error}"))
+    };
+    run(
+        conn,
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT, big BIGINT UNSIGNED, d DECIMAL(12,4), f DOUBLE, day DATE, \
+         at DATETIME(3), during TIME(1), b VARCHAR(20) COLLATE utf8mb4_bin, raw VARBINARY(20), s VARCHAR(20), \
+         ts TIMESTAMP NULL, e ENUM('x', 'y'), j JSON, y YEAR)",
+    )?;
+    for first in (1..=ROWS).step_by(500) {
+        let rows: Vec<String> = (first..first + 500).map(row).collect();
+        run(conn, &format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
+    }
+    // The rows do not have these.
+    run(
+        conn,
+        "ALTER TABLE t ADD COLUMN added INT NOT NULL DEFAULT 5, ADD COLUMN late VARCHAR(9) DEFAULT 'late'",
+    )?;
+    run(conn, "UPDATE t SET added = 6, late = NULL WHERE id % 3 = 0")?;
+    run(
+        conn,
+        "CREATE TABLE pairs (k VARBINARY(10), part INT, v INT, PRIMARY KEY (k, part))",
+    )?;
+    let pairs: Vec<String> = (0..60)
+        .map(|i| format!("('k{}', {}, {})", i % 7, i / 7, i % 5))
+        .collect();
+    run(conn, &format!("INSERT INTO pairs VALUES {}", pairs.join(", ")))
+}
+
+fn row(id: i64) -> String {
+    let or_null = |every: i64, value: String| if id % every == 0 { "NULL".to_owned() } else { value };
+    let n = id * 7919 % 211 - 60;
+    let big = match id % 5 {
+        0 => u64::MAX - id as u64,
+        1 => i64::MAX as u64 + id as u64,
+        _ => id as u64,
+    };
+    let fields = [
+        id.to_string(),
+        or_null(17, n.to_string()),
+        or_null(19, big.to_string()),
+        or_null(13, format!("{}.{}", n - 3, id % 10 * 5)),
+        or_null(23, format!("{}e-1", n * 3)),
+        or_null(11, format!("'2024-{:02}-{:02}'", id % 12 + 1, id % 28 + 1)),
+        or_null(
+            29,
+            format!(
+                "'2024-{:02}-{:02} 11:{:02}:07.125'",
+                id % 4 + 1,
+                id % 28 + 1,
+                id % 60
+            ),
+        ),
+        or_null(
+            31,
+            format!(
+                "'{}{}:{:02}:00.5'",
+                if id % 2 == 0 { "-" } else { "" },
+                id % 3,
+                id % 60
+            ),
+        ),
+        or_null(9, format!("'b{}{}'", id % 9, if id % 4 == 0 { " " } else { "" })),
+        format!("'b{}'", id % 10),
+        format!("'s{}'", id % 8),
+        format!("'2024-01-{:02} 03:00:00'", id % 28 + 1),
+        or_null(7, format!("'{}'", if id % 2 == 0 { "x" } else { "y" })),
+        format!("'{{\"id\": {id}}}'"),
+        (2000 + id % 50).to_string(),
+    ];
+    format!("({})", fields.join(", "))
+}
+
+/// The rows of `t` in several regions.
+fn split(cluster: &Cluster, conn: &mut Conn) -> Result<(), String> {
+    let bounds: Vec<String> = (REGION_ROWS..ROWS)
+        .step_by(REGION_ROWS as usize)
+        .map(|id| format!("({id})"))
+        .collect();
+    conn.query_drop(format!("SPLIT TABLE t BY {}", bounds.join(", ")))
+        .map_err(text)?;
+    if !cluster.is_real() {
+        cluster.control("/counters?reset=1")?;
+    }
+    Ok(())
+}
+
+fn calls(cluster: &Cluster) -> Result<Option<u64>, String> {
+    match cluster.is_real() {
+        true => Ok(None),
+        false => cluster.stand_in()?.count("Coprocessor").map(Some),
+    }
+}
+
+fn same_rows(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    for route in ["transactional", "analytical", "auto"] {
+        both.run(&format!("SET stemdb_route = '{route}'"))?;
+        both.in_order = route == "transactional";
+        for query in PUSHED {
+            // Several threads that read have no first rows.
+            if route == "analytical" && query.contains("LIMIT") && !query.contains("ORDER BY") {
+                continue;
+            }
+            let before = calls(cluster)?;
+            answer(&mut both.off, query)?;
+            let without = calls(cluster)?;
+            both.same(query)?;
+            let with = calls(cluster)?;
+            if without != before || before.is_some() && with <= without {
+                return Err(format!(
+                    "{route}: {query}: {before:?}, {without:?}, {with:?} calls"
+                ));
+            }
+        }
+        for query in KEPT {
+            both.same(query)?;
+        }
+    }
+    both.in_order = false;
+    // Values that a plan is made without.
+    for value in ["5", "-5", "NULL", "'7'", "1.5", "18446744073709551615", "'x'"] {
+        let run = |conn: &mut Conn| -> Result<Vec<Vec<Value>>, String> {
+            for statement in [
+                "PREPARE p FROM 'SELECT id FROM t WHERE n > ? AND n <> 3'".to_owned(),
+                format!("SET @v = {value}"),
+            ] {
+                conn.query_drop(&statement)
+                    .map_err(|error| format!("{statement}: {error}"))?;
+            }
+            answer(conn, "EXECUTE p USING @v")
+        };
+        let (expected, got) = (run(&mut both.off)?, run(&mut both.on)?);
+        if expected != got {
+            return Err(format!("{value}: {expected:?}, {got:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn explained(both: &mut Both) -> Result<(), String> {
+    both.run("SET stemdb_route = 'transactional'")?;
+    let tree = |conn: &mut Conn, query: &str| -> Result<String, String> {
+        let tree: Option<String> = conn
+            .query_first(format!("EXPLAIN FORMAT=TREE {query}"))
+            .map_err(text)?;
+        Ok(tree.unwrap_or_default())
+    };
+    for query in PUSHED {
+        let (with, without) = (tree(&mut both.on, query)?, tree(&mut both.off, query)?);
+        if !with.contains("cop[tikv]") || without.contains("cop[tikv]") {
+            return Err(format!("{query}: {with}{without}"));
+        }
+    }
+    for query in KEPT {
+        let with = tree(&mut both.on, query)?;
+        if with.contains("cop[tikv]") {
+            return Err(format!("{query}: {with}"));
+        }
+    }
+    both.run("SET stemdb_route = DEFAULT")
+}
+
+fn own_writes(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    let queries = ["SELECT COUNT(*), SUM(n) FROM t", "SELECT id FROM t WHERE n = 99"];
+    let run = |conn: &mut Conn| -> Result<Vec<Vec<Vec<Value>>>, String> {
+        let mut seen = Vec::new();
+        for change in [
+            "BEGIN",
+            "INSERT INTO t (id, n) VALUES (100001, 99)",
+            "DELETE FROM t WHERE id = 5",
+            "UPDATE t SET n = 99 WHERE id = 6",
+            "ROLLBACK",
+        ] {
+            conn.query_drop(change)
+                .map_err(|error| format!("{change}: {error}"))?;
+            for query in queries {
+                seen.push(answer(conn, query)?);
+            }
+        }
+        Ok(seen)
+    };
+    let expected = run(&mut both.off)?;
+    let before = calls(cluster)?;
+    let got = run(&mut both.on)?;
+    if expected != got {
+        return Err(format!("{expected:?}, {got:?}"));
+    }
+    if before.is_some() && calls(cluster)? <= before {
+        return Err("nothing went down before the first write".into());
+    }
+    Ok(())
+}
+
+/// Each request meets something at some time.
+fn faults(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    let queries = [
+        "SELECT COUNT(*), SUM(n), MIN(d), MAX(big) FROM t",
+        "SELECT id, n, s FROM t WHERE n > 20",
+        "SELECT n, COUNT(*) FROM t GROUP BY n ORDER BY n",
+        "SELECT id FROM t ORDER BY n DESC LIMIT 30",
+    ];
+    let errors = [
+        "not-leader",
+        "epoch-not-match",
+        "region-not-found",
+        "server-is-busy",
+        "stale-command",
+    ];
+    for query in queries {
+        for error in errors {
+            cluster.control(&format!(
+                "/region-error-next?rpc=Coprocessor&error={error}&count=2"
+            ))?;
+            both.same(query).map_err(|why| format!("{error}: {why}"))?;
+        }
+        for when in ["before", "after"] {
+            cluster.control(&format!("/drop-next?rpc=Coprocessor&when={when}"))?;
+            both.same(query).map_err(|why| format!("dropped {when}: {why}"))?;
+        }
+    }
+    // Regions that split, and leaders that move, while their requests are under way.
+    let table = table_id(&mut both.off)?;
+    for (number, query) in queries.into_iter().enumerate() {
+        for step in 0..4 {
+            let id = 37 + REGION_ROWS * step + 61 * number as i64;
+            cluster.control("/delay-next?rpc=Coprocessor&ms=30&count=8")?;
+            thread::scope(|scope| {
+                let changes = scope.spawn(move || -> Result<(), String> {
+                    thread::sleep(Duration::from_millis(5));
+                    cluster.split(&row_key(table, id))?;
+                    cluster.move_leader(&row_key(table, id), 1 + (step as u64 + number as u64) % 3)
+                });
+                let same = both.same(query);
+                changes.join().map_err(|_| "a thread panicked")??;
+                same
+            })?;
+            cluster.control("/clear")?;
+        }
+    }
+    // The rows' regions are not those that the server knows.
+    cluster.control("/stop?store=2")?;
+    let result = queries.iter().try_for_each(|query| both.same(query));
+    cluster.control("/start?store=2")?;
+    result
+}
+
+fn table_id(conn: &mut Conn) -> Result<i64, String> {
+    let rows: Vec<Row> = conn.query("SHOW TABLE t REGIONS").map_err(text)?;
+    let starts = rows.iter().filter_map(|row| row.get::<String, _>("START_KEY"));
+    let id = starts
+        .filter_map(|start| start.strip_prefix("t_")?.split('_').next()?.parse().ok())
+        .next();
+    id.ok_or_else(|| "no region starts within t".to_owned())
+}
+
+/// Rows that a commit has locked: it is done before its client gets to know, or not yet.
+fn locked(cluster: &Cluster, server: &Server, both: &mut Both) -> Result<(), String> {
+    let mut writer = server.address.connect_to(DATABASE).map_err(text)?;
+    for round in 0..6 {
+        let ids = format!("({}, {}, {})", 10 + round, 1_200 + round, 3_300 + round);
+        cluster.control("/delay-next?rpc=Commit&ms=150&count=3")?;
+        thread::scope(|scope| {
+            let writer = &mut writer;
+            let commit = scope.spawn(move || {
+                writer
+                    .query_drop(format!("UPDATE t SET n = n + 1, d = d + 1 WHERE id IN {ids}"))
+                    .map_err(text)
+            });
+            thread::sleep(Duration::from_millis(20));
+            let during = answer(&mut both.on, "SELECT COUNT(*) FROM t WHERE id > 0").map(drop);
+            commit.join().map_err(|_| "a thread panicked")??;
+            during
+        })?;
+        cluster.control("/clear")?;
+        both.same("SELECT COUNT(*), SUM(n), SUM(d) FROM t")?;
+        both.same("SELECT id, n FROM t WHERE n > 100")?;
+    }
+    Ok(())
+}
+
+/// As many requests are in flight as there are cores, of what goes down and of what is read.
+fn at_once(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
+    for store in 1..=3 {
+        cluster.control(&format!("/slow?store={store}&ms={SLOW_MS}"))?;
+    }
+    let most = |conn: &mut Conn, query: &str, call: &str| -> Result<u64, String> {
+        cluster.control("/at-once?reset=1")?;
+        answer(conn, query)?;
+        let text = cluster.control("/at-once")?;
+        let found = text.lines().find_map(|line| {
+            let (name, count) = line.trim().trim_end_matches(',').split_once(':')?;
+            (name.trim_matches('"') == call).then(|| count.trim().parse().ok())?
+        });
+        Ok(found.unwrap_or(0))
+    };
+    both.run("SET stemdb_route = 'analytical'")?;
+    let wanted = cores.min(4);
+    let pushed = most(&mut both.on, "SELECT SUM(n) FROM t", "Coprocessor")?;
+    let read = most(&mut both.off, "SELECT SUM(n) FROM t", "Scan")?;
+    both.run("SET stemdb_route = DEFAULT")?;
+    cluster.control("/clear")?;
+    match pushed >= wanted && read >= wanted {
+        true => Ok(()),
+        false => Err(format!(
+            "{cores} cores, {pushed} requests computed and {read} read at the same time"
+        )),
+    }
+}
