@@ -310,6 +310,15 @@ pub fn group_key(expr: &Expr) -> Option<tipb::Expr> {
     }
 }
 
+pub fn count_of_rows() -> tipb::Expr {
+    tipb::Expr {
+        tp: Some(expr_type::COUNT),
+        children: vec![one()],
+        field_type: Some(Form::Int.field_type(&SqlType::BIGINT)),
+        ..Default::default()
+    }
+}
+
 /// An aggregate and the type in which its result comes.
 pub fn aggregate(call: &AggregateCall) -> Option<(tipb::Expr, SqlType)> {
     if call.distinct {
@@ -366,5 +375,154 @@ fn one() -> tipb::Expr {
         val: Some(val),
         field_type: Some(Form::Int.field_type(&SqlType::BIGINT)),
         ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use functions::bind::{TypeEnv, call as bind, implicit_cast};
+    use types::Decimal;
+
+    fn column(ty: SqlType) -> Expr {
+        Expr::column(0, ty, true)
+    }
+
+    fn integer(value: i64) -> Expr {
+        Expr::literal(Value::Int(value), SqlType::BIGINT)
+    }
+
+    fn text(value: &str, collation: Collation) -> Expr {
+        Expr::literal(
+            Value::from(value),
+            SqlType::varchar(value.len() as u32, collation),
+        )
+    }
+
+    fn of(name: &str, args: Vec<Expr>) -> Expr {
+        bind(name, args, &TypeEnv::default()).unwrap()
+    }
+
+    #[test]
+    fn what_goes_down() {
+        let bin = |name| {
+            of(
+                name,
+                vec![
+                    column(SqlType::varchar(9, Collation::Utf8mb4Bin)),
+                    text("a", Collation::Utf8mb4Bin),
+                ],
+            )
+        };
+        let decimal = || column(SqlType::decimal(10, 2));
+        for (condition, down) in [
+            (of("=", vec![column(SqlType::BIGINT), integer(5)]), true),
+            (of("<", vec![integer(5), column(SqlType::BIGINT_UNSIGNED)]), true),
+            (of("<=>", vec![column(SqlType::BIGINT), Expr::null()]), true),
+            (of(">", vec![decimal(), integer(5)]), true),
+            (of(">", vec![column(SqlType::DOUBLE), integer(5)]), true),
+            (
+                of("between", vec![column(SqlType::BIGINT), integer(1), integer(2)]),
+                true,
+            ),
+            (
+                of("in", vec![column(SqlType::BIGINT), integer(1), integer(2)]),
+                true,
+            ),
+            (of("is null", vec![column(SqlType::JSON)]), true),
+            (bin("="), true),
+            (bin("<>"), true),
+            (of("not", vec![bin("=")]), true),
+            (
+                of(
+                    "and",
+                    vec![bin("="), of("is not null", vec![column(SqlType::YEAR)])],
+                ),
+                true,
+            ),
+            // Trailing spaces, and what follows them.
+            (bin("<"), false),
+            (of("in", vec![decimal(), integer(1)]), false),
+            (
+                of(
+                    "=",
+                    vec![
+                        column(SqlType::varchar(9, Collation::DEFAULT)),
+                        text("a", Collation::DEFAULT),
+                    ],
+                ),
+                false,
+            ),
+            (
+                of(
+                    "=",
+                    vec![
+                        column(SqlType::BIGINT),
+                        Expr::literal(Value::Decimal(Decimal::from_i128(15, 1)), SqlType::decimal(2, 1)),
+                    ],
+                ),
+                false,
+            ),
+            (of("=", vec![column(SqlType::YEAR), integer(5)]), false),
+            (
+                of(
+                    "=",
+                    vec![
+                        implicit_cast(column(SqlType::BIGINT), SqlType::DOUBLE),
+                        integer(5),
+                    ],
+                ),
+                false,
+            ),
+            (
+                of(
+                    ">",
+                    vec![of("+", vec![column(SqlType::BIGINT), integer(1)]), integer(5)],
+                ),
+                false,
+            ),
+            (of("and", vec![bin("="), bin("<")]), false),
+            (column(SqlType::BIGINT), false),
+        ] {
+            assert_eq!(goes_down(&condition), down, "{condition:?}");
+        }
+    }
+
+    #[test]
+    fn a_constant_has_its_own_form_or_does_not_go_down() {
+        let eval = EvalContext::default();
+        let with = Expressions { values: Some(&eval) };
+        let compared = |ty: SqlType, value: Value| {
+            let condition = of("<", vec![column(ty), Expr::literal(value, ty)]);
+            let sent = with.condition(&condition)?.children.pop()?;
+            Some((sent.tp?, sent.val?))
+        };
+        let unsigned = SqlType::BIGINT_UNSIGNED;
+        assert_eq!(
+            compared(SqlType::BIGINT, Value::UInt(5)),
+            Some((expr_type::INT64, vec![0x80, 0, 0, 0, 0, 0, 0, 5]))
+        );
+        assert_eq!(
+            compared(unsigned, Value::Int(5)),
+            Some((expr_type::UINT64, vec![0, 0, 0, 0, 0, 0, 0, 5]))
+        );
+        assert_eq!(
+            compared(unsigned, Value::Int(-1)),
+            Some((expr_type::INT64, vec![0x7F, 255, 255, 255, 255, 255, 255, 255]))
+        );
+        assert_eq!(
+            compared(SqlType::BIGINT, Value::UInt(u64::MAX)),
+            Some((expr_type::UINT64, vec![255; 8]))
+        );
+        // Nanoseconds.
+        assert_eq!(
+            compared(SqlType::time(0), Value::Int(1)),
+            Some((expr_type::INT64, vec![0x80, 0, 0, 0, 0, 0, 3, 0xE8]))
+        );
+        assert_eq!(compared(SqlType::time(0), Value::Int(i64::MAX)), None);
+        assert_eq!(compared(SqlType::DOUBLE, Value::Int(i64::MAX)), None);
+        // One that a set of unsigned integers cannot hold.
+        let of_set = of("in", vec![column(unsigned), integer(1), integer(-1)]);
+        assert!(goes_down(&of_set) && with.condition(&of_set).is_none());
     }
 }

@@ -9,7 +9,7 @@ use schema::layout::{Place, original_default, place};
 use schema::model::{Handle, Table};
 use types::{SqlType, TypeKind, Value};
 
-use crate::expression::{Expressions, aggregate, column_at, group_key, order_key};
+use crate::expression::{Expressions, aggregate, column_at, count_of_rows, group_key, order_key};
 use crate::form::{Form, datum};
 use crate::tipb::{self, encode_type, exec_type};
 
@@ -190,19 +190,23 @@ impl<'a> Builder<'a> {
     fn groups(&mut self, keys: &[Expr], calls: &[AggregateCall]) -> Option<(Vec<SqlType>, Vec<u32>, bool)> {
         let calls: Vec<_> = calls.iter().map(aggregate).collect::<Option<_>>()?;
         let group_by = keys.iter().map(group_key).collect::<Option<_>>()?;
-        if calls.is_empty() {
+        let types = keys.iter().map(Expr::ty).chain(calls.iter().map(|(_, ty)| *ty));
+        let first_key = calls.len().max(1);
+        let outputs = (first_key..first_key + keys.len())
+            .chain(0..calls.len())
+            .map(u32::try_from);
+        let outputs = (types.collect(), outputs.collect::<Result<_, _>>().ok()?, true);
+        if keys.is_empty() && calls.is_empty() {
             return None;
         }
-        let types = keys.iter().map(Expr::ty).chain(calls.iter().map(|(_, ty)| *ty));
-        let (first_key, all) = (calls.len(), calls.len() + keys.len());
-        let outputs = (first_key..all).chain(0..first_key).map(u32::try_from);
-        let outputs = (types.collect(), outputs.collect::<Result<_, _>>().ok()?, true);
+        let mut agg_func: Vec<_> = calls.into_iter().map(|(expr, _)| expr).collect();
+        if agg_func.is_empty() {
+            // A store wants something to compute. It is not among the outputs.
+            agg_func.push(count_of_rows());
+        }
         self.executors.push(tipb::Executor {
             tp: Some(exec_type::AGGREGATION),
-            aggregation: Some(tipb::Aggregation {
-                group_by,
-                agg_func: calls.into_iter().map(|(expr, _)| expr).collect(),
-            }),
+            aggregation: Some(tipb::Aggregation { group_by, agg_func }),
             ..Default::default()
         });
         Some(outputs)

@@ -76,3 +76,71 @@ impl Rows {
 fn damaged(what: impl std::fmt::Display) -> Error {
     Error::internal(format_args!("a coprocessor's response: {what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tipb::Chunk;
+    use arrow::array::{Array, AsArray};
+    use arrow::datatypes::Int64Type;
+
+    fn response() -> Vec<u8> {
+        let mut row = vec![codec::datum::VAR_INT_FLAG, 10, codec::datum::NIL_FLAG];
+        row.extend(codec::datum::compact_bytes_head(2));
+        row.extend(b"ab");
+        let chunk = |rows: usize| Chunk {
+            rows_data: Some(row.repeat(rows)),
+        };
+        let response = SelectResponse {
+            chunks: vec![chunk(2), chunk(0), chunk(1)],
+            ..Default::default()
+        };
+        response.encode_to_vec()
+    }
+
+    fn types() -> [SqlType; 3] {
+        [
+            SqlType::BIGINT,
+            SqlType::decimal(10, 2),
+            SqlType::varchar(9, types::Collation::DEFAULT),
+        ]
+    }
+
+    #[test]
+    fn rows_of_several_chunks_are_one_batch() {
+        let mut rows = Rows::new(&types(), TimeZone::UTC);
+        for _ in 0..2 {
+            let batch = rows.read(&response()).unwrap();
+            assert_eq!(batch.num_rows(), 3);
+            assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[5, 5, 5]);
+            assert_eq!(batch.column(1).null_count(), 3);
+            assert_eq!(batch.column(2).as_string::<i32>().value(2), "ab");
+        }
+    }
+
+    #[test]
+    fn damaged_responses_are_errors() {
+        let whole = response();
+        for len in 0..whole.len() {
+            let _ = Rows::new(&types(), TimeZone::UTC).read(&whole[..len]);
+        }
+        for position in 0..whole.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = whole.clone();
+                changed[position] = byte;
+                let _ = Rows::new(&types(), TimeZone::UTC).read(&changed);
+            }
+        }
+        let failed = SelectResponse {
+            error: Some(crate::tipb::Error {
+                code: Some(1690),
+                msg: Some("out of range".into()),
+            }),
+            ..Default::default()
+        };
+        let error = Rows::new(&types(), TimeZone::UTC)
+            .read(&failed.encode_to_vec())
+            .unwrap_err();
+        assert!(error.message.contains("out of range"), "{error:?}");
+    }
+}

@@ -1,4 +1,4 @@
-//! What the stores compute: filters, LIMIT, the first rows in an order, and groups of a table's rows go down to TiKV's
+//! What the stores compute: filters, LIMIT, the first rows in an order, DISTINCT, and groups of a table's rows go down to TiKV's
 //! coprocessor, as far as they mean the same there ([`coprocessor`]). It is the last step: everything else is decided
 //! by then.
 //!
@@ -32,6 +32,9 @@ const SHARE_MAX: f64 = 0.5;
 impl Builder<'_> {
     /// Sends down what can go.
     pub fn push_down(&self, rel: &mut Rel, route: Route) -> Result<()> {
+        if !self.env.switches.engine_condition_pushdown {
+            return Ok(());
+        }
         if let Some(pushed) = self.pushed(rel, route)? {
             *rel = pushed;
             return Ok(());
@@ -51,6 +54,9 @@ impl Builder<'_> {
                 Rel::Scan(scan) if self.has_coprocessor(scan) => self.groups(scan, keys, aggregates),
                 _ => Ok(None),
             },
+            Rel::Distinct { input } => Ok(self.distinct_rows(input).map(|input| Rel::Distinct {
+                input: Box::new(input),
+            })),
             Rel::Sort {
                 input,
                 keys,
@@ -73,7 +79,7 @@ impl Builder<'_> {
     }
 
     fn has_coprocessor(&self, scan: &TableScan) -> bool {
-        self.env.switches.engine_condition_pushdown && self.env.estimates.has_coprocessor(scan.table.id)
+        self.env.estimates.has_coprocessor(scan.table.id)
     }
 
     /// The scan's rows, of which the stores leave out some.
@@ -116,6 +122,27 @@ impl Builder<'_> {
             }),
             _ => None,
         }
+    }
+
+    /// The rows of a scan, or columns of it, once a region: groups of which nothing is computed.
+    fn distinct_rows(&self, rel: &Rel) -> Option<Rel> {
+        let (scan, keys) = match rel {
+            Rel::Scan(scan) => {
+                let types = scan.output_types().into_iter().enumerate();
+                (scan, types.map(|(at, ty)| Expr::column(at, ty, true)).collect())
+            }
+            Rel::Project { input, exprs } => match &**input {
+                Rel::Scan(scan) => (scan, exprs.clone()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let groups = |keys| Rel::Aggregate {
+            input: Box::new(Rel::Scan(scan.clone())),
+            keys,
+            aggregates: Vec::new(),
+        };
+        self.has_coprocessor(scan).then(|| exists(groups(keys)))?
     }
 
     fn groups(&self, scan: &TableScan, keys: &[Expr], calls: &[AggregateCall]) -> Result<Option<Rel>> {

@@ -33,7 +33,7 @@ struct Case {
     calls: &'static [(&'static str, u64)],
 }
 
-const READS: [Case; 7] = [
+const READS: [Case; 8] = [
     Case {
         name: "a point read: one call, no timestamp",
         sql: "SELECT c FROM t WHERE id = ?",
@@ -69,6 +69,12 @@ const READS: [Case; 7] = [
         sql: "SELECT c FROM t WHERE id BETWEEN ? AND ?",
         params: |_| vec![3, 9],
         calls: &[("Scan", 1), ("Timestamps", 1)],
+    },
+    Case {
+        name: "rows of several regions that the stores count",
+        sql: "SELECT COUNT(*) FROM t WHERE id >= ? AND id <= ?",
+        params: |_| vec![3, 2_009],
+        calls: &[("Coprocessor", 3), ("Timestamps", 1)],
     },
     Case {
         name: "a covering range of an index",
