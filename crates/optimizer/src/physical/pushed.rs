@@ -40,7 +40,7 @@ impl Builder<'_> {
             return Ok(());
         }
         let mut inputs = rel.inputs_mut().into_iter();
-        inputs.try_for_each(|input| self.push_down(input, route))
+        inputs.try_for_each(|input| syntax::stack::with_room(|| self.push_down(input, route)))
     }
 
     fn pushed(&self, rel: &Rel, route: Route) -> Result<Option<Rel>> {
