@@ -57,6 +57,8 @@ mod group_commit;
 mod group_member;
 #[path = "../../kv/src/health.rs"]
 mod health;
+#[path = "../../kv/src/key_range.rs"]
+mod key_range;
 #[path = "../../kv/src/merge.rs"]
 mod merge;
 #[path = "../../kv/src/oracle.rs"]

@@ -5,7 +5,7 @@
 //! an open transaction, and a session's own keys.
 
 use crate::error::Result;
-use crate::reader::KeyRange;
+use crate::key_range::KeyRange;
 
 /// What the stores compute, over which keys.
 #[derive(Debug, Clone, Default)]
