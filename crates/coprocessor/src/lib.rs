@@ -5,8 +5,8 @@
 //! - [`Rows`]: responses as batches.
 //! - `form`: how values look to a store. `tipb`: the messages.
 //!
-//! Not here: sending requests (`kv-tikv`, behind [`kv`'s contract](../kv/struct.CoprocessorRequest.html)), which parts of
-//! a plan go down (`optimizer`), and what runs where they do not (`executor`).
+//! Not here: sending requests (`kv-tikv`, behind `kv::CoprocessorRequest`), which parts of a plan go down (`optimizer`), and
+//! what runs where they do not (`executor`).
 
 mod expression;
 mod form;
