@@ -134,8 +134,9 @@ impl Both {
         let mut expected = answer(&mut self.off, query)?;
         let mut got = answer(&mut self.on, query)?;
         if !self.in_order && !query.contains("ORDER BY") {
-            expected.sort_by_key(|row| format!("{row:?}"));
-            got.sort_by_key(|row| format!("{row:?}"));
+            let text = |row: &Vec<Value>| row.iter().map(|value| value.as_sql(true)).collect::<Vec<_>>();
+            expected.sort_by_cached_key(text);
+            got.sort_by_cached_key(text);
         }
         if expected == got {
             return Ok(());
