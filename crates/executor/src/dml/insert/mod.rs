@@ -328,7 +328,7 @@ impl Insert<'_> {
                         (writer, self.keys.as_mut()),
                         self.ctx,
                     )?;
-                    changed.count(&mut self.result);
+                    changed.count(&mut self.result, self.plan.ignore);
                     self.rows.keep_unused_id(&row);
                     if let Some(id) = &changed.id {
                         self.rows.note_id(id);

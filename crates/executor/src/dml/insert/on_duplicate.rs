@@ -34,16 +34,16 @@ pub(super) struct OnDuplicate<'p> {
 pub(super) struct Changed {
     affected: u64,
     matched: u64,
-    duplicates: u64,
     /// The new value of the AUTO_INCREMENT column.
     pub id: Option<Value>,
 }
 
 impl Changed {
-    pub fn count(&self, result: &mut DmlResult) {
+    /// With IGNORE the duplicates are the rows that have changed nothing, otherwise those that have.
+    pub fn count(&self, result: &mut DmlResult, ignore: bool) {
         result.affected += self.affected;
         result.matched += self.matched;
-        result.duplicates += self.duplicates;
+        result.duplicates += u64::from((self.affected > 0) != ignore);
     }
 }
 
@@ -82,8 +82,6 @@ impl<'p> OnDuplicate<'p> {
         if is_same_row(&new, &old.row) {
             return Ok(Changed {
                 matched: 1,
-                // IGNORE counts what was not inserted.
-                duplicates: u64::from(self.ignore),
                 ..Changed::default()
             });
         }
@@ -146,7 +144,6 @@ impl<'p> OnDuplicate<'p> {
         Ok(Changed {
             affected: 2,
             matched: 2,
-            duplicates: 1,
             id: id.and_then(|at| new.get(at).cloned()),
         })
     }
