@@ -37,7 +37,8 @@ use crate::write_reply;
 struct FirstRun {
     retry: Retry,
     diagnostics: DiagnosticsMark,
-    last_insert_id: u64,
+    /// What LAST_INSERT_ID() is, and the id that `SET insert_id` has named.
+    ids: (u64, u64),
     side_effects: (u64, u64),
 }
 
@@ -198,7 +199,7 @@ fn before_first_run(session: &mut Session, plan: &Plan) -> Option<FirstRun> {
     Some(FirstRun {
         retry,
         diagnostics: session.diagnostics.mark(),
-        last_insert_id: session.last.insert_id,
+        ids: (session.last.insert_id, session.last.forced_id),
         side_effects: side_effects(session),
     })
 }
@@ -213,7 +214,7 @@ fn runs_again(session: &mut Session, first_run: &mut Option<FirstRun>, error: &E
     let again = first.retry.runs_again(&mut session.runner(), error, started);
     if again {
         session.diagnostics.return_to(first.diagnostics);
-        session.last.insert_id = first.last_insert_id;
+        (session.last.insert_id, session.last.forced_id) = first.ids;
     }
     again
 }
