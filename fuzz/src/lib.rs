@@ -4,7 +4,8 @@
 //! seeds: valid inputs that [`mutate`] damages. `tests/smoke.rs` runs all targets on a fixed number of
 //! inputs from a fixed seed, so that a failure can be reproduced.
 //!
-//! Not here: random SQL statements over valid data (`tests/runner`, suite `agree`).
+//! Not here: random SQL statements over valid data (`tests/runner`, suite `agree`). Where to go next: [`TARGETS`], with
+//! the seeds of each.
 
 pub mod bounded;
 pub mod files;

@@ -6,7 +6,8 @@
 //! - [`row`]: the values of rows. [`index`]: the values of index entries.
 //!
 //! Not here: which columns of a table are stored where (`schema::layout`), time zones, and access to the
-//! store. Malformed bytes are an [`Error`], never a panic.
+//! store. Malformed bytes are an [`Error`], never a panic. Where to go next: `docs/format.md`, then [`key`] and
+//! [`row`].
 
 pub mod datum;
 pub mod decimal;

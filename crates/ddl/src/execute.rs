@@ -44,7 +44,7 @@ impl SchemaChanger {
             name, if_not_exists, ..
         } = ddl
         else {
-            return Err(Error::internal("CREATE TABLE ... LIKE that is none"));
+            return Err(Error::internal("CREATE TABLE ... LIKE without a definition"));
         };
         self.carry_out(ddl, ctx, |statement| {
             Ok(create_table_like_temporary(self, name, source, *if_not_exists, statement)?.into())

@@ -9,8 +9,8 @@
 //!
 //! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
 //! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows
-//! are sorted into files, or written by `backfill` in small transactions, while other statements run. Then the index is published
-//! as public. One process needs no delete-only state, since all its writers know the index when the first
+//! are sorted into files, or written by `backfill` in small transactions, while other statements run. Then
+//! the index is published as public. One process needs no delete-only state, since all its writers know the index when the first
 //! entry is written; several nodes do (`shared`). A writer removes an entry of a unique index that is not
 //! public yet only if the entry belongs to the row that it deletes: that row may have no entry yet, and
 //! another row may have one with the same key. A [`job`](job::Job) in the store lets a restart finish or undo
@@ -27,8 +27,8 @@
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `backfill` works on all rows: `fill_indexes`, `copy_rows`. `sorted` builds indexes where the store takes
-//!   sorted files. `rewrite` says when rows are rewritten,
-//!   `conversion` how, `primary_key` what that has to do with their keys.
+//!   sorted files. `rewrite` says when rows are rewritten, `conversion` how, `primary_key` what that has to do
+//!   with their keys.
 //! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
 //!   `backfill` and `rows`.
 //! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` says which column changes keep

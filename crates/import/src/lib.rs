@@ -3,8 +3,8 @@
 //! Both are clients, and do not depend on the server's internals: any server that speaks MySQL's protocol can
 //! be source and target.
 //!
-//! Not here: dumps and files, which clients load as they are (`docs/moving.md`), and comparing two servers
-//! (`replay`).
+//! Not here: running a server's statements again and comparing the answers of two servers (`replay`). `docs/moving.md`
+//! describes a whole move. Where to go next: `live::transfer` for a copy from a live server, `files::load` for files.
 //!
 //! - [`live`]: copies databases from a live MySQL or MariaDB (`--from`), and follows its binary log.
 //! - [`binlog`]: reads binary logs.
@@ -27,6 +27,8 @@ mod inventory;
 pub mod live;
 pub mod script;
 mod snapshot;
+#[cfg(test)]
+mod test_support;
 
 pub use error::{Error, Result};
 pub use export::{Arguments as ExportArguments, run as export};

@@ -433,18 +433,7 @@ fn unescaped(inner: &[u8], quote: u8) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Gives a few bytes at a time.
-    struct Slowly<'a>(&'a [u8], usize);
-
-    impl Read for Slowly<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = self.1.min(self.0.len()).min(buffer.len());
-            buffer[..count].copy_from_slice(&self.0[..count]);
-            self.0 = &self.0[count..];
-            Ok(count)
-        }
-    }
+    use crate::test_support::Slowly;
 
     fn statements(text: &str, step: usize) -> Vec<Statement> {
         let mut script = Script::new(Slowly(text.as_bytes(), step));

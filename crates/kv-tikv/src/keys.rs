@@ -53,7 +53,7 @@ pub fn decode_bounds(region: &mut metapb::Region) -> Result<()> {
     for bound in [&mut region.start_key, &mut region.end_key] {
         if !bound.is_empty() {
             let key = decode(bound).ok_or_else(|| {
-                Error::Unavailable(format!("region {} has a bound that is no key", region.id))
+                Error::Unavailable(format!("region {} has a bound that is not a key", region.id))
             })?;
             *bound = Bytes::from(key);
         }

@@ -12,11 +12,7 @@ use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-use support::StandIn;
-
-fn cluster() -> StandIn {
-    StandIn::start(&["-stores", "3", "-split", "c,f"])
-}
+use support::{StandIn, cluster};
 
 /// Makes a store forget the lock of a key, as after a failover to a replica that did not have it yet.
 fn lose_lock(stand_in: &StandIn, key: &str) {

@@ -6,24 +6,13 @@
 
 mod support;
 
-use kv::{Durability, Error, LockMode, LockOptions, LockWait, Reader, TxnOptions};
+use kv::{Durability, Error, LockMode, LockOptions, LockWait, Reader, Store, TxnOptions};
 use kv_tests::support::{Random, begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::StandIn;
-
-fn cluster() -> StandIn {
-    StandIn::start(&["-stores", "3", "-split", "c,f"])
-}
-
-fn nowait() -> LockOptions {
-    LockOptions {
-        wait: LockWait::NoWait,
-        ..exclusive()
-    }
-}
+use support::{StandIn, cluster, nowait};
 
 #[test]
 fn transfers_survive_splits_moves_and_restarts() {
@@ -290,29 +279,9 @@ fn a_circle_over_two_nodes_is_found() {
     let stand_in = cluster();
     let stores = [stand_in.open(), stand_in.open()];
     for _ in 0..5 {
-        let barrier = Arc::new(std::sync::Barrier::new(2));
         let start = Instant::now();
-        let threads: Vec<_> = [("a", "d"), ("d", "a")]
-            .into_iter()
-            .zip(&stores)
-            .map(|((mine, other), store)| {
-                let (store, barrier) = (store.clone(), Arc::clone(&barrier));
-                thread::spawn(move || {
-                    let mut txn = begin(&store);
-                    lock(&mut txn, mine, &exclusive()).unwrap();
-                    barrier.wait();
-                    let outcome = lock(&mut txn, other, &exclusive());
-                    txn.rollback();
-                    outcome
-                })
-            })
-            .collect();
-        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-        let victims = outcomes
-            .iter()
-            .filter(|outcome| **outcome == Err(Error::Deadlock))
-            .count();
-        assert_eq!(victims, 1, "{outcomes:?}");
+        let outcomes = lock_in_a_circle(&[(&stores[0], "a", "d"), (&stores[1], "d", "a")]);
+        assert_eq!(victims(&outcomes), 1, "{outcomes:?}");
         assert!(
             start.elapsed() < Duration::from_secs(10),
             "found by time-out only"
@@ -320,34 +289,41 @@ fn a_circle_over_two_nodes_is_found() {
     }
 }
 
+/// Transactions that lock a key each, and then another one's. Returns what came of the second lock.
+fn lock_in_a_circle(
+    transactions: &[(&Store, &'static str, &'static str)],
+) -> Vec<kv::Result<Option<String>>> {
+    let barrier = Arc::new(std::sync::Barrier::new(transactions.len()));
+    let lock_both = |(store, mine, other): &(&Store, &'static str, &'static str)| {
+        let (store, barrier) = (Store::clone(store), Arc::clone(&barrier));
+        let (mine, other) = (*mine, *other);
+        thread::spawn(move || {
+            let mut txn = begin(&store);
+            lock(&mut txn, mine, &exclusive()).unwrap();
+            barrier.wait();
+            let outcome = lock(&mut txn, other, &exclusive());
+            txn.rollback();
+            outcome
+        })
+    };
+    let threads: Vec<_> = transactions.iter().map(lock_both).collect();
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+fn victims(outcomes: &[kv::Result<Option<String>>]) -> usize {
+    let is_victim = |outcome: &&kv::Result<Option<String>>| **outcome == Err(Error::Deadlock);
+    outcomes.iter().filter(is_victim).count()
+}
+
 /// Of three transactions, two wait in the cluster and one within its node, which the stores cannot see.
 #[test]
 fn a_circle_through_the_cluster_and_a_node_is_found() {
     let stand_in = cluster();
     let (one, two) = (stand_in.open(), stand_in.open());
-    let barrier = Arc::new(std::sync::Barrier::new(3));
     let start = Instant::now();
-    let threads: Vec<_> = [(&one, "a", "d"), (&two, "d", "g"), (&two, "g", "a")]
-        .into_iter()
-        .map(|(store, mine, other)| {
-            let (store, barrier) = (store.clone(), Arc::clone(&barrier));
-            thread::spawn(move || {
-                let mut txn = begin(&store);
-                lock(&mut txn, mine, &exclusive()).unwrap();
-                barrier.wait();
-                let outcome = lock(&mut txn, other, &exclusive());
-                txn.rollback();
-                outcome
-            })
-        })
-        .collect();
-    let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-    let victims = outcomes
-        .iter()
-        .filter(|outcome| **outcome == Err(Error::Deadlock))
-        .count();
+    let outcomes = lock_in_a_circle(&[(&one, "a", "d"), (&two, "d", "g"), (&two, "g", "a")]);
     let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    assert_eq!((victims, served), (1, 2), "{outcomes:?}");
+    assert_eq!((victims(&outcomes), served), (1, 2), "{outcomes:?}");
     assert!(
         start.elapsed() < Duration::from_secs(10),
         "found by time-out only"

@@ -9,7 +9,7 @@ use kv::{Error, Reader, Store};
 use kv_tests::support::{begin, commit, get, wait_until, write};
 use kv_tikv::TikvOptions;
 use std::time::Duration;
-use support::StandIn;
+use support::{StandIn, leave_locks};
 
 fn on_both(test: impl Fn(&StandIn)) {
     test(&StandIn::start(&["-split", "c,f"]));
@@ -155,14 +155,7 @@ fn no_lock_is_left_behind_in_a_region_that_has_split() {
     write(&store, &[("a", Some("0")), ("x", Some("0"))]);
     stand_in.control("/split?key=m");
     let dead = stand_in.impatient(Duration::from_secs(1));
-    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
-    let mut txn = begin(&dead);
-    for key in ["a", "x"] {
-        txn.put(key.into(), b"never".to_vec()).unwrap();
-    }
-    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    drop(dead);
-    stand_in.control("/clear");
+    leave_locks(&stand_in, dead, &["a", "x"]);
     stand_in.control("/advance?ms=600000");
     store.run_gc().unwrap();
     let status = stand_in.control("/status");

@@ -10,7 +10,7 @@ use kv::{Error, KeyRange};
 use kv_tests::support::{begin, commit, keys, scan, scan_all, write};
 use kv_tikv::TikvOptions;
 use std::time::Duration;
-use support::StandIn;
+use support::{StandIn, leave_locks};
 
 #[test]
 fn databases_do_not_mix() {
@@ -52,14 +52,7 @@ fn locks_of_all_are_resolved_before_garbage_is_collected() {
     write(&dead, &[("a", Some("0")), ("x", Some("0"))]);
     dead.split_at(&keys(&["m"]), Duration::from_secs(20), None)
         .unwrap();
-    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
-    let mut txn = begin(&dead);
-    for key in ["a", "x"] {
-        txn.put(key.into(), b"never".to_vec()).unwrap();
-    }
-    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    drop(dead);
-    stand_in.control("/clear");
+    leave_locks(&stand_in, dead, &["a", "x"]);
     stand_in.control("/advance?ms=600000");
     let blog = open("blog", Duration::from_secs(20));
     blog.set_gc_age(Duration::ZERO);

@@ -9,18 +9,7 @@ mod support;
 use kv::{Error, LockOptions, LockWait, Reader, TxnOptions};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
 use std::time::Duration;
-use support::StandIn;
-
-fn cluster() -> StandIn {
-    StandIn::start(&["-stores", "3", "-split", "c,f"])
-}
-
-fn nowait() -> LockOptions {
-    LockOptions {
-        wait: LockWait::NoWait,
-        ..exclusive()
-    }
-}
+use support::{StandIn, cluster, nowait};
 
 #[test]
 fn locks_of_a_dead_node_are_cleaned_up() {

@@ -11,7 +11,7 @@ use kv_tests::support::{begin, commit, get, keys, write};
 use kv_tikv::TikvOptions;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::StandIn;
+use support::{StandIn, leave_locks};
 
 /// A client dies in the middle of an asynchronous commit of these keys (the first is the primary), and its
 /// locks have expired.
@@ -128,14 +128,7 @@ fn where_a_tidb_lives_the_safe_point_is_its_own() {
     let dead = open(&stand_in, "shop", Duration::from_secs(1));
     write(&dead, &[("a", Some("0")), ("x", Some("0"))]);
     dead.split_at(&keys(&["m"]), PATIENCE, None).unwrap();
-    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
-    let mut txn = begin(&dead);
-    for key in ["a", "x"] {
-        txn.put(key.into(), b"never".to_vec()).unwrap();
-    }
-    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    drop(dead);
-    stand_in.control("/clear");
+    leave_locks(&stand_in, dead, &["a", "x"]);
     // TiDB's locks, which its collector resolves.
     die(&stand_in, &["x\0\0\u{2}a"], "");
     stand_in.control("/advance?ms=600000");

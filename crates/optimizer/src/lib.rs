@@ -9,6 +9,9 @@
 //! - [`explain`]: EXPLAIN's formats; [`dump`]: a plan as the golden tests compare it.
 //!
 //! Not here: what names mean (`planner`), running anything (`executor`, `analytics`).
+//!
+//! Where to go next: [`plan()`], then the rules one by one: each shows a plan before and after. `tests/golden` has plans of
+//! whole statements.
 
 mod access;
 mod constant;

@@ -6,6 +6,8 @@
 //! - [`log`]: the statements of a general log or a slow log, with their connections and times.
 //! - [`play`]: sends them. [`tally`]: counts the results. [`report`]: prints it.
 //! - [`compat`]: parses statements without running them.
+//!
+//! Where to go next: [`play`], which has the whole of a replay.
 
 mod compat;
 mod error;

@@ -16,7 +16,9 @@
 //! ([`Runner::nested`]). Two kinds of failure make the caller run the same statement again ([`Retry`]).
 //!
 //! Not here: connections, packets, the text of statements, variables and privileges (`session`); definition
-//! statements (`cluster`); plans (`planner`) and their operators (`executor`, `analytics`).
+//! statements (`ddl`); plans (`planner`) and their operators (`executor`, `analytics`).
+//!
+//! Where to go next: [`Runner::statement_then`], then [`transaction`].
 
 mod commit;
 mod engine;

@@ -2,7 +2,7 @@
 //! and the size of the pages that its code lies in ([`code`]).
 //!
 //! Not here: which thread requests which scheduling. The server's connection threads and the engines'
-//! background threads do that themselves.
+//! background threads do that themselves. Where to go next: `server`'s `workers`, which requests the most.
 //!
 //! If several threads want a processor, Linux gives each a time slice of some milliseconds, and runs the
 //! one with the earliest deadline next (EEVDF). A thread that works for microseconds and then sleeps needs

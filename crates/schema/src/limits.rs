@@ -248,7 +248,10 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
     let mut bytes = 0;
     for (at, part) in index.parts.iter().enumerate() {
         let Some(column) = table.columns.get(part.column) else {
-            return Err(Error::internal(format!("key part {} is no column", part.column)));
+            return Err(Error::internal(format!(
+                "key part {} is not a column",
+                part.column
+            )));
         };
         if index.parts[..at].iter().any(|p| p.column == part.column) {
             return Err(duplicate_column(&column.name));

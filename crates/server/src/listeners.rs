@@ -57,7 +57,7 @@ impl Listener {
             Ok(_) => {
                 return Err(io::Error::new(
                     ErrorKind::AlreadyExists,
-                    "there is a file that is no socket",
+                    "there is a file that is not a socket",
                 ));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -212,7 +212,7 @@ fn columns_like(
     let quoted = format!("SELECT * FROM `{}`", table.replace('`', "``"));
     let compiled = compile::compile_one(session, &quoted)?;
     let Compiled::Plan(plan) = &compiled else {
-        return Err(Error::internal("a SELECT that is no plan"));
+        return Err(Error::internal("a SELECT without a plan"));
     };
     session.client.check_privileges(&plan.accesses)?;
     let columns = plan_columns(&plan.plan).iter();

@@ -26,7 +26,7 @@ pub fn accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
             session.client.check_privileges(&within)?;
             Ok([of_view, within].concat())
         }
-        _ => Err(Error::internal("a query that is none")),
+        _ => Err(Error::internal("a query without a plan")),
     }
 }
 

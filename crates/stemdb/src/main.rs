@@ -1,4 +1,11 @@
 //! The `stemdb` binary: command line, configuration file, wiring. No logic.
+//!
+//! Not here: what the subcommands do. `serve` joins `server` and `session` ([`sessions`] puts one behind the traits of
+//! the other); `import`, `export`, `replay`, `check-compat`, `bench` and `demo` are crates of these names or parts of
+//! `loadgen`.
+//!
+//! Where to go next: [`serve`], then `server`'s documentation for the way of a connection, `session`'s for that of a
+//! statement.
 
 mod allocator;
 mod budget;

@@ -1,4 +1,5 @@
-//! Compares the documents with the repository: which crate may use which, and whether links lead somewhere.
+//! Compares the documents with the repository: which crate may use which, whether links lead somewhere, and whether the
+//! tests exist that `docs/commit.md` names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -223,4 +224,79 @@ fn links_between_documents_lead_somewhere() {
         "links that lead nowhere:\n  {}",
         broken.join("\n  ")
     );
+}
+
+/// The documentation of a crate opens with what it is, then says what it is not and where to go next.
+#[test]
+fn crates_say_what_they_are_not_and_where_to_go_next() {
+    let mut wrong = Vec::new();
+    for name in crates().keys() {
+        let folder = root().join("crates").join(name);
+        let folder = if folder.exists() {
+            folder
+        } else {
+            root().join(name)
+        };
+        let sources = ["src/lib.rs", "src/main.rs"].map(|file| folder.join(file));
+        let source = sources
+            .iter()
+            .find(|file| file.exists())
+            .expect("a crate's first file");
+        let text = read(source);
+        let opening = text.lines().take_while(|line| line.starts_with("//!"));
+        let opening = opening.map(|line| line.trim_start_matches("//!").trim());
+        let opening = opening.collect::<Vec<_>>().join(" ");
+        let goes_on = [
+            "Where to go next",
+            "Where to find what",
+            "tart at",
+            "tart in",
+            "tart there",
+            "To follow a query",
+        ];
+        if !opening.contains("Not here") || !goes_on.iter().any(|words| opening.contains(words)) {
+            wrong.push(name.clone());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// The table of invariants names tests by their functions, the file before them where they are elsewhere than the
+/// last one. A renamed test would leave its invariant without one.
+#[test]
+fn tests_that_pin_the_invariants_of_a_commit_exist() {
+    let root = root();
+    let text = read(&root.join("docs/commit.md"));
+    let (_, rows) = text.split_once("## Invariants").expect("the table of invariants");
+    let rows = rows.split("\n## ").next().unwrap_or_default();
+    let is_function =
+        |name: &String| name.len() > 20 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let named: Vec<String> = rows
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .flat_map(quoted)
+        .filter(is_function)
+        .collect();
+    assert!(named.len() > 15, "{named:?}");
+    let mut sources = String::new();
+    add_sources(&root.join("crates"), &mut sources);
+    let missing: Vec<&String> = named
+        .iter()
+        .filter(|name| !sources.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/commit.md names tests that are not there: {missing:?}"
+    );
+}
+
+fn add_sources(folder: &Path, sources: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            add_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push_str(&read(&path));
+        }
+    }
 }

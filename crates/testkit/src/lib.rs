@@ -7,7 +7,7 @@
 //! - [`StandIn`]: a TiKV cluster in one process, and its control port.
 //!
 //! Not here: the conformance suite of engines (`kv-tests`), and black-box tests of the server
-//! (`tests/runner`).
+//! (`tests/runner`). Where to go next: `kv-tests/tests`, whose files use all of it.
 
 mod clock;
 mod faults;

@@ -9,6 +9,8 @@
 //! - [`mod@json`]: documents in the binary form, and as trees.
 //! - [`Collation`]: order and equality of strings, and sort keys that agree with them.
 //! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.
+//!
+//! Where to go next: [`SqlType`], whose documentation has a table of all types; then `functions`.
 
 pub mod array;
 pub mod base64;

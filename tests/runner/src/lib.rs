@@ -12,7 +12,7 @@
 //! - [`workloads`]: workloads of `stemdb bench` whose answers are known.
 //! - [`server`]: starts, kills and finds servers; [`report`]: counts what passed.
 //!
-//! Not here: tests of one crate, which are in that crate.
+//! Not here: tests of one crate, which are in that crate. Where to go next: `tests/README.md`, which has the commands.
 
 pub mod agree;
 mod character_sets;

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use crate::older;
@@ -101,8 +102,8 @@ fn stop(server: &mut Server) -> Result<(), String> {
     Ok(())
 }
 
-fn drains(program: Program) -> Result<(), String> {
-    let mut server = Server::start(program, &[])?;
+/// A connection with an open transaction that has written a row.
+fn open_transaction(server: &Server) -> Result<Conn, String> {
     let mut conn = server.address.connect().map_err(text)?;
     for statement in [
         "CREATE DATABASE d",
@@ -112,6 +113,21 @@ fn drains(program: Program) -> Result<(), String> {
     ] {
         conn.query_drop(statement).map_err(text)?;
     }
+    Ok(conn)
+}
+
+fn expect_rows(server: &Server, expected: u32) -> Result<(), String> {
+    let mut conn = server.address.connect().map_err(text)?;
+    let rows = conn.query_first::<u32, _>("SELECT COUNT(*) FROM d.t");
+    match rows.map_err(text)? {
+        Some(rows) if rows == expected => Ok(()),
+        other => Err(format!("{other:?} rows instead of {expected}")),
+    }
+}
+
+fn drains(program: Program) -> Result<(), String> {
+    let mut server = Server::start(program, &[])?;
+    let mut conn = open_transaction(&server)?;
     let idle = server.address.connect().map_err(text)?;
     server.terminate()?;
     let start = Instant::now();
@@ -136,14 +152,7 @@ fn drains(program: Program) -> Result<(), String> {
         return Err(format!("{status}"));
     }
     server.run()?;
-    let mut conn = server.address.connect().map_err(text)?;
-    match conn
-        .query_first::<u32, _>("SELECT COUNT(*) FROM d.t")
-        .map_err(text)?
-    {
-        Some(2) => Ok(()),
-        other => Err(format!("rows afterwards: {other:?}")),
-    }
+    expect_rows(&server, 2)
 }
 
 fn drains_at_last(program: Program) -> Result<(), String> {
@@ -152,25 +161,10 @@ fn drains_at_last(program: Program) -> Result<(), String> {
     fs::write(&file, "[shutdown]\ndrain_seconds = 1\n").map_err(|e| e.to_string())?;
     server.add_arguments(&["--config", &file.display().to_string()]);
     server.run()?;
-    let mut conn = server.address.connect().map_err(text)?;
-    for statement in [
-        "CREATE DATABASE d",
-        "CREATE TABLE d.t (id INT PRIMARY KEY)",
-        "BEGIN",
-        "INSERT INTO d.t VALUES (1)",
-    ] {
-        conn.query_drop(statement).map_err(text)?;
-    }
+    let mut conn = open_transaction(&server)?;
     stop(&mut server)?;
     server.run()?;
-    let mut conn = server.address.connect().map_err(text)?;
-    match conn
-        .query_first::<u32, _>("SELECT COUNT(*) FROM d.t")
-        .map_err(text)?
-    {
-        Some(0) => Ok(()),
-        other => Err(format!("rows of a transaction that never committed: {other:?}")),
-    }
+    expect_rows(&server, 0)
 }
 
 fn second_process(program: Program) -> Result<(), String> {

@@ -3,8 +3,9 @@
 //! `crates/import/src/binlog/fixtures`.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -13,7 +14,7 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::text;
 
-pub const SCHEMA: &[&str] = &[
+const SCHEMA: &[&str] = &[
     "CREATE DATABASE shop",
     "USE shop",
     "CREATE TABLE child (id INT PRIMARY KEY, parent CHAR(2) CHARACTER SET latin1, \
@@ -61,14 +62,16 @@ pub fn check(program: &Program, report: &mut Report) {
     }
 }
 
-struct Move {
+/// A source with tables of all kinds of columns, and an empty target.
+pub struct Servers {
     binary: PathBuf,
-    source: Server,
-    target: Server,
+    pub source: Server,
+    pub target: Server,
 }
 
-impl Move {
-    fn prepare(program: &Program, binary: PathBuf) -> Result<Self, String> {
+impl Servers {
+    /// `pairs`: the rows of the table of that name.
+    pub fn start(program: &Program, binary: PathBuf, pairs: &[String]) -> Result<Self, String> {
         let source = Server::start(program.clone(), &[])?;
         let target = Server::start(program.clone(), &[])?;
         let mut conn = source.address.connect().map_err(text)?;
@@ -78,11 +81,8 @@ impl Move {
             conn.query_drop(statement)
                 .map_err(|error| format!("{statement}: {error}"))?;
         }
-        for a in 0..40 {
-            let rows: Vec<String> = (0..50).map(|b| format!("({a}, 'it''s {b}', {b})")).collect();
-            conn.query_drop(format!("INSERT INTO pairs VALUES {}", rows.join(", ")))
-                .map_err(text)?;
-        }
+        conn.query_drop(format!("INSERT INTO pairs VALUES {}", pairs.join(", ")))
+            .map_err(text)?;
         Ok(Self {
             binary,
             source,
@@ -91,28 +91,57 @@ impl Move {
     }
 
     /// Runs `stemdb` and returns whether it succeeded, and all that it printed.
-    fn stemdb(&self, arguments: &[&str]) -> Result<(bool, String), String> {
-        let output = Command::new(&self.binary)
+    pub fn stemdb(&self, arguments: &[&str], input: &[u8]) -> Result<(bool, String), String> {
+        let mut child = Command::new(&self.binary)
             .args(arguments)
-            .output()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .map_err(text)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that fails reads no further.
+            let _ = stdin.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(text)?;
         let printed = [output.stdout, output.stderr].concat();
         Ok((
             output.status.success(),
             String::from_utf8_lossy(&printed).into_owned(),
         ))
     }
+}
+
+struct Move {
+    servers: Servers,
+}
+
+impl Move {
+    fn prepare(program: &Program, binary: PathBuf) -> Result<Self, String> {
+        let pairs = (0..2000).map(|n| format!("({}, 'it''s {}', {})", n / 50, n % 50, n % 50));
+        let pairs: Vec<String> = pairs.collect();
+        Ok(Self {
+            servers: Servers::start(program, binary, &pairs)?,
+        })
+    }
+
+    fn stemdb(&self, arguments: &[&str]) -> Result<(bool, String), String> {
+        self.servers.stemdb(arguments, b"")
+    }
 
     fn import(&self, more: &[&str]) -> Result<(bool, String), String> {
-        let from = format!("mysql://root@127.0.0.1:{}/shop", self.source.address.port);
-        let to = format!("mysql://root@127.0.0.1:{}", self.target.address.port);
+        let from = format!("mysql://root@127.0.0.1:{}/shop", self.servers.source.address.port);
+        let to = format!("mysql://root@127.0.0.1:{}", self.servers.target.address.port);
         let arguments = ["import", "--from", &from, "--to", &to, "--threads", "2"];
         self.stemdb(&[&arguments[..], more].concat())
     }
 
     fn connect(&self) -> Result<(Conn, Conn), String> {
-        let source = self.source.address.connect_to("shop").map_err(text)?;
-        Ok((source, self.target.address.connect_to("shop").map_err(text)?))
+        let source = self.servers.source.address.connect_to("shop").map_err(text)?;
+        Ok((
+            source,
+            self.servers.target.address.connect_to("shop").map_err(text)?,
+        ))
     }
 
     fn copies(&mut self) -> Result<(), String> {
@@ -183,7 +212,7 @@ impl Move {
     }
 
     fn replays(&mut self) -> Result<(), String> {
-        let log = self.source.path("general.log");
+        let log = self.servers.source.path("general.log");
         let lines = [
             "1970-01-02T00:00:00.000000Z\t    8 Connect\troot@localhost on shop using Socket",
             "1970-01-02T00:00:00.010000Z\t    8 Query\tSELECT name\n  FROM parent WHERE code = 'fr'",
@@ -198,10 +227,10 @@ impl Move {
         target
             .query_drop("UPDATE pairs SET v = 1000 WHERE a = 1 AND b = 'it''s 3'")
             .map_err(text)?;
-        let page = self.source.path("replay.html");
+        let page = self.servers.source.path("replay.html");
         let (log, page) = (log.display().to_string(), page.display().to_string());
-        let source = format!("mysql://root@127.0.0.1:{}", self.source.address.port);
-        let target = format!("mysql://root@127.0.0.1:{}", self.target.address.port);
+        let source = format!("mysql://root@127.0.0.1:{}", self.servers.source.address.port);
+        let target = format!("mysql://root@127.0.0.1:{}", self.servers.target.address.port);
         let arguments = [
             "replay",
             "--log",
@@ -232,7 +261,7 @@ impl Move {
     }
 
     fn checks_compatibility(&mut self) -> Result<(), String> {
-        let dump = self.source.path("dump.sql");
+        let dump = self.servers.source.path("dump.sql");
         let statements = "-- a dump\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\nDELIMITER ;;\n\
                           CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END ;;\n\
                           DELIMITER ;\nCREATE TABLE f (a TEXT, FULLTEXT KEY (a));\n";

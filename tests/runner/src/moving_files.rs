@@ -1,16 +1,14 @@
 //! `stemdb import` of files and `stemdb export`: what goes out comes in again, and bad input.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use crate::moving::{SCHEMA, expect, same};
+use crate::moving::{Servers, expect, same};
 use crate::report::Report;
-use crate::server::{Program, Server};
+use crate::server::Program;
 use crate::text;
 
 /// Every row of every table, in an order.
@@ -40,31 +38,16 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
 }
 
 struct Files {
-    binary: PathBuf,
-    source: Server,
-    target: Server,
+    servers: Servers,
 }
 
 impl Files {
     fn prepare(program: &Program, binary: PathBuf) -> Result<Self, String> {
-        let source = Server::start(program.clone(), &[])?;
-        let target = Server::start(program.clone(), &[])?;
-        let mut conn = source.address.connect().map_err(text)?;
-        conn.query_drop("SET foreign_key_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
-            .map_err(text)?;
-        for statement in SCHEMA {
-            conn.query_drop(statement)
-                .map_err(|error| format!("{statement}: {error}"))?;
-        }
-        let rows: Vec<String> = (0..3000)
+        let pairs: Vec<String> = (0..3000)
             .map(|number| format!("({}, 'it''s \\\\ \"{number}\",\\n', {number})", number % 7))
             .collect();
-        conn.query_drop(format!("INSERT INTO pairs VALUES {}", rows.join(", ")))
-            .map_err(text)?;
         let mut files = Self {
-            binary,
-            source,
-            target,
+            servers: Servers::start(program, binary, &pairs)?,
         };
         files
             .target()?
@@ -74,11 +57,11 @@ impl Files {
     }
 
     fn target(&mut self) -> Result<Conn, String> {
-        self.target.address.connect().map_err(text)
+        self.servers.target.address.connect().map_err(text)
     }
 
     fn path(&self, name: &str) -> String {
-        self.source.path(name).display().to_string()
+        self.servers.source.path(name).display().to_string()
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<String, String> {
@@ -88,27 +71,11 @@ impl Files {
     }
 
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<(bool, String), String> {
-        let mut child = Command::new(&self.binary)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(text)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A program that fails reads no further.
-            let _ = stdin.write_all(input);
-        }
-        let output = child.wait_with_output().map_err(text)?;
-        let printed = [output.stdout, output.stderr].concat();
-        Ok((
-            output.status.success(),
-            String::from_utf8_lossy(&printed).into_owned(),
-        ))
+        self.servers.stemdb(arguments, input)
     }
 
     fn export(&self, to: &str, more: &[&str]) -> Result<(), String> {
-        let from = format!("mysql://root@127.0.0.1:{}/shop", self.source.address.port);
+        let from = format!("mysql://root@127.0.0.1:{}/shop", self.servers.source.address.port);
         let (succeeded, printed) = self.run(
             &[&["export", "--from", &from, "--threads", "2", to], more].concat(),
             b"",
@@ -117,15 +84,18 @@ impl Files {
     }
 
     fn import(&self, database: &str, more: &[&str], input: &[u8]) -> Result<(bool, String), String> {
-        let to = format!("mysql://root@127.0.0.1:{}/{database}", self.target.address.port);
+        let to = format!(
+            "mysql://root@127.0.0.1:{}/{database}",
+            self.servers.target.address.port
+        );
         let rejected = self.path("rejected");
         let arguments = ["import", "--to", &to, "--threads", "2", "--rejected", &rejected];
         self.run(&[&arguments[..], more].concat(), input)
     }
 
     fn is_loaded(&mut self, database: &str, queries: &[&str]) -> Result<(), String> {
-        let mut source = self.source.address.connect_to("shop").map_err(text)?;
-        let mut target = self.target.address.connect_to(database).map_err(text)?;
+        let mut source = self.servers.source.address.connect_to("shop").map_err(text)?;
+        let mut target = self.servers.target.address.connect_to(database).map_err(text)?;
         queries
             .iter()
             .try_for_each(|query| same(&mut source, &mut target, query))

@@ -61,7 +61,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
         Some(Expr::Literal { value, .. }) => value.as_u64().unwrap_or(0),
         Some(_) => {
             return Err(Error::not_supported(
-                "a precision that is no number",
+                "the precision is not a number",
                 "write the number of digits",
             ));
         }

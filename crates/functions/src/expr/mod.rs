@@ -320,7 +320,7 @@ impl Binding<'_> {
                 ..
             }) => Ok(text),
             _ => Err(Error::internal(format!(
-                "{}: argument {index} is no keyword",
+                "{}: argument {index} is not a keyword",
                 self.name
             ))),
         }

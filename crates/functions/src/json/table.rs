@@ -171,7 +171,7 @@ impl JsonTable {
                 parsed = parse_argument(document.as_bytes().unwrap_or_default(), 1, "json_table")?;
                 parsed.root()
             }
-            _ => return Err(Error::internal("a JSON_TABLE of what is no text")),
+            _ => return Err(Error::internal("the document of JSON_TABLE is not text")),
         };
         let strict = strict(ctx);
         let mut row = vec![Value::Null; self.types.len()];

@@ -17,7 +17,7 @@ use crate::eval::eval_value;
 pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
     let mut args: Vec<Expr> = args.into_iter().map(read_members).collect();
     let function = WindowFunction::from_name(name)
-        .ok_or_else(|| Error::internal(format!("{name} is no window function")))?;
+        .ok_or_else(|| Error::internal(format!("{name} is not a window function")))?;
     if let Some(rows) = function.row_count(&args) {
         if !rows.is_constant() {
             return Err(function.wrong_arguments());

@@ -103,7 +103,7 @@ impl RawEvent {
             27 | 41 => Event::Heartbeat,
             38 => Event::Unsupported("an XA transaction: end all XA transactions before you follow the log"),
             39 => Event::Unsupported(
-                "partial updates of JSON: set binlog_row_value_options = '' on the source and copy anew",
+                "partial updates of JSON: set binlog_row_value_options = '' on the source and copy again",
             ),
             PAYLOAD => Event::Payload(payload(&mut data)?),
             33 => {
@@ -131,11 +131,11 @@ impl RawEvent {
             }
             164 => Event::Unsupported("an encrypted binary log: set encrypt_binlog = OFF on the source"),
             165..=171 => Event::Unsupported(
-                "compressed events of MariaDB: set log_bin_compress = OFF on the source and copy anew",
+                "compressed events of MariaDB: set log_bin_compress = OFF on the source and copy again",
             ),
             20..=22 => Event::Unsupported("rows in the format of MySQL 5.1's first versions"),
             5 | 13 | 14 | 17 | 18 => Event::Unsupported(
-                "statements instead of rows: set binlog_format = ROW on the source and copy anew",
+                "statements instead of rows: set binlog_format = ROW on the source and copy again",
             ),
             _ => Event::Ignored,
         })

@@ -270,17 +270,7 @@ fn skip_prefix(text: &[u8], prefix: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Slowly<'a>(&'a [u8], usize);
-
-    impl Read for Slowly<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = self.1.min(self.0.len()).min(buffer.len());
-            buffer[..count].copy_from_slice(&self.0[..count]);
-            self.0 = &self.0[count..];
-            Ok(count)
-        }
-    }
+    use crate::test_support::Slowly;
 
     fn csv() -> Format {
         Format {

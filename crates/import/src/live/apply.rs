@@ -145,7 +145,7 @@ impl<'a> Applier<'a> {
                 Ok(())
             }
             Event::Incident(message) => Err(self.wrong(format!(
-                "the source reports that its log is incomplete ({message}): copy anew with --restart"
+                "the source reports that its log is incomplete ({message}): copy again with --restart"
             ))),
             Event::Unsupported(what) => Err(self.wrong(what)),
             // This is the only sign that the transactions in the set have been passed.
@@ -186,7 +186,7 @@ impl<'a> Applier<'a> {
             }
             Kind::Rows if self.concerns(query) => {
                 return Err(self.wrong(format!(
-                    "a statement instead of rows: set binlog_format = ROW on the source, and copy anew with \
+                    "a statement instead of rows: set binlog_format = ROW on the source, and copy again with \
                      --restart. It is: {}",
                     shown(&query.sql)
                 )));
@@ -400,7 +400,7 @@ fn write(
     let failed = |what: String| {
         Error::Log(format!(
             "behind {position}: {what}. Somebody else writes to the target's {}.{}, or it was not equal \
-             when the copy ended: copy anew with --restart",
+             when the copy ended: copy again with --restart",
             map.database, map.table
         ))
     };

@@ -37,7 +37,7 @@ impl CutOver<'_> {
         let differences = done?;
         if !differences.is_empty() {
             return Err(Error::Different(format!(
-                "the sides are not equal; copy anew with --restart:\n  {}",
+                "the sides are not equal; copy again with --restart:\n  {}",
                 differences.join("\n  ")
             )));
         }

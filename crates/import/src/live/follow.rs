@@ -49,7 +49,7 @@ impl Follower<'_> {
             (
                 "binlog_format",
                 "ROW",
-                "SET GLOBAL binlog_format = ROW, and let all sessions connect anew",
+                "SET GLOBAL binlog_format = ROW, and let all sessions connect again",
             ),
         ] {
             let value = source
@@ -101,7 +101,7 @@ impl Follower<'_> {
         state.reload(&mut target)?;
         let start = state.position.clone().ok_or_else(|| {
             Error::Source(
-                "the copy has no position of the source's binary log: copy anew with --restart".to_owned(),
+                "the copy has no position of the source's binary log: copy again with --restart".to_owned(),
             )
         })?;
         if state.stage == Stage::Copied {
@@ -173,7 +173,7 @@ fn from_source(source: &Endpoint, error: mysql::Error) -> Error {
     match &error {
         mysql::Error::MySqlError(server) if server.code == ER_LOG_GONE => Error::Log(format!(
             "it cannot be read from where the copy is: {}. If another server has these transactions, follow that \
-             one with --gtid (column gtids of stemdb_import.moves on the target); otherwise copy anew with --restart",
+             one with --gtid (column gtids of stemdb_import.moves on the target); otherwise copy again with --restart",
             server.message
         )),
         _ => source.failed("reading the binary log", error),

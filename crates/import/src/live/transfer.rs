@@ -82,13 +82,13 @@ impl<'a> Transfer<'a> {
         }
         match state.stage {
             Stage::CutOver => {
-                println!("This move has ended: both sides were equal. --restart copies anew.");
+                println!("This move has ended: both sides were equal. --restart copies again.");
                 return Ok(());
             }
             Stage::Following | Stage::Copied if follows => {}
             Stage::Following => {
                 return Err(Error::Arguments(
-                    "this source is being followed already: --follow goes on, --restart copies anew"
+                    "this source is being followed already: --follow goes on, --restart copies again"
                         .to_owned(),
                 ));
             }

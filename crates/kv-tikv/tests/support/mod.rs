@@ -3,8 +3,9 @@
 // Each test file uses a part of it.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use kv::{Limits, Store};
+use kv::{Error, Limits, LockOptions, LockWait, Store};
 use kv_tests::Subject;
+use kv_tests::support::{begin, commit, exclusive};
 use kv_tikv::TikvOptions;
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -144,4 +145,28 @@ impl Subject for Shared {
     fn is_persistent(&self) -> bool {
         true
     }
+}
+
+/// Three stores with regions up to `c`, up to `f` and behind.
+pub fn cluster() -> StandIn {
+    StandIn::start(&["-stores", "3", "-split", "c,f"])
+}
+
+pub fn nowait() -> LockOptions {
+    LockOptions {
+        wait: LockWait::NoWait,
+        ..exclusive()
+    }
+}
+
+/// A transaction that writes these keys, whose commit at the primary key never arrives: its locks stay.
+pub fn leave_locks(stand_in: &StandIn, dead: Store, keys: &[&str]) {
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
+    let mut txn = begin(&dead);
+    for key in keys {
+        txn.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
+    }
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    drop(dead);
+    stand_in.control("/clear");
 }

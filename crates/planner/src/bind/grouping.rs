@@ -108,7 +108,7 @@ impl Groups<'_, '_> {
         let call = aggregate::bind("any_value", vec![column.clone()], false, &self.binder.types)?;
         let index = match self.binder.aggregate_column(&call, self.aggregates) {
             Expr::Column { index, .. } => index,
-            _ => return Err(Error::internal("the result of an aggregate is no column")),
+            _ => return Err(Error::internal("the result of an aggregate is not a column")),
         };
         // Without GROUP BY there is a group even where there is no row.
         let nullable = column.nullable() || self.keys.is_empty();

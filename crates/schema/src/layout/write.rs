@@ -319,7 +319,9 @@ impl IndexEncoder {
             // NULL has an entry, an empty array has none.
             Some((part, column)) if !row[column].is_null() => {
                 let Value::Json(array) = &row[column] else {
-                    return Err(Error::internal("a multi-valued index of what is no array"));
+                    return Err(Error::internal(
+                        "the value of a multi-valued index is not an array",
+                    ));
                 };
                 for element in functions::multi_valued::elements(array) {
                     take(self.entry(row, Some((part, &element)), handle, zone)?);

@@ -98,7 +98,7 @@ pub fn listing(session: &Session, explained: &Explained) -> Result<Listing> {
 fn planned(session: &Session, explained: &Explained) -> Result<PlannedStatement> {
     match compile::optimized(session, explained.bound.clone(), false)? {
         Planned::Plan(planned) => Ok(planned),
-        _ => Err(Error::internal("EXPLAIN of what is no plan")),
+        _ => Err(Error::internal("EXPLAIN of a statement without a plan")),
     }
 }
 

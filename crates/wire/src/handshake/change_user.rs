@@ -41,11 +41,7 @@ impl ChangeUser {
         } else {
             None
         };
-        let attributes = if capabilities & capability::CONNECT_ATTRS != 0 && !reader.is_empty() {
-            attributes::decode(&mut reader)?
-        } else {
-            Vec::new()
-        };
+        let attributes = attributes::decode(capabilities, &mut reader)?;
         Ok(Self {
             user,
             auth,

@@ -90,11 +90,7 @@ fn decode(payload: &[u8]) -> Result<std::result::Result<Response, SslRequest>> {
     } else {
         None
     };
-    let attributes = if capabilities & capability::CONNECT_ATTRS != 0 && !reader.is_empty() {
-        attributes::decode(&mut reader)?
-    } else {
-        Vec::new()
-    };
+    let attributes = attributes::decode(capabilities, &mut reader)?;
     let zstd_level = if capabilities & capability::ZSTD_COMPRESSION_ALGORITHM != 0 && !reader.is_empty() {
         Some(reader.u8()?)
     } else {

@@ -61,6 +61,13 @@ fn set_up(address: &Address) -> Result<(), String> {
         .map_err(text)
 }
 
+/// For hammers that another suite starts.
+fn create_database(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(text)?;
+    conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
+        .map_err(text)
+}
+
 fn connect(address: &Address) -> Result<Conn, String> {
     address.connect_to(DATABASE).map_err(text)
 }

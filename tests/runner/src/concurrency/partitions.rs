@@ -37,9 +37,7 @@ pub fn check(address: &Address) -> Result<(), String> {
 
 /// Half of the connections go to each of two servers.
 pub fn check_over(one: &Address, two: &Address) -> Result<(), String> {
-    let mut conn = one.connect().map_err(text)?;
-    conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
-        .map_err(text)?;
+    create_database(one)?;
     hammer(&[one, two])
 }
 

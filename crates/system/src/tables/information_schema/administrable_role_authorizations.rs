@@ -13,17 +13,7 @@ impl SystemTable for AdministrableRoleAuthorizations {
     }
 
     fn columns(&self) -> &'static str {
-        r#"
-USER varchar(97) ci NULL
-HOST varchar(256) ci NULL
-GRANTEE varchar(97) ai NULL
-GRANTEE_HOST varchar(256) ai NULL
-ROLE_NAME varchar(255) ai NULL
-ROLE_HOST varchar(256) ai NULL
-IS_GRANTABLE varchar(3) ci NOT ""
-IS_DEFAULT varchar(3) ci NULL
-IS_MANDATORY varchar(3) ci NOT ""
-"#
+        applicable_roles::ApplicableRoles.columns()
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {

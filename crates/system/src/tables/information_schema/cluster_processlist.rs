@@ -5,7 +5,7 @@ use schema::model::SystemTraits;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
-use crate::tables::process::process_row;
+use crate::tables::process::{process_columns, process_row};
 use crate::values::text;
 
 pub(crate) struct ClusterProcesslist;
@@ -16,17 +16,7 @@ impl SystemTable for ClusterProcesslist {
     }
 
     fn columns(&self) -> &'static str {
-        r#"
-INSTANCE varchar(64) ci NOT ""
-ID bigint_unsigned - NOT ""
-USER varchar(32) ci NOT ""
-HOST varchar(261) ci NOT ""
-DB varchar(64) ci NULL ""
-COMMAND varchar(16) ci NOT ""
-TIME int - NOT ""
-STATE varchar(64) ci NULL ""
-INFO varchar(65535) ci NULL ""
-"#
+        concat!("INSTANCE varchar(64) ci NOT \"\"", process_columns!())
     }
 
     fn traits(&self) -> SystemTraits {

@@ -4,8 +4,8 @@ use schema::model::SystemTraits;
 use schema::privilege::Privilege;
 use types::Result;
 
+use super::user_privileges::grant_row;
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, text, yes};
 
 pub(crate) struct ColumnPrivileges;
 
@@ -40,16 +40,9 @@ IS_GRANTABLE varchar(3) ci NOT ""
                         .columns
                         .iter()
                         .filter(|(_, granted)| granted.has(privilege));
+                    let grantable = granted.table.has(Privilege::Grant);
                     rows.extend(with_it.map(|(column, _)| {
-                        vec![
-                            text(account.name()),
-                            text(CATALOG),
-                            text(database),
-                            text(table),
-                            text(column),
-                            text(privilege.name()),
-                            yes(granted.table.has(Privilege::Grant)),
-                        ]
+                        grant_row(&account, &[database, table, column], privilege.name(), grantable)
                     }));
                 }
             }

@@ -4,7 +4,7 @@ use schema::model::SystemTraits;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
-use crate::tables::process::process_row;
+use crate::tables::process::{process_columns, process_row};
 
 pub(crate) struct Processlist;
 
@@ -14,16 +14,7 @@ impl SystemTable for Processlist {
     }
 
     fn columns(&self) -> &'static str {
-        r#"
-ID bigint_unsigned - NOT ""
-USER varchar(32) ci NOT ""
-HOST varchar(261) ci NOT ""
-DB varchar(64) ci NULL ""
-COMMAND varchar(16) ci NOT ""
-TIME int - NOT ""
-STATE varchar(64) ci NULL ""
-INFO varchar(65535) ci NULL ""
-"#
+        process_columns!()
     }
 
     fn traits(&self) -> SystemTraits {

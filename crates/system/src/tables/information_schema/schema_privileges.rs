@@ -4,9 +4,8 @@ use schema::model::SystemTraits;
 use schema::privilege::Privilege;
 use types::Result;
 
-use super::user_privileges::listed;
+use super::user_privileges::{grant_row, listed};
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, text, yes};
 
 pub(crate) struct SchemaPrivileges;
 
@@ -34,15 +33,9 @@ IS_GRANTABLE varchar(3) ci NOT ""
         let mut rows = Vec::new();
         for account in ctx.accounts() {
             for (database, granted) in &account.privileges.on_databases {
-                rows.extend(listed(*granted).into_iter().map(|privilege| {
-                    vec![
-                        text(account.name()),
-                        text(CATALOG),
-                        text(database),
-                        text(privilege),
-                        yes(granted.has(Privilege::Grant)),
-                    ]
-                }));
+                let grantable = granted.has(Privilege::Grant);
+                let row = |privilege: &str| grant_row(&account, &[database], privilege, grantable);
+                rows.extend(listed(*granted).into_iter().map(row));
             }
         }
         Ok(rows)

@@ -4,9 +4,8 @@ use schema::model::SystemTraits;
 use schema::privilege::Privilege;
 use types::Result;
 
-use super::user_privileges::listed;
+use super::user_privileges::{grant_row, listed};
 use crate::table::{Context, Row, SystemTable};
-use crate::values::{CATALOG, text, yes};
 
 pub(crate) struct TablePrivileges;
 
@@ -36,16 +35,9 @@ IS_GRANTABLE varchar(3) ci NOT ""
         for account in ctx.accounts() {
             let granted = account.privileges.granted_tables();
             for (database, table, granted) in granted.filter(|(.., granted)| !granted.table.is_empty()) {
-                rows.extend(listed(granted.table).into_iter().map(|privilege| {
-                    vec![
-                        text(account.name()),
-                        text(CATALOG),
-                        text(database),
-                        text(table),
-                        text(privilege),
-                        yes(granted.table.has(Privilege::Grant)),
-                    ]
-                }));
+                let grantable = granted.table.has(Privilege::Grant);
+                let row = |privilege: &str| grant_row(&account, &[database, table], privilege, grantable);
+                rows.extend(listed(granted.table).into_iter().map(row));
             }
         }
         Ok(rows)

@@ -1,5 +1,6 @@
 //! The privileges of accounts on everything.
 
+use accounts::Account;
 use schema::model::SystemTraits;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::Result;
@@ -33,12 +34,7 @@ IS_GRANTABLE varchar(3) ci NOT ""
         for account in ctx.accounts() {
             let privileges = &account.privileges;
             let mut push = |privilege: &str, grantable: bool| {
-                rows.push(vec![
-                    text(account.name()),
-                    text(CATALOG),
-                    text(privilege),
-                    yes(grantable),
-                ]);
+                rows.push(grant_row(&account, &[], privilege, grantable));
             };
             let with_option = privileges.global.has(Privilege::Grant);
             listed(privileges.global)
@@ -60,4 +56,12 @@ pub(super) fn listed(granted: PrivilegeSet) -> Vec<&'static str> {
         true => vec!["USAGE"],
         false => granted.iter().map(Privilege::name).collect(),
     }
+}
+
+/// A row of the tables of privileges: `object` is what the privilege is on.
+pub(super) fn grant_row(account: &Account, object: &[&str], privilege: &str, grantable: bool) -> Row {
+    let mut row = vec![text(account.name()), text(CATALOG)];
+    row.extend(object.iter().map(|name| text(*name)));
+    row.extend([text(privilege), yes(grantable)]);
+    row
 }
