@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{StandIn, cluster, nowait};
+use support::{cluster, nowait};
 
 #[test]
 fn transfers_survive_splits_moves_and_restarts() {

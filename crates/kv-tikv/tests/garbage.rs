@@ -6,7 +6,7 @@
 mod support;
 
 use kv::{Error, Reader, Store};
-use kv_tests::support::{begin, commit, get, wait_until, write};
+use kv_tests::support::{get, wait_until, write};
 use kv_tikv::TikvOptions;
 use std::time::Duration;
 use support::{StandIn, leave_locks};

@@ -7,7 +7,7 @@
 mod support;
 
 use kv::{Error, KeyRange};
-use kv_tests::support::{begin, commit, keys, scan, scan_all, write};
+use kv_tests::support::{keys, scan, scan_all, write};
 use kv_tikv::TikvOptions;
 use std::time::Duration;
 use support::{StandIn, leave_locks};

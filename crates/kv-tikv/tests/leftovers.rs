@@ -6,10 +6,10 @@
 
 mod support;
 
-use kv::{Error, LockOptions, LockWait, Reader, TxnOptions};
+use kv::{Error, Reader, TxnOptions};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
 use std::time::Duration;
-use support::{StandIn, cluster, nowait};
+use support::{cluster, nowait};
 
 #[test]
 fn locks_of_a_dead_node_are_cleaned_up() {

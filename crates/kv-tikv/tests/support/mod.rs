@@ -159,7 +159,7 @@ pub fn nowait() -> LockOptions {
     }
 }
 
-/// A transaction that writes these keys, whose commit at the primary key never arrives: its locks stay.
+/// A node dies while it commits a transaction that writes these keys: the second phase never arrives, so the locks stay.
 pub fn leave_locks(stand_in: &StandIn, dead: Store, keys: &[&str]) {
     stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
     let mut txn = begin(&dead);

@@ -4,7 +4,7 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
-use super::{DATABASE, code, connect, text, threads, try_again};
+use super::{code, connect, create_database, text, threads, try_again};
 use crate::server::Address;
 
 const THREADS: u64 = 8;

@@ -7,7 +7,7 @@ use loadgen::random::Random;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::{DATABASE, code, connect, text, threads, try_again};
+use super::{code, connect, create_database, text, threads, try_again};
 use crate::server::Address;
 
 const WRITERS: u64 = 4;
