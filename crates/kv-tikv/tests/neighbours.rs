@@ -7,7 +7,7 @@
 mod support;
 
 use kv::{Error, Reader, Store};
-use kv_tests::support::{commit, get, keys, write};
+use kv_tests::support::{get, keys, write};
 use kv_tikv::TikvOptions;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -161,7 +161,7 @@ fn drains_at_last(program: Program) -> Result<(), String> {
     fs::write(&file, "[shutdown]\ndrain_seconds = 1\n").map_err(|e| e.to_string())?;
     server.add_arguments(&["--config", &file.display().to_string()]);
     server.run()?;
-    let mut conn = open_transaction(&server)?;
+    let _conn = open_transaction(&server)?;
     stop(&mut server)?;
     server.run()?;
     expect_rows(&server, 0)
