@@ -261,8 +261,8 @@ fn crates_say_what_they_are_not_and_where_to_go_next() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The table of invariants names tests by their functions, the file before them where they are elsewhere than the
-/// last one. A renamed test would leave its invariant without one.
+/// The table of invariants in `docs/commit.md` names the tests that pin each of them. A renamed test would leave its
+/// invariant without one.
 #[test]
 fn tests_that_pin_the_invariants_of_a_commit_exist() {
     let root = root();
