@@ -241,7 +241,7 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
     let without_lease = Cell::new(None);
     let max_execution = Some(session.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
     let estimates = SessionEstimates {
-        session: session,
+        session,
         max_execution,
         without_lease: &without_lease,
         params,
