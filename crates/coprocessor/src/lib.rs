@@ -6,7 +6,7 @@
 //! - `form`: how values look to a store. `tipb`: the messages.
 //!
 //! Not here: sending requests (`kv-tikv`, behind `kv::CoprocessorRequest`), which parts of a plan go down (`optimizer`), and
-//! what runs where they do not (`executor`).
+//! what runs where they do not (`executor`). Where to go next: `docs/cluster.md`, then [`Program`].
 
 mod expression;
 mod form;
