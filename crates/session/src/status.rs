@@ -81,10 +81,40 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let mut rows: Rows = counters
         .map(|(name, value)| (name.to_owned(), value.to_string()))
         .collect();
-    let store = shared.engine.store.stats().into_iter();
-    rows.extend(store.map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())));
+    let store = shared.engine.store.stats();
+    let figure = |name: &str| store.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| *value as u64);
+    rows.extend(of_buffer_pool(
+        figure("block_cache_capacity_bytes"),
+        figure("block_cache_usage_bytes"),
+        figure("memtable_bytes"),
+    ));
+    rows.extend(
+        store
+            .iter()
+            .map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())),
+    );
     rows.extend(of_memory(shared));
     rows
+}
+
+/// The bytes in a page, as `@@innodb_page_size` says.
+const PAGE: u64 = 16384;
+
+/// What tools ask of InnoDB's buffer pool, answered from the store's cache of blocks; what is dirty is what is
+/// not in files yet. A store that caches nothing here has no pages.
+fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = (String, String)> {
+    let data = used.min(capacity) / PAGE;
+    let values = [
+        ("bytes_data", data * PAGE),
+        ("bytes_dirty", dirty),
+        ("pages_data", data),
+        ("pages_dirty", dirty / PAGE),
+        ("pages_free", capacity / PAGE - data),
+        ("pages_total", capacity / PAGE),
+    ];
+    let page_size = ("Innodb_page_size".to_owned(), PAGE.to_string());
+    let named = |(name, value): (&str, u64)| (format!("Innodb_buffer_pool_{name}"), value.to_string());
+    values.into_iter().map(named).chain([page_size])
 }
 
 /// Commands about prepared statements that are no `Questions`.

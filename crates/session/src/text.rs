@@ -21,7 +21,7 @@ use crate::lock::schema_has_changed;
 use crate::recent_texts::{PlanScope, RecentText};
 use crate::reply::Outcome;
 use crate::session::Session;
-use crate::statement;
+use crate::statement::{self, load_data};
 use crate::statistics::Kind;
 use crate::transaction_rules;
 
@@ -168,10 +168,10 @@ fn run_parsed(
     parsed: &Parsed,
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
-    let compiled = match transaction_rules::enter_statement(session, &parsed.statement) {
-        Ok(()) => compile::compile(session, parsed, Parameters::Untyped(None)),
-        Err(error) => Err(error),
-    };
+    let entered = transaction_rules::enter_statement(session, &parsed.statement);
+    let compiled = entered
+        .and_then(|()| load_data::check_local(session, &parsed.statement))
+        .and_then(|()| compile::compile(session, parsed, Parameters::Untyped(None)));
     let mut compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => return Ok((Kind::Other, Err(error))),

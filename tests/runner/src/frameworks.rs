@@ -14,7 +14,7 @@ struct Framework {
     name: &'static str,
     /// Below `tests/clients/frameworks`.
     directory: &'static str,
-    /// Programs it needs in the PATH.
+    /// Programs it needs in the PATH, or files with their whole path.
     needs: &'static [&'static str],
     /// Commands that build it in its directory. `$OUT` is for what is built there.
     build: &'static str,
@@ -52,7 +52,22 @@ const fn java(name: &'static str, run: &'static str) -> Framework {
     }
 }
 
-const ALL: [Framework; 9] = [
+/// Both are bins of one package, so that what they share is compiled once.
+const fn rust(name: &'static str, run: &'static str) -> Framework {
+    Framework {
+        name,
+        directory: "rust",
+        needs: &["cargo", "mysql_config"],
+        build: "cargo build --quiet --locked --target-dir \"$OUT\"",
+        run,
+    }
+}
+
+/// The version that Debian 12 has: there is no other way to pin it, and another prints other lines.
+const ACTIVE_RECORD: &str =
+    "/usr/share/rubygems-integration/all/specifications/activerecord-6.1.7.10.gemspec";
+
+const ALL: [Framework; 13] = [
     python("sqlalchemy", "\"$OUT/venv/bin/python\" -B sqlalchemy_app.py"),
     python("django", "\"$OUT/venv/bin/python\" -B django_app.py"),
     Framework {
@@ -66,6 +81,16 @@ const ALL: [Framework; 9] = [
     node("typeorm", "NODE_PATH=\"$OUT/node_modules\" node typeorm.js"),
     node("drizzle", "NODE_PATH=\"$OUT/node_modules\" node drizzle.js"),
     node("knex", "NODE_PATH=\"$OUT/node_modules\" node knex.js"),
+    rust("sqlx", "\"$OUT/debug/sqlx_app\""),
+    rust("diesel", "\"$OUT/debug/diesel_app\""),
+    Framework {
+        name: "activerecord",
+        directory: "ruby",
+        needs: &["ruby", ACTIVE_RECORD],
+        build: "",
+        run: "ruby -W0 activerecord_app.rb",
+    },
+    java("jooq", "java -cp \"$OUT/classes:$OUT/lib/*\" JooqApp"),
     java("hibernate", "java -cp \"$OUT/classes:$OUT/lib/*\" HibernateApp"),
     java(
         "migrations",

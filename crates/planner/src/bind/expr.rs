@@ -230,7 +230,7 @@ impl Binder<'_> {
                 length: 21,
                 ..SqlType::BIGINT_UNSIGNED
             },
-            Value::String(_) => SqlType::varchar(VARIABLE_CHARS, Collation::DEFAULT),
+            Value::String(_) => SqlType::varchar(VARIABLE_CHARS, Collation::Utf8mb3GeneralCi),
             other => bind::type_of_value(other, Collation::DEFAULT),
         };
         Ok(Expr::literal(value, ty))

@@ -323,10 +323,11 @@ fn attributes(view: SessionView<'_>, own_account: bool) -> Vec<Row> {
             continue;
         }
         for (position, (name, value)) in process.attributes().iter().enumerate() {
+            let is_empty = value.is_empty();
             rows.push(vec![
                 Value::UInt(process.id),
                 text(name),
-                text(value),
+                if is_empty { Value::Null } else { text(value) },
                 Value::Int(position as i64),
             ]);
         }

@@ -11,6 +11,7 @@ use executor::{FieldReader, FileSource, LoadedFile};
 use planner::CachedPlan;
 use planner::command::LoadData;
 use planner::plan::{InsertPlan, InsertSource, Plan};
+use syntax::ast::Statement;
 use types::{Error, Result, errno};
 use wire::capability;
 use wire::connection::PacketSink;
@@ -68,16 +69,18 @@ pub fn run(session: &mut Session, load: &LoadData, out: &mut dyn PacketSink) -> 
 
 /// The plan, with its privileges checked and its tables locked.
 fn plan(session: &mut Session, load: &LoadData) -> Result<Arc<CachedPlan>> {
-    if load.local {
-        check_local(session)?;
-    } else {
+    if !load.local {
         server_files::check_usable(&session.view(), &load.file)?;
     }
     let planned = compile::optimized(session, load.insert.clone(), false)?;
     inner_plan::lock(session, planned, load.schema_version)
 }
 
-fn check_local(session: &Session) -> Result<()> {
+/// LOCAL is refused before the table is looked for, as in MySQL.
+pub fn check_local(session: &Session, statement: &Statement) -> Result<()> {
+    if !matches!(statement, Statement::LoadData(load) if load.local) {
+        return Ok(());
+    }
     let is_on = session.shared.variables.boolean("local_infile");
     match is_on && session.client.has(capability::LOCAL_FILES) {
         true => Ok(()),

@@ -15,7 +15,7 @@ mod histograms;
 mod inner_plan;
 mod into_file;
 pub mod kill;
-mod load_data;
+pub mod load_data;
 mod lock_tables;
 mod maintenance;
 pub mod named;

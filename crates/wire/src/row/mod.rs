@@ -52,17 +52,34 @@ pub enum Format {
 #[derive(Debug, Clone)]
 pub struct RowEncoder {
     format: Format,
-    columns: Vec<(SqlType, Cell)>,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    ty: SqlType,
+    cell: Cell,
     transcoder: Option<Transcoder>,
 }
 
 impl RowEncoder {
     /// `results` is `@@character_set_results`; `None` where it is NULL.
     pub fn new(format: Format, types: &[SqlType], results: Option<Charset>) -> Self {
+        let converted = results.and_then(Transcoder::to);
+        let converts = !matches!(results, None | Some(Charset::Binary));
+        let column = |ty: &SqlType| Column {
+            ty: *ty,
+            cell: Cell::of(ty),
+            transcoder: match converts {
+                true => converted,
+                // Text is sent in the character set that its definition announces: its own.
+                false if ty.is_text() => Transcoder::to(ty.collation.charset()),
+                false => None,
+            },
+        };
         Self {
             format,
-            columns: types.iter().map(|ty| (*ty, Cell::of(ty))).collect(),
-            transcoder: results.and_then(Transcoder::to),
+            columns: types.iter().map(column).collect(),
         }
     }
 
@@ -84,7 +101,7 @@ impl RowEncoder {
             .columns()
             .iter()
             .zip(&self.columns)
-            .map(|(array, (ty, _))| ColumnView::new(array, ty))
+            .map(|(array, column)| ColumnView::new(array, &column.ty))
             .collect();
         Ok(BatchRows {
             encoder: self,
@@ -130,14 +147,14 @@ impl RowWriter<'_> {
     /// the code for the value's own kind remains.
     #[inline(always)]
     pub fn put(&mut self, value: RawValue<'_>) {
-        let Some((ty, cell)) = self.encoder.columns.get(self.position) else {
+        let Some(column) = self.encoder.columns.get(self.position) else {
             return;
         };
-        let transcoder = self.encoder.transcoder;
+        let Column { ty, cell, transcoder } = column;
         match (self.encoder.format, value) {
-            (Format::Text, value) => text::value(*cell, ty, value, transcoder, self.out),
+            (Format::Text, value) => text::value(*cell, ty, value, *transcoder, self.out),
             (Format::Binary, RawValue::Null) => binary::set_null(self.bitmap, self.position, self.out),
-            (Format::Binary, value) => binary::value(*cell, ty, value, transcoder, self.out),
+            (Format::Binary, value) => binary::value(*cell, ty, value, *transcoder, self.out),
         }
         self.position += 1;
     }
@@ -162,20 +179,19 @@ impl BatchRows<'_> {
     /// Appends the row at `row`, which is below [`BatchRows::len`].
     pub fn encode(&self, row: usize, out: &mut Vec<u8>) {
         let columns = self.encoder.columns.iter().zip(&self.views);
-        let transcoder = self.encoder.transcoder;
         match self.encoder.format {
             Format::Text => {
-                for ((_, cell), view) in columns {
-                    text::cell(*cell, view, row, transcoder, out);
+                for (column, view) in columns {
+                    text::cell(column.cell, view, row, column.transcoder, out);
                 }
             }
             Format::Binary => {
                 let bitmap = binary::start_row(self.views.len(), out);
-                for (position, ((_, cell), view)) in columns.enumerate() {
+                for (position, (column, view)) in columns.enumerate() {
                     if view.is_null(row) {
                         binary::set_null(bitmap, position, out);
                     } else {
-                        binary::cell(*cell, view, row, transcoder, out);
+                        binary::cell(column.cell, view, row, column.transcoder, out);
                     }
                 }
             }
@@ -383,6 +399,22 @@ mod tests {
         let mut out = Vec::new();
         encoder.values(&[Value::String("ä漢".into())], &mut out);
         assert_eq!(out, b"\x02\xe4?");
+    }
+
+    /// Connector/J sets it to NULL, and decodes each column by what its definition announces.
+    #[test]
+    fn without_conversion_text_is_sent_in_its_own_character_set() {
+        let types = [Collation::Latin1SwedishCi, Collation::DEFAULT, Collation::Binary]
+            .map(|collation| SqlType::varchar(4, collation));
+        for results in [None, Some(Charset::Binary)] {
+            for format in [Format::Text, Format::Binary] {
+                let bytes = Value::Bytes("ä".into());
+                let mut out = Vec::new();
+                let values = [Value::String("ä".into()), Value::String("ä".into()), bytes];
+                RowEncoder::new(format, &types, results).values(&values, &mut out);
+                assert!(out.ends_with(b"\x01\xe4\x02\xc3\xa4\x02\xc3\xa4"), "{out:x?}");
+            }
+        }
     }
 
     #[test]

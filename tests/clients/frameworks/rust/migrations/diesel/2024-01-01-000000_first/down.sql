@@ -1,0 +1,3 @@
+DROP TABLE tags;
+DROP TABLE purchases;
+DROP TABLE customers;

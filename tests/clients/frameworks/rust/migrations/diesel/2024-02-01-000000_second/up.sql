@@ -1,0 +1,1 @@
+ALTER TABLE purchases ADD COLUMN note VARCHAR(200) NOT NULL DEFAULT '' AFTER customer_id;

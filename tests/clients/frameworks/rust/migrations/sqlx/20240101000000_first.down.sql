@@ -1,0 +1,2 @@
+DROP TABLE purchase;
+DROP TABLE customer;
