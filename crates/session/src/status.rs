@@ -82,7 +82,12 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
         .map(|(name, value)| (name.to_owned(), value.to_string()))
         .collect();
     let store = shared.engine.store.stats();
-    let figure = |name: &str| store.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| *value as u64);
+    let figure = |name: &str| {
+        store
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map_or(0, |(_, value)| *value as u64)
+    };
     rows.extend(of_buffer_pool(
         figure("block_cache_capacity_bytes"),
         figure("block_cache_usage_bytes"),

@@ -56,6 +56,11 @@ impl SessionView<'_> {
             "insert_id" => Some(self.last.forced_id.to_string().into()),
             "warning_count" => Some(self.diagnostics.previous.0.to_string().into()),
             "error_count" => Some(self.diagnostics.previous.1.to_string().into()),
+            // The connection's id, until a client sets another: mysqlbinlog's output does.
+            "pseudo_thread_id" => match self.variables.text(definition) {
+                Some(set) if &*set != definition.default => Some(set),
+                _ => Some(self.process.id.to_string().into()),
+            },
             "timestamp" => Some(format!("{:.6}", self.now_us() as f64 / 1e6).into()),
             _ => self.variables.text(definition),
         }

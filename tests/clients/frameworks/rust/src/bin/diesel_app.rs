@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const DATABASE: &str = "framework_diesel";
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/diesel");
 
-// What `diesel print-schema` wrote.
+// The tables that the migrations make.
 diesel::table! {
     customers (id) {
         id -> Unsigned<Bigint>,

@@ -385,9 +385,8 @@ async fn streams(pool: &MySqlPool) -> Result<(usize, i64), sqlx::Error> {
 }
 
 async fn sessions(pool: &MySqlPool) -> Result<(String, String, String), sqlx::Error> {
-    let modes =
-        "SELECT CONCAT_WS(' ', @@sql_mode, @@time_zone, @@character_set_client, @@collation_connection)";
-    let usual = sqlx::query_scalar(modes).fetch_one(pool).await?;
+    let charsets = "SELECT CONCAT_WS(' ', @@character_set_client, @@collation_connection)";
+    let usual = sqlx::query_scalar(charsets).fetch_one(pool).await?;
     let options: MySqlConnectOptions = url(DATABASE).parse()?;
     let options = options
         .charset("latin1")
@@ -397,7 +396,7 @@ async fn sessions(pool: &MySqlPool) -> Result<(String, String, String), sqlx::Er
         .pipes_as_concat(false)
         .set_names(true);
     let mut plain = MySqlConnection::connect_with(&options).await?;
-    let other = sqlx::query_scalar(modes).fetch_one(&mut plain).await?;
+    let other = sqlx::query_scalar(charsets).fetch_one(&mut plain).await?;
     plain.ping().await?;
     let umlauts = sqlx::query_scalar("SELECT CONCAT('äö', ?)")
         .bind("ü")
