@@ -89,7 +89,7 @@ impl Batches {
             .rows
             .as_mut()
             .ok_or_else(|| Error::internal("rows are read twice"))?;
-        let Some((batch, _)) = rows.next()? else {
+        let Some((batch, _)) = rows.next_batch()? else {
             return Ok(None);
         };
         let count = batch.num_rows();

@@ -41,7 +41,7 @@ impl PushedRows {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn next(&mut self) -> Result<Option<(RecordBatch, usize)>> {
+    pub fn next_batch(&mut self) -> Result<Option<(RecordBatch, usize)>> {
         while let Some(response) = self.responses.next()? {
             let batch = self.rows.read(&response)?;
             if batch.num_rows() > 0 {

@@ -41,7 +41,7 @@ impl Operator for Pushed<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         env.check_interrupted()?;
         if self.rest.is_none() {
-            let Some((batch, bytes)) = self.rows.next()? else {
+            let Some((batch, bytes)) = self.rows.next_batch()? else {
                 return Ok(None);
             };
             self.held.resize(bytes, env.memory)?;
