@@ -38,6 +38,9 @@ pub struct ExecContext<'a> {
     pub explicit_auto_random: bool,
     /// The file that LOAD DATA reads.
     pub file: Option<&'a dyn LoadedFile>,
+    /// Set where the statement is a transaction of its own: how long it may wait to be alone with a table
+    /// (`lock_wait_timeout`).
+    pub alone_wait: Option<Duration>,
     /// How many rounds a recursive common table expression may run.
     pub cte_max_recursion_depth: u64,
 }

@@ -22,11 +22,32 @@ pub trait LoadedFile {
     /// # Errors
     /// Those of `read`.
     fn with_reader(&self, read: &mut dyn FnMut(&mut FieldReader<'_>) -> Result<()>) -> Result<()>;
+
+    /// Whether LOCK TABLES keeps others from the table.
+    fn table_is_locked(&self) -> bool;
+
+    /// A file that is not longer is not worth a bulk load.
+    fn bulk_bytes(&self) -> usize;
 }
 
-impl LoadedFile for RefCell<FieldReader<'_>> {
+/// The file of a LOAD DATA.
+pub struct LoadInput<'a> {
+    pub reader: RefCell<FieldReader<'a>>,
+    pub table_is_locked: bool,
+    pub bulk_bytes: usize,
+}
+
+impl LoadedFile for LoadInput<'_> {
     fn with_reader(&self, read: &mut dyn FnMut(&mut FieldReader<'_>) -> Result<()>) -> Result<()> {
-        read(&mut self.borrow_mut())
+        read(&mut self.reader.borrow_mut())
+    }
+
+    fn table_is_locked(&self) -> bool {
+        self.table_is_locked
+    }
+
+    fn bulk_bytes(&self) -> usize {
+        self.bulk_bytes
     }
 }
 
@@ -123,6 +144,22 @@ impl<'a> FieldReader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether more than so many bytes follow. It reads them, and keeps them.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn is_longer_than(&mut self, bytes: usize) -> Result<bool> {
+        while self.end - self.start <= bytes {
+            if self.end == self.buffer.len() && self.start == 0 {
+                self.buffer.resize(self.end + READ_BYTES, 0);
+            }
+            if !self.fill()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The bytes of the field that was read last, with escapes resolved.

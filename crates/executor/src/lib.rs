@@ -29,7 +29,7 @@ pub mod source;
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
 pub use direct::PacketRows;
 pub use dml::{delete, insert, update, write_found};
-pub use field_reader::{FieldReader, FileSource, LoadedFile};
+pub use field_reader::{FieldReader, FileSource, LoadInput, LoadedFile};
 pub use memory::refused;
 pub use pushed::PushedRows;
 pub use query::{query, query_within, reads_one_moment};

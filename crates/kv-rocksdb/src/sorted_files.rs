@@ -3,8 +3,7 @@
 //! They lie in a directory beside RocksDB's files, on the same file system, so that RocksDB takes them over by
 //! name. What a process that has ended leaves there belongs to loads that have not ended, and a start removes it.
 //!
-//! All pairs have the timestamp [`LOADED_TS`]: below all that any reader or transaction has, so they need no
-//! place among commits.
+//! All pairs of a load have one timestamp, which the load says.
 
 use crate::failure::from_rocksdb;
 use crate::layout::{Version, push_version};
@@ -15,9 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// In the store's directory.
 const DIRECTORY: &str = "load";
-
-/// When loaded pairs were committed: before everything else. Not 0, which stands for a version that is not there.
-pub(crate) const LOADED_TS: Timestamp = 1;
 
 /// Where files of loads are written.
 pub(crate) struct SortedFiles {
@@ -56,22 +52,27 @@ impl SortedFiles {
     }
 
     /// Writes and syncs a file.
-    pub fn write(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+    pub fn write(&self, pairs: &SortedPairs, ts: Timestamp) -> Result<SortedFile> {
         self.create_directory()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let file = SortedFile::new(self.dir.join(format!("{number:06}.sst")));
-        self.fill(&file, pairs).map_err(|error| from_rocksdb(&error))?;
+        self.fill(&file, pairs, ts).map_err(|error| from_rocksdb(&error))?;
         Ok(file)
     }
 
-    fn fill(&self, file: &SortedFile, pairs: &SortedPairs) -> std::result::Result<(), rocksdb::Error> {
+    fn fill(
+        &self,
+        file: &SortedFile,
+        pairs: &SortedPairs,
+        ts: Timestamp,
+    ) -> std::result::Result<(), rocksdb::Error> {
         let mut writer = SstFileWriter::create(&self.options);
         writer.open(file.path())?;
         let mut stored = Vec::new();
         for (key, value) in pairs.iter() {
             stored.clear();
             let value = Some(value);
-            push_version(&mut stored, Version { ts: LOADED_TS, value });
+            push_version(&mut stored, Version { ts, value });
             writer.put(key, &stored)?;
         }
         writer.finish()

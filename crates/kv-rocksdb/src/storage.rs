@@ -271,9 +271,14 @@ impl Storage for RocksStorage {
         iterator.status().map_err(|error| from_rocksdb(&error))
     }
 
-    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+    fn is_blank(&self, range: &KeyRange) -> Result<bool> {
+        let range = self.with_end(range)?;
+        Ok(self.versions.latest.first_and_last_key(&range)?.is_none())
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs, ts: Timestamp) -> Result<SortedFile> {
         self.space.check_now(pairs.bytes())?;
-        self.sorted_files.write(pairs)
+        self.sorted_files.write(pairs, ts)
     }
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {

@@ -3,7 +3,7 @@
 // Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
-use kv::{Durability, KeyRange, Reader, Store, TxnOptions};
+use kv::{Durability, Interrupt, KeyRange, Reader, Store, TxnOptions};
 use kv_rocksdb::{RocksOptions, recovery};
 use std::fs;
 use std::path::Path;
@@ -113,4 +113,46 @@ fn a_damaged_file_of_a_load_is_found() {
     assert_eq!(checked.damage.len(), 1, "{:?}", checked.damage);
     fs::remove_file(&largest).unwrap();
     assert!(kv_rocksdb::open(dir.path(), RocksOptions::small()).is_err());
+}
+
+/// Of a place that readers know: a snapshot from before sees nothing of the load, one from after all of it, also in
+/// a copy of the directory as a crash would leave it.
+#[test]
+fn a_load_at_a_commit_is_seen_from_that_commit_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    assert!(store.is_blank(&range()).unwrap());
+    let before = store.snapshot_now().unwrap();
+    // In the row cache: there is nothing.
+    assert_eq!(before.get(&key(1)).unwrap(), None);
+    let mut begin = store.begin(TxnOptions::default()).unwrap();
+    begin.put(b"log".to_vec(), b"synced".to_vec()).unwrap();
+    let ts = begin.commit(Durability::Sync).unwrap();
+    let load = store.begin_load_at(&range(), ts, &Interrupt::new());
+    let mut writer = load.writer(range());
+    (0..PAIRS).for_each(|n| writer.put(&key(n), &[7; 100]).unwrap());
+    writer.close().unwrap();
+    assert!(store.is_blank(&range()).unwrap());
+    load.finish().unwrap();
+    assert!(!store.is_blank(&range()).unwrap());
+    assert_eq!(before.get(&key(1)).unwrap(), None);
+    let mut seen_before = 0;
+    let count = &mut |_: &[u8], _: &[u8]| {
+        seen_before += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    before.scan(&range(), false, count).unwrap();
+    assert_eq!(seen_before, 0);
+    assert_eq!(store.snapshot_now().unwrap().get(&key(1)).unwrap(), Some(vec![7; 100]));
+    assert_eq!(store.latest().get(&key(1)).unwrap(), Some(vec![7; 100]));
+    assert_eq!(pairs_of(dir.path()), PAIRS as usize);
+    // A deletion is not nothing: snapshots may need what was before it.
+    let mut delete = store.begin(TxnOptions::default()).unwrap();
+    delete.delete(b"other".to_vec()).unwrap();
+    delete.put(b"another".to_vec(), Vec::new()).unwrap();
+    delete.commit(Durability::Sync).unwrap();
+    let mut delete = store.begin(TxnOptions::default()).unwrap();
+    delete.delete(b"another".to_vec()).unwrap();
+    delete.commit(Durability::Sync).unwrap();
+    assert!(!store.is_blank(&KeyRange::prefix("another")).unwrap());
 }

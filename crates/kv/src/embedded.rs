@@ -215,15 +215,21 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.shared.storage.scan_newer(range, since, visit)
     }
 
-    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
-        self.shared.storage.write_sorted_file(pairs)
+    fn is_blank(&self, range: &KeyRange) -> Result<bool> {
+        self.shared.storage.is_blank(range)
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs, ts: Timestamp) -> Result<SortedFile> {
+        self.shared.storage.write_sorted_file(pairs, ts)
     }
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
         self.shared.health.check_writable()?;
         // A collection removes deletions that it has looked at before: what is added between would go with them.
         let _collecting = self.shared.garbage.begin();
-        self.shared.storage.ingest(range, files)
+        self.shared.storage.ingest(range, files)?;
+        self.shared.counters.loads.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn safe_point(&self) -> Timestamp {
@@ -265,6 +271,7 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
             ("commit_groups_total", count(&counters.groups)),
             ("log_syncs_total", count(&counters.syncs)),
             ("write_conflicts_total", count(&counters.conflicts)),
+            ("bulk_loads_total", count(&counters.loads)),
             ("gc_removed_versions_total", count(&self.shared.garbage.collected)),
             ("locks_held", locks.held as f64),
             ("locks_waiting", locks.waiting as f64),

@@ -67,6 +67,8 @@ pub(crate) struct Counters {
     pub groups: AtomicU64,
     pub syncs: AtomicU64,
     pub conflicts: AtomicU64,
+    /// Bulk loads that have become part of the store.
+    pub loads: AtomicU64,
 }
 
 /// What the engine and its transactions share.

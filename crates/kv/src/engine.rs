@@ -190,8 +190,14 @@ pub trait Engine: Send + Sync {
         Err(Error::Internal("this engine does not find newer versions".into()))
     }
 
-    /// Writes pairs to a file that [`Engine::ingest`] can take.
-    fn write_sorted_file(&self, _pairs: &SortedPairs) -> Result<SortedFile> {
+    /// Whether nothing is stored in a range, deletions that snapshots may need included. Only an engine that
+    /// [`Engine::loads_by_file`] says so.
+    fn is_blank(&self, _range: &KeyRange) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes pairs, committed at `ts`, to a file that [`Engine::ingest`] can take.
+    fn write_sorted_file(&self, _pairs: &SortedPairs, _ts: Timestamp) -> Result<SortedFile> {
         Err(Error::Internal("this engine has no sorted files".into()))
     }
 

@@ -26,9 +26,15 @@
 //! # }
 //! ```
 //!
-//! **Who follows commits** sees a load by the commit that leads readers to its range (a table's definition with a
-//! new index, or with another place of its rows): the caller commits that after `finish` has returned, and the
-//! follower reads the range as of that commit. The pairs themselves count as committed before all transactions.
+//! **When the pairs were committed.** Before all transactions: nothing leads readers to them yet. A follower of
+//! commits sees such a load by the commit that does (a table's definition with a new index, or with another place
+//! of its rows): the caller commits that after `finish` has returned, and the follower reads the range as of that
+//! commit.
+//!
+//! A load of a place that readers know already ([`Store::begin_load_at`](crate::Store::begin_load_at)) has the
+//! timestamp of a commit of the caller's, by which followers learn of it. Snapshots before it see nothing of the
+//! load. So the range has to be blank ([`Store::is_blank`](crate::Store::is_blank)), no other transaction may write
+//! it from then on, and none that has read it may live on over `finish`.
 
 use crate::engine::{Durability, Engine};
 use crate::error::{Error, Result};
@@ -37,6 +43,7 @@ use crate::reader::KeyRange;
 use crate::sorted_pairs::{SortedFile, SortedPairs};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
 use crate::txn_options::TxnOptions;
 use memory::{Account, Broker, Holder};
@@ -48,6 +55,9 @@ pub const FILE_BYTES: usize = 16 << 20;
 
 /// Threads that write files leave the processors to others.
 const NICE: i32 = 19;
+
+/// Before everything else. Not 0, which stands for a version that is not there.
+pub const BEFORE_ALL: Timestamp = 1;
 
 /// Bytes of pairs in one transaction, where the engine has no files.
 const BATCH_BYTES: usize = 1 << 20;
@@ -64,6 +74,8 @@ pub struct Load {
     engine: Arc<dyn Engine>,
     broker: &'static Broker,
     range: KeyRange,
+    /// When the pairs were committed, if they lie in files.
+    ts: Timestamp,
     interrupt: Option<Arc<Interrupt>>,
     files: Mutex<Vec<LoadedFile>>,
     /// Writers that have not been closed.
@@ -76,12 +88,14 @@ impl Load {
         engine: Arc<dyn Engine>,
         broker: &'static Broker,
         range: &KeyRange,
+        ts: Timestamp,
         interrupt: Option<&Arc<Interrupt>>,
     ) -> Self {
         Self {
             engine,
             broker,
             range: range.clone(),
+            ts,
             interrupt: interrupt.map(Arc::clone),
             files: Mutex::new(Vec::new()),
             open: AtomicUsize::new(0),
@@ -222,10 +236,10 @@ impl LoadWriter<'_> {
         }
         let before = self.wait_for_file()?;
         let pairs = std::mem::replace(&mut self.pairs, before);
-        let engine = Arc::clone(&self.load.engine);
+        let (engine, ts) = (Arc::clone(&self.load.engine), self.load.ts);
         let write = move || {
             scheduling::Turns::Nicer(NICE).ask();
-            let file = engine.write_sorted_file(&pairs);
+            let file = engine.write_sorted_file(&pairs, ts);
             (pairs, file)
         };
         let thread = thread::Builder::new().name("bulk-load".to_owned()).spawn(write);

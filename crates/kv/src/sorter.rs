@@ -74,27 +74,22 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn push(&mut self, key: &[u8], value: &[u8]) {
+    fn push(&mut self, key: &[u8], value: &[u8], tag: &[u8]) {
         let at = self.bytes.len();
         match self.items.first() {
             None => self.common = key.len(),
             Some(first) => {
-                let first = self.key(first);
-                let common = first
-                    .iter()
-                    .zip(key)
-                    .take(self.common)
-                    .take_while(|(a, b)| a == b);
-                self.common = common.count();
+                self.common = common_bytes(self.key(first), key, self.common);
             }
         }
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(tag);
         self.items.push(Item {
             prefix: 0,
             at,
             key: key.len() as u32,
-            value: value.len() as u32,
+            value: (value.len() + tag.len()) as u32,
         });
     }
 
@@ -184,12 +179,20 @@ impl Sorter {
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::OutOfMemory`].
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.push_tagged(key, value, &[])
+    }
+
+    /// Adds a pair whose value is put together from two.
+    ///
+    /// # Errors
+    /// As [`Sorter::push`].
+    pub fn push_tagged(&mut self, key: &[u8], value: &[u8], tag: &[u8]) -> Result<()> {
         let items = self.gathered.items.len() * size_of::<Item>();
-        let used = self.gathered.bytes.len() + items + key.len() + value.len();
+        let used = self.gathered.bytes.len() + items + key.len() + value.len() + tag.len();
         if used > self.limit && items > 0 {
             self.write_run()?;
         }
-        self.gathered.push(key, value);
+        self.gathered.push(key, value, tag);
         let capacity = self.gathered.capacity();
         if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
             // There is no more memory: continue with what this has.
@@ -252,7 +255,8 @@ impl Runs {
     /// [`Error::DiskFull`], [`Error::Io`], those of `check`.
     pub fn merge(mut self, check: &dyn Fn() -> Result<()>) -> Result<Merge> {
         while self.runs.len() > RUNS_MERGED {
-            let mut merge = Merge::of(self.runs.drain(..RUNS_MERGED).collect())?;
+            let some = self.runs.drain(..RUNS_MERGED).collect();
+            let mut merge = Merge::of(self.store.clone(), some)?;
             let mut writer = RunWriter::new(&self.store)?;
             let mut pairs = 0_u64;
             while let Some((key, value)) = merge.next()? {
@@ -264,7 +268,7 @@ impl Runs {
             }
             self.runs.push(writer.finish()?);
         }
-        Merge::of(self.runs)
+        Merge::of(self.store, self.runs)
     }
 }
 
@@ -324,6 +328,8 @@ enum Cursor {
         reader: BufReader<File>,
         pair: Vec<u8>,
         key: usize,
+        /// What all keys begin with.
+        common: Vec<u8>,
     },
 }
 
@@ -335,12 +341,25 @@ impl Cursor {
                 next: 0,
                 _memory,
             },
-            Run::File { file, .. } => Self::File {
+            Run::File { file, common } => Self::File {
                 reader: BufReader::with_capacity(READ_BYTES, file),
                 pair: Vec::new(),
                 key: 0,
+                common,
             },
         }
+    }
+
+    /// The run, from its begin.
+    fn into_run(self) -> Result<Run> {
+        Ok(match self {
+            Self::Memory { gathered, _memory, .. } => Run::Memory { gathered, _memory },
+            Self::File { reader, common, .. } => {
+                let mut file = reader.into_inner();
+                file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
+                Run::File { file, common }
+            }
+        })
     }
 
     /// Goes to the next pair; false at the end.
@@ -350,7 +369,7 @@ impl Cursor {
                 *next += 1;
                 Ok(*next <= gathered.items.len())
             }
-            Self::File { reader, pair, key } => {
+            Self::File { reader, pair, key, .. } => {
                 let mut lengths = [0; 8];
                 match reader.read_exact(&mut lengths) {
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
@@ -388,6 +407,7 @@ struct Place {
 
 /// All pairs of some runs, in the order of their keys.
 pub struct Merge {
+    store: Store,
     cursors: Vec<Cursor>,
     /// A heap of cursors' places: each one's pair is not above those of its two children.
     heap: Vec<Place>,
@@ -398,7 +418,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    fn of(runs: Vec<Run>) -> Result<Self> {
+    fn of(store: Store, runs: Vec<Run>) -> Result<Self> {
         let mut all_begin_with: Option<Vec<u8>> = None;
         for run in &runs {
             let common = run.common();
@@ -419,6 +439,7 @@ impl Merge {
             }
         }
         let mut merge = Self {
+            store,
             cursors,
             heap,
             common,
@@ -428,6 +449,18 @@ impl Merge {
             merge.sift_down(at);
         }
         Ok(merge)
+    }
+
+    /// The runs, to be merged once more.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn into_runs(self) -> Result<Runs> {
+        let runs = self.cursors.into_iter().map(Cursor::into_run);
+        Ok(Runs {
+            runs: runs.collect::<Result<_>>()?,
+            store: self.store,
+        })
     }
 
     fn is_before(&self, a: Place, b: Place) -> bool {
@@ -530,6 +563,13 @@ mod tests {
             found.sort();
             expected.sort();
             assert!(found == expected);
+            // And once more.
+            let mut merge = merge.into_runs().unwrap().merge().unwrap();
+            let mut again = 0;
+            while merge.next().unwrap().is_some() {
+                again += 1;
+            }
+            assert_eq!(again, found.len());
         }
     }
 

@@ -159,8 +159,13 @@ pub trait Storage: Send + Sync + 'static {
         ))
     }
 
+    /// [`crate::Engine::is_blank`]
+    fn is_blank(&self, _range: &KeyRange) -> Result<bool> {
+        Ok(false)
+    }
+
     /// [`crate::Engine::write_sorted_file`]
-    fn write_sorted_file(&self, _pairs: &SortedPairs) -> Result<SortedFile> {
+    fn write_sorted_file(&self, _pairs: &SortedPairs, _ts: Timestamp) -> Result<SortedFile> {
         Err(Error::Internal("this storage has no sorted files".into()))
     }
 

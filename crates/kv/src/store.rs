@@ -4,7 +4,7 @@ use crate::engine::{Damage, Engine, GcReport, VisitNewer};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
-use crate::load::Load;
+use crate::load::{BEFORE_ALL, Load};
 use crate::lock::{DeadlockReport, LockStats, LockedKey};
 use crate::reader::KeyRange;
 use crate::region::{Region, SplitReport};
@@ -151,7 +151,34 @@ impl Store {
     /// Begins a bulk load of `range`, which nothing reads before it has ended: see [`crate::load`].
     /// `interrupt` ends it with [`crate::Error::Interrupted`].
     pub fn begin_load(&self, range: &KeyRange, interrupt: Option<&Arc<Interrupt>>) -> Load {
-        Load::new(Arc::clone(&self.engine), self.memory, range, interrupt)
+        Load::new(
+            Arc::clone(&self.engine),
+            self.memory,
+            range,
+            BEFORE_ALL,
+            interrupt,
+        )
+    }
+
+    /// Begins a bulk load of a blank `range` that readers know already, with the timestamp of a commit: see
+    /// [`crate::load`]. Where [`Store::loads_by_file`].
+    pub fn begin_load_at(&self, range: &KeyRange, ts: Timestamp, interrupt: &Arc<Interrupt>) -> Load {
+        Load::new(
+            Arc::clone(&self.engine),
+            self.memory,
+            range,
+            ts,
+            Some(interrupt),
+        )
+    }
+
+    /// Whether nothing is stored in a range, not even deletions that snapshots may need. An engine that does not
+    /// [`Store::loads_by_file`] never says so.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn is_blank(&self, range: &KeyRange) -> Result<bool> {
+        self.engine.is_blank(range)
     }
 
     /// An empty file without a name, for what does not fit into memory.

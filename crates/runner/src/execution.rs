@@ -92,14 +92,16 @@ impl Execution<'_> {
     }
 
     /// Runs INSERT, REPLACE, UPDATE or DELETE. `insert_select`: how INSERT ... SELECT locks the rows that it
-    /// reads.
+    /// reads. `is_whole`: the transaction ends with the statement.
     pub fn write(
         &self,
         plan: &Plan,
         transaction: &mut Transaction,
         insert_select: Option<Locking>,
+        is_whole: bool,
     ) -> Result<DmlResult> {
-        let context = self.context(insert_select);
+        let mut context = self.context(insert_select);
+        context.alone_wait = is_whole.then_some(self.env.settings.metadata_lock_wait);
         let result = match plan {
             Plan::Insert(insert) => return executor::insert(insert, transaction, &context),
             Plan::Update(update) => executor::update(update, transaction, &context)?,
@@ -126,7 +128,7 @@ impl Execution<'_> {
                 .query(query, ReadSource::Transaction(transaction), sink)
                 .map(|()| Outcome::Rows(None)),
             write => self
-                .write(write, transaction, insert_select)
+                .write(write, transaction, insert_select, false)
                 .map(Outcome::Changed),
         };
         if result.is_err() {
@@ -153,6 +155,7 @@ impl Execution<'_> {
             memory: engine.memory,
             auto_increment: settings.auto_increment,
             insert_select,
+            alone_wait: None,
             explicit_auto_random: settings.explicit_auto_random,
             file: self.with.file,
             cte_max_recursion_depth: settings.cte_max_recursion_depth,

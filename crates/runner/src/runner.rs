@@ -49,7 +49,8 @@ impl Runner<'_> {
 
     /// A statement has failed, perhaps before it was opened.
     pub fn end_of_failure(&mut self, error: &Error) {
-        if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
+        let is_deadlock = error.code == errno::ER_LOCK_DEADLOCK && self.transaction.is_open();
+        if is_deadlock || error.code == errno::ER_SCHEMA_OUT_OF_DATE {
             self.rollback();
         } else if !self.transaction.in_transaction() {
             self.transaction.locks.release_all();

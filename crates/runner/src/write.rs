@@ -31,7 +31,8 @@ impl Runner<'_> {
         self.open_for_writing(temporary.is_some())?;
         let insert_select = self.insert_select_locking();
         let execution = Execution { env: self.env, with };
-        let result = execution.write(plan, self.transaction.opened()?, insert_select);
+        let is_whole = self.transaction.ends_with_statement();
+        let result = execution.write(plan, self.transaction.opened()?, insert_select, is_whole);
         match temporary {
             Some(table) => result.map_err(|error| name_full_table(error, table)),
             None => result,

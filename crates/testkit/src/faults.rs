@@ -300,9 +300,14 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.scan_newer(range, since, visit)
     }
 
-    fn write_sorted_file(&self, pairs: &SortedPairs) -> Result<SortedFile> {
+    fn is_blank(&self, range: &KeyRange) -> Result<bool> {
+        self.faults.read()?;
+        self.inner.is_blank(range)
+    }
+
+    fn write_sorted_file(&self, pairs: &SortedPairs, ts: Timestamp) -> Result<SortedFile> {
         self.faults.pass(Step::SortedFile);
-        self.inner.write_sorted_file(pairs)
+        self.inner.write_sorted_file(pairs, ts)
     }
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {

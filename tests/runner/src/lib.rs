@@ -5,8 +5,8 @@
 //! - [`protocol`]: packets that no client sends.
 //! - [`agree`]: random queries, which must have the same results in both executors.
 //! - [`concurrency`]: what holds with many writers; [`crash`]: what holds after `kill -9`.
-//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`memory`]: one
-//!   budget for all that runs at once.
+//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`bulk_load`]: files
+//!   into empty tables; [`memory`]: one budget for all that runs at once.
 //! - [`tikv`]: all of that which makes sense on a cluster, and faults of a cluster.
 //! - [`moving`]: `stemdb import --from`, `replay` and `check-compat`.
 //! - [`workloads`]: workloads of `stemdb bench` whose answers are known.
@@ -15,6 +15,7 @@
 //! Not here: tests of one crate, which are in that crate. Where to go next: `tests/README.md`, which has the commands.
 
 pub mod agree;
+pub mod bulk_load;
 mod character_sets;
 pub mod clients;
 pub mod concurrency;

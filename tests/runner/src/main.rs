@@ -14,7 +14,7 @@ use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
 use stemdb_tests::{
-    agree, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client, tikv,
+    agree, bulk_load, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client, tikv,
     workloads,
 };
 
@@ -189,7 +189,11 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::Workloads => on_a_server(target, report, workloads::check)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Moving => moving::check(&target.program()?, report),
-        Command::Limits => limits::check(&target.program()?, report),
+        Command::Limits => {
+            let program = target.program()?;
+            limits::check(&program, report);
+            bulk_load::check(&program, report);
+        }
         Command::Memory(args) => {
             let scale = match args.full {
                 true => memory::Scale::full(),
@@ -212,6 +216,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             lifecycle::check(&target.program()?, report);
             moving::check(&target.program()?, report);
             limits::check(&target.program()?, report);
+            bulk_load::check(&target.program()?, report);
             memory::check(&target.program()?, &memory::Scale::small(), report);
             tikv(&TikvArgs::default(), target, report)?;
             crash::check(target.program()?, args.rounds, args.seed, report);

@@ -2,6 +2,7 @@
 //! within a memory limit. Only for StemDB.
 
 use std::fs;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -66,6 +67,10 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
         Err(e) => return report.fail("memory: set up", &e),
     };
     report.check(
+        "memory: a file that is longer than a transaction may be is loaded into an empty table",
+        bulk_load(&server, scale),
+    );
+    report.check(
         "memory: a large statement waits for its turn, interruptible, and small ones go on",
         takes_turns(&server, scale),
     );
@@ -85,6 +90,39 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
         "memory: parts that leave statements nothing are refused by name",
         refused_by_name(program.clone()),
     );
+}
+
+/// The rows and their index entries take three times as many bytes as a transaction may write.
+fn bulk_load(server: &Server, scale: &Scale) -> Result<(), String> {
+    const ROWS: u64 = 180_000;
+    let mut conn = connect(server, "GLOBAL local_infile = ON")?;
+    conn.query_drop(
+        "CREATE TABLE loaded (id INT PRIMARY KEY, u CHAR(32) NOT NULL, pad VARCHAR(1000) NOT NULL, UNIQUE KEY (u), KEY (pad(500)))",
+    )
+    .map_err(text)?;
+    conn.set_local_infile_handler(Some(mysql::LocalInfileHandler::new(|_, file| {
+        let pad = "p".repeat(500);
+        for n in 0..ROWS {
+            let id = n * 7919 % ROWS;
+            writeln!(file, "{id}\t{:032}\t{:08}{pad}", ROWS - id, id % 1000)?;
+        }
+        Ok(())
+    })));
+    conn.query_drop("LOAD DATA LOCAL INFILE 'rows' INTO TABLE loaded")
+        .map_err(text)?;
+    let peak = server.peak_bytes()?;
+    if peak > scale.limit {
+        return Err(format!("{peak} bytes of {}", scale.limit));
+    }
+    for index in ["PRIMARY", "u", "pad"] {
+        let sql = format!("SELECT COUNT(*) FROM loaded FORCE INDEX ({index}) WHERE u >= '' AND pad > ''");
+        let count: Option<u64> = conn.query_first(&sql).map_err(text)?;
+        if count != Some(ROWS) {
+            return Err(format!("{sql}: {count:?}"));
+        }
+    }
+    conn.query_drop("ADMIN CHECK TABLE loaded").map_err(text)?;
+    conn.query_drop("DROP TABLE loaded").map_err(text)
 }
 
 fn start(program: Program, scale: &Scale) -> Result<Server, String> {

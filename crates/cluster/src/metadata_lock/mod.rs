@@ -15,11 +15,15 @@
 //! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it,
 //! transactions that write a table are counted apart from those that read it.
 //!
+//! A statement that fills a table by a bulk load keeps all other writers out, and all readers for the moment in
+//! which the rows appear ([`Filling`]).
+//!
 //! These locks are of one process. Where several share a store, each closes tables as the schema versions of
 //! the others ask for it ([`ClosedTable`]).
 
 mod change;
 mod closed;
+mod filling;
 mod session;
 mod table_lock;
 
@@ -35,6 +39,7 @@ use crate::wait::WaitLimit;
 pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
 
 pub(crate) use closed::ClosedTable;
+pub use filling::{Alone, Filling};
 use session::Revocable;
 pub use session::SessionLocks;
 pub(crate) use table_lock::TableLock;
@@ -102,6 +107,14 @@ impl MetadataLocks {
     /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile.
     pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
         SessionLocks::acquire(self, tables, limit)
+    }
+
+    /// Keeps others from writing a table that the caller's transaction has begun to write, and nobody else uses.
+    ///
+    /// # Errors
+    /// 1317 when interrupted.
+    pub fn try_fill(&self, id: i64, limit: &WaitLimit) -> Result<Option<Filling>> {
+        Filling::try_begin(self.table(id), limit)
     }
 
     /// Reserves the schema change of these tables. Waits for other schema changes, not for transactions.

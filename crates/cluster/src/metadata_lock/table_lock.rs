@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
-use types::Result;
+use types::{Error, Result, errno};
 
 use crate::wait::Deadline;
 
@@ -57,6 +57,8 @@ struct Claims {
     changing: bool,
     /// How many sessions have [`READ_ONLY`] set.
     read_locks: usize,
+    /// Whether the statement that has it set waits for all readers to end.
+    refuses_further_writers: bool,
 }
 
 impl TableLock {
@@ -89,6 +91,9 @@ impl TableLock {
 
     /// Enters to write, for a transaction that is inside as a reader. It does not wait for an exclusive
     /// request, since that request waits for this transaction.
+    ///
+    /// # Errors
+    /// 1213 where a statement that fills the table waits for this transaction, too.
     pub(crate) fn enter_further(&self, deadline: &Deadline) -> Result<()> {
         self.pass(Use::Write, READ_ONLY, deadline)
     }
@@ -100,6 +105,12 @@ impl TableLock {
             }
             let sleep = deadline.next_sleep()?;
             let mut claims = self.claims.lock();
+            if claims.refuses_further_writers && barrier == READ_ONLY {
+                return Err(Error::new(
+                    errno::ER_LOCK_DEADLOCK,
+                    "Deadlock found when trying to get lock; try restarting transaction",
+                ));
+            }
             if self.state.load(Ordering::Acquire) & barrier != 0 {
                 self.changed.wait_for(&mut claims, sleep);
             }
@@ -139,6 +150,23 @@ impl TableLock {
         }
         drop(claims);
         self.changed.notify_all();
+    }
+
+    /// Whether transactions that are inside as readers get error 1213 if they have to wait to write.
+    pub(crate) fn refuse_further_writers(&self, refuses: bool) {
+        self.claims.lock().refuses_further_writers = refuses;
+        self.changed.notify_all();
+    }
+
+    /// Whether the caller is the only writer.
+    pub(crate) fn has_one_writer(&self) -> bool {
+        self.state.load(Ordering::Acquire) & WRITERS == WRITER
+    }
+
+    /// Waits until no other transaction is inside than the caller, as a writer; false when that did not happen by
+    /// `until`.
+    pub(crate) fn drained_but_one(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        self.wait_until(|state| state & !FLAGS == WRITER, until, deadline)
     }
 
     /// Waits until no transaction is inside; false when that did not happen by `until`.

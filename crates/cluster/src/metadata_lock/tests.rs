@@ -324,3 +324,57 @@ fn a_wait_of_lock_tables_ends_when_locks_are_revoked() {
     drop(held);
     drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
 }
+
+#[test]
+fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut filler = TransactionLocks::new(locks.clone());
+    filler.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    let begin = |locks: &MetadataLocks| locks.try_fill(3, &limit(&Interrupt::new(), 10_000)).unwrap();
+    let (mut reader, mut writer) = (
+        TransactionLocks::new(locks.clone()),
+        TransactionLocks::new(locks.clone()),
+    );
+    // Beside another writer or reader it does not begin, and leaves nothing behind.
+    writer.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    assert!(begin(&locks).is_none());
+    writer.release_all();
+    reader.acquire(3, Use::Read, &limit(&never, 0)).unwrap();
+    assert!(begin(&locks).is_none());
+    reader.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    reader.release_all();
+    let change = locks.lock_for_change(&[3], &limit(&never, 0)).unwrap();
+    assert!(begin(&locks).is_none());
+    drop(change);
+
+    let filling = begin(&locks).unwrap();
+    assert!(begin(&locks).is_none());
+    assert_eq!(
+        writer.acquire(3, Use::Write, &limit(&never, 30)).unwrap_err().code,
+        1205
+    );
+    assert_eq!(locks.lock_for_change(&[3], &limit(&never, 30)).err().unwrap().code, 1205);
+    reader.acquire(3, Use::Read, &limit(&never, 0)).unwrap();
+    let waiting = {
+        let locks = locks.clone();
+        thread::spawn(move || {
+            let filling = filling;
+            let alone = filling.alone(&limit(&Interrupt::new(), 60_000)).unwrap();
+            let mut late = TransactionLocks::new(locks);
+            let refused = late.acquire(3, Use::Read, &limit(&Interrupt::new(), 30));
+            drop(alone);
+            late.acquire(3, Use::Read, &limit(&Interrupt::new(), 60_000))
+                .unwrap();
+            refused.unwrap_err().code
+        })
+    };
+    // The reader goes on to write: the filler waits for it to end, so it cannot.
+    let refused = reader.acquire(3, Use::Write, &limit(&never, 60_000)).unwrap_err();
+    assert_eq!(refused.code, 1213);
+    reader.release_all();
+    assert_eq!(waiting.join().unwrap(), 1205);
+    filler.release_all();
+    writer.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
+}

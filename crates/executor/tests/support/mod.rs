@@ -246,6 +246,7 @@ impl Conn<'_> {
             memory: memory::Broker::unlimited(),
             auto_increment: self.auto_increment,
             insert_select: None,
+            alone_wait: None,
             explicit_auto_random: self.explicit_auto_random,
             file: None,
             cte_max_recursion_depth: self.cte_max_recursion_depth,

@@ -6,8 +6,8 @@ use super::{Examination, Finding, cannot_read};
 use crate::latest::Latest;
 use crate::layout::{FORMAT, Version};
 use crate::options::RocksOptions;
-use crate::sorted_files::LOADED_TS;
 use crate::storage::RocksStorage;
+use kv::load::BEFORE_ALL;
 use kv::{Error, KeyRange, Result, Storage};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -138,7 +138,7 @@ impl Checked {
         let (mut entries, mut deletions) = (0_u64, 0_u64);
         while let Some((key, stored)) = iterator.item() {
             match Version::parse(stored) {
-                Ok(version) if version.ts > last_commit_ts.max(LOADED_TS) => self.damage.push(format!(
+                Ok(version) if version.ts > last_commit_ts.max(BEFORE_ALL) => self.damage.push(format!(
                     "the entry {} is of a later commit than the last one",
                     key.escape_ascii()
                 )),

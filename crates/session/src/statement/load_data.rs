@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use executor::{FieldReader, FileSource, LoadedFile};
+use executor::{FieldReader, FileSource, LoadInput, LoadedFile};
 use planner::CachedPlan;
 use planner::command::LoadData;
 use planner::plan::{InsertPlan, InsertSource, Plan};
@@ -105,9 +105,13 @@ fn read(
     let field_bytes_max = session.settings.max_allowed_packet;
     let mut reader = FieldReader::new(Box::new(source), &file.format, file.charset, field_bytes_max);
     reader.ignore_lines(load.ignored_lines)?;
-    let reader = RefCell::new(reader);
+    let input = LoadInput {
+        reader: RefCell::new(reader),
+        table_is_locked: session.table_locks.is_locked(),
+        bulk_bytes: session.settings.bulk_load_bytes,
+    };
     let strict = session.settings.sql_mode.strict && !insert.ignore;
-    inner_plan::write_file(session, plan, strict, &reader as &dyn LoadedFile)
+    inner_plan::write_file(session, plan, strict, &input as &dyn LoadedFile)
 }
 
 /// A file on the server's disk.

@@ -80,6 +80,8 @@ pub struct Settings {
     pub long_query_time: Duration,
     pub min_examined_row_limit: u64,
     pub sql_log_off: bool,
+    /// LOAD DATA of a longer file into an empty table is a bulk load.
+    pub bulk_load_bytes: usize,
 }
 
 impl Settings {
@@ -145,6 +147,7 @@ impl Settings {
                 .unwrap_or(Duration::MAX),
             min_examined_row_limit: integer("min_examined_row_limit"),
             sql_log_off: on("sql_log_off"),
+            bulk_load_bytes: integer("stemdb_bulk_load_bytes") as usize,
             max_execution: Duration::from_millis(integer("max_execution_time")),
             net_read_timeout: seconds("net_read_timeout"),
             net_write_timeout: seconds("net_write_timeout"),

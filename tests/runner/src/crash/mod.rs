@@ -9,6 +9,7 @@
 mod alter;
 mod disk;
 mod index;
+mod load;
 mod model;
 mod room;
 mod verify;
@@ -88,6 +89,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
         index::check(&program, report);
+        load::check(&program, report);
         xa::check(&program, seed, report);
         disk::check(&program, report);
         room::check(&program, report);

@@ -35,7 +35,7 @@ impl Route {
         match self {
             Self::Planner => None,
             Self::Transactional => Some("SET stemdb_route = 'transactional'"),
-            Self::Analytical => Some("SET stemdb_route = 'analytical'"),
+            Self::Analytical => Some("SET stemdb_route = 'analytical', stemdb_bulk_load_bytes = 0"),
         }
     }
 

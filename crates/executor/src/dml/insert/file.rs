@@ -2,6 +2,8 @@
 //!
 //! Source: manual 13.2.9, "LOAD DATA Statement", and MySQL 8.0.33's answers.
 
+use std::borrow::Cow;
+
 use functions::{EvalContext, Strictness, assign, eval_assigned};
 use kv::Transaction;
 use planner::plan::{FieldTarget, FileRows};
@@ -9,7 +11,8 @@ use schema::model::{Column, Default};
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 use wire::column_type::announced_length;
 
-use super::rows::{NewRow, NewRows, RowMaker, no_column};
+use super::bulk::Place;
+use super::rows::{FileBatch, NewRow, NewRows, RowMaker, no_column};
 use super::{ImageMaker, Insert, Writer};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::dml::defaults::{self, implicit};
@@ -23,7 +26,7 @@ const ER_WARN_TOO_MANY_RECORDS: u16 = 1262;
 const ER_WARN_NULL_TO_NOTNULL: u16 = 1263;
 
 impl Insert<'_> {
-    /// Writes the rest of the file, or as much of it as a transaction should take.
+    /// Writes the rows of the file.
     pub(super) fn write_file(
         &mut self,
         file: &FileRows,
@@ -34,8 +37,15 @@ impl Insert<'_> {
         let Some(input) = self.ctx.file else {
             return Err(Error::internal("LOAD DATA without a file"));
         };
-        let mut writer = Writer::new(txn, maker, self.ctx);
         input.with_reader(&mut |reader| {
+            if self.may_fill(maker)
+                && reader.is_longer_than(input.bulk_bytes())?
+                && let Some(place) = Place::take(self.table, input, self.ctx)?
+            {
+                let mut batches = |rows: &mut RowMaker<'_>| rows.of_file(file, reader, memory);
+                return self.fill(&place, &mut batches, memory, maker, txn.start_ts());
+            }
+            let mut writer = Writer::new(txn, maker, self.ctx);
             loop {
                 let held = memory.used_bytes();
                 let new = self.rows.of_file(file, reader, memory);
@@ -50,21 +60,25 @@ impl Insert<'_> {
     }
 }
 
-pub(super) struct FileBatch {
-    rows: NewRows,
-    is_last: bool,
-}
-
 /// The bytes of a batch's fields. Those of one line alone may be many.
 struct Counted<'m, 'e> {
     memory: &'m Memory<'e>,
     bytes: usize,
+    /// Of those, what the memory knows nothing of yet.
+    more: usize,
 }
+
+/// So many bytes are counted at a time.
+const COUNTED_BYTES: usize = 64 << 10;
 
 impl Counted<'_, '_> {
     fn add(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
-        self.memory.grow(bytes)
+        self.more += bytes;
+        match self.more < COUNTED_BYTES {
+            true => Ok(()),
+            false => self.memory.grow(std::mem::take(&mut self.more)),
+        }
     }
 }
 
@@ -93,7 +107,11 @@ impl RowMaker<'_> {
             },
             is_last: false,
         };
-        let mut bytes = Counted { memory, bytes: 0 };
+        let mut bytes = Counted {
+            memory,
+            bytes: 0,
+            more: 0,
+        };
         while batch.rows.rows.len() < BATCH_ROWS && bytes.bytes < BATCH_BYTES {
             match self.of_line(file, reader, &mut bytes) {
                 Ok(Some(row)) => batch.rows.rows.extend(row),
@@ -261,10 +279,16 @@ impl RowMaker<'_> {
                 let value = match field {
                     None => Value::Null,
                     Some(bytes) => {
-                        let (value, from) = value_of(bytes, charset, column)?;
                         let target = self.target(column);
                         let label = target.label();
-                        assign::value(value, &from, &column.ty, &label, line.number, self.ctx.eval)?
+                        let (to, row, eval) = (&column.ty, line.number, self.ctx.eval);
+                        match decoded(bytes, charset, column) {
+                            Some(text) => assign::text(&text, &TEXT, to, &label, row, eval)?,
+                            None => {
+                                let (value, from) = value_of(bytes, charset, column)?;
+                                assign::value(value, &from, to, &label, row, eval)?
+                            }
+                        }
                     }
                 };
                 if let Some(cell) = line.row.get_mut(*offset) {
@@ -370,10 +394,24 @@ fn of_missing_field(column: &Column, eval: &EvalContext) -> Value {
     }
 }
 
+/// The type of a field that is text.
+const TEXT: SqlType = SqlType::varchar(u32::MAX, types::Collation::DEFAULT);
+
+fn is_raw(charset: Charset, column: &Column) -> bool {
+    column.ty.is_binary() || column.ty.kind == TypeKind::Bit || charset == Charset::Binary
+}
+
+/// A field as text; `None` if it is none.
+fn decoded<'b>(bytes: &'b [u8], charset: Charset, column: &Column) -> Option<Cow<'b, str>> {
+    match is_raw(charset, column) {
+        true => None,
+        false => charset.decode(bytes),
+    }
+}
+
 /// A field as the value of a column, and the type that it has.
 fn value_of(bytes: &[u8], charset: Charset, column: &Column) -> Result<(Value, SqlType)> {
-    let is_raw = column.ty.is_binary() || column.ty.kind == TypeKind::Bit || charset == Charset::Binary;
-    if is_raw {
+    if is_raw(charset, column) {
         let ty = SqlType::varchar(u32::MAX, types::Collation::Binary);
         return Ok((Value::Bytes(bytes.to_vec()), ty));
     }
@@ -387,8 +425,7 @@ fn value_of(bytes: &[u8], charset: Charset, column: &Column) -> Result<(Value, S
 fn text_of(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType)> {
     let collation = charset.default_collation();
     if let Some(text) = charset.decode(bytes) {
-        let ty = SqlType::varchar(u32::MAX, types::Collation::DEFAULT);
-        return Ok((Value::String(text.into_owned()), ty));
+        return Ok((Value::String(text.into_owned()), TEXT));
     }
     let valid = charset.valid_len(bytes);
     let is_no_lead = |byte: &u8| match charset {

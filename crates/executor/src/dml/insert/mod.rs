@@ -2,8 +2,9 @@
 //!
 //! [`rows`] makes the rows, and [`on_duplicate`] changes an existing row for ON DUPLICATE KEY UPDATE. This
 //! file writes the rows, a batch at a time: all keys of a batch are locked in one call, whose results show
-//! which rows are duplicates.
+//! which rows are duplicates. [`bulk`] is another way to write the rows of a file.
 
+mod bulk;
 mod existing;
 mod file;
 mod literals;
@@ -16,7 +17,7 @@ use std::sync::atomic::Ordering;
 
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
-use kv::Transaction;
+use kv::{Timestamp, Transaction};
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use schema::layout::RowHandle;
 use schema::model::{Handle, Table};
@@ -228,7 +229,7 @@ impl Insert<'_> {
             warned,
         } = new;
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
-        let images = self.images(&mut rows, writer)?;
+        let images = self.images(&mut rows, writer.maker, writer.txn.start_ts())?;
         match self.plan.mode {
             InsertMode::Insert if !self.plan.ignore && failed.is_none() => writer.expect_new(&images)?,
             InsertMode::Insert => writer.lock_images(&images, false)?,
@@ -253,8 +254,12 @@ impl Insert<'_> {
     }
 
     /// The images of rows. With IGNORE, a row that no partition takes is left out of the rows.
-    fn images(&mut self, rows: &mut Vec<NewRow>, writer: &Writer<'_, '_>) -> Result<Vec<Image>> {
-        let maker = writer.maker;
+    fn images(
+        &mut self,
+        rows: &mut Vec<NewRow>,
+        maker: &ImageMaker<'_>,
+        start_ts: Timestamp,
+    ) -> Result<Vec<Image>> {
         let mut hidden = match self.table.handle {
             Handle::Hidden if !rows.is_empty() => {
                 let first = self
@@ -262,7 +267,7 @@ impl Insert<'_> {
                     .cluster
                     .ids()
                     .allocate_row_ids(self.table, rows.len() as u64)?;
-                let (layout, start_ts) = (self.table.row_id_layout(), writer.txn.start_ts());
+                let layout = self.table.row_id_layout();
                 Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64))
             }
             _ => None,
@@ -365,12 +370,17 @@ impl Insert<'_> {
         writer.insert(image, value)?;
         self.result.affected += 1;
         self.result.matched += 1;
+        self.note_id(&row);
+        Ok(())
+    }
+
+    /// Notes the id of a row that has been written.
+    fn note_id(&mut self, row: &NewRow) {
         if let Some(id) = row.generated {
             let first = *self.result.generated_id.get_or_insert(id);
             self.ctx.eval.generated_id.store(first, Ordering::Relaxed);
         }
-        self.note_last_id(&row);
-        Ok(())
+        self.note_last_id(row);
     }
 
     /// Whether the id that was generated for a row belongs to another row. MySQL never generates such an id,

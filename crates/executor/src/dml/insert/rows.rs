@@ -38,6 +38,12 @@ pub(super) struct NewRows {
     pub warned: u64,
 }
 
+/// Rows of a file.
+pub(super) struct FileBatch {
+    pub rows: NewRows,
+    pub is_last: bool,
+}
+
 impl NewRows {
     /// The rows before the first failure, without those that IGNORE leaves out.
     pub(super) fn of(made: impl Iterator<Item = Result<Option<NewRow>>>, eval: &EvalContext) -> Self {

@@ -1,0 +1,282 @@
+//! LOAD DATA into an empty table as a bulk load ([`kv::load`]): in bounded memory, whatever the size of the file.
+//!
+//! 1. [`gather`]: rows and index entries are made as for any INSERT, and sorted.
+//! 2. [`files`]: they are merged and written to files, in the order of their keys. Rows with the same unique key
+//!    lie side by side then.
+//! 3. [`duplicates`]: which of them an INSERT in the order of the file would have refused. That is an error, or
+//!    with IGNORE the files are written again without them.
+//! 4. For a moment no other transaction uses the table. The files become part of the store.
+//!
+//! That is the same as an INSERT of all rows only for a statement that is a transaction of its own, while nobody
+//! else writes the table, and where a row depends on no other one: [`Insert::may_fill`]. The rows count as
+//! committed when the last files are begun. Snapshots from before see an empty table, as they should; so do those
+//! from between that moment and the end, as long as the statement runs.
+
+mod duplicates;
+mod files;
+mod gather;
+
+use std::collections::HashMap;
+
+use cluster::meta::keys;
+use cluster::metadata_lock::Filling;
+use cluster::wait::WaitLimit;
+use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Timestamp, TxnOptions};
+use planner::plan::InsertMode;
+use schema::model::Table;
+use types::{Error, Result};
+
+use self::files::{Filled, Filler};
+use self::gather::{Gatherer, Sorted};
+use super::Insert;
+use super::rows::{FileBatch, RowMaker};
+use crate::context::ExecContext;
+use crate::dml::image::{ImageMaker, Row};
+use crate::dml::{duplicate, warn};
+use crate::env::check_interrupted;
+use crate::field_reader::LoadedFile;
+use crate::memory::Memory;
+
+/// An empty table that nobody else writes.
+pub(super) struct Place {
+    range: KeyRange,
+    /// `None`: LOCK TABLES keeps others from it.
+    filling: Option<Filling>,
+}
+
+impl Place {
+    /// `None` if others write the table, or if it is not empty.
+    pub(super) fn take(
+        table: &Table,
+        input: &dyn LoadedFile,
+        ctx: &ExecContext<'_>,
+    ) -> Result<Option<Self>> {
+        let filling = match input.table_is_locked() {
+            true => None,
+            false => match ctx.cluster.metadata_locks().try_fill(table.id, &alone_limit(ctx))? {
+                None => return Ok(None),
+                filling => filling,
+            },
+        };
+        let mut ranges = table.data_ranges();
+        let (Some(range), true) = (ranges.pop(), ranges.is_empty()) else {
+            return Ok(None);
+        };
+        let range = KeyRange::new(range.start, range.end);
+        Ok(ctx.store.is_blank(&range)?.then_some(Self { range, filling }))
+    }
+}
+
+fn alone_limit<'a>(ctx: &ExecContext<'a>) -> WaitLimit<'a> {
+    WaitLimit {
+        timeout: ctx.alone_wait.unwrap_or_default(),
+        interrupt: ctx.interrupt,
+    }
+}
+
+impl Insert<'_> {
+    /// Whether a bulk load of the rows would be the same as inserting them.
+    pub(super) fn may_fill(&self, maker: &ImageMaker<'_>) -> bool {
+        let table = self.table;
+        self.ctx.alone_wait.is_some()
+            && self.ctx.store.loads_by_file()
+            && matches!(self.plan.mode, InsertMode::Insert)
+            && self.keys.is_none()
+            && self.plan.check.is_none()
+            && !table.is_temporary()
+            && table.partitioning.is_none()
+            && maker.shadow().is_none()
+            && maker.secondary().iter().all(|&index| maker.is_public(index))
+            && !self.passes_on_ids(maker)
+    }
+
+    /// Whether a row that IGNORE leaves out may pass its id on to the next row.
+    fn passes_on_ids(&self, maker: &ImageMaker<'_>) -> bool {
+        let Some(ids) = self.table.id_column() else {
+            return false;
+        };
+        let has_other_columns = |&index: &usize| {
+            let parts = self.table.indexes.get(index).map(|index| index.parts.as_slice());
+            maker.is_unique(index) && !matches!(parts, Some([part]) if part.column == ids)
+        };
+        self.plan.ignore
+            && !self.plan.columns.contains(&ids)
+            && maker.secondary().iter().any(has_other_columns)
+    }
+
+    /// Fills the table with all rows that `batches` makes.
+    ///
+    /// # Errors
+    /// Those of an INSERT, 1213 and 1205 where the end waits for other transactions, those of the store.
+    pub(super) fn fill(
+        &mut self,
+        place: &Place,
+        batches: &mut dyn FnMut(&mut RowMaker<'_>) -> FileBatch,
+        memory: &Memory<'_>,
+        maker: &ImageMaker<'_>,
+        start_ts: Timestamp,
+    ) -> Result<()> {
+        let warned = self.ctx.eval.warnings.count();
+        let mut gatherer = Gatherer::new(self.table, self.ctx.store, maker, self.plan.ignore);
+        let failed = self.gather(&mut gatherer, batches, memory, maker, start_ts)?;
+        if let Some(error) = failed {
+            // A duplicate in an earlier row comes first.
+            if !self.plan.ignore {
+                let filler = Filler::new(self.ctx, &place.range, None);
+                let (marks, sorted) = gatherer.finish();
+                let checked = filler.check(sorted)?;
+                self.refuse_duplicate(checked, &marks, warned, memory, maker)?;
+            }
+            return Err(error);
+        }
+        let rows = gatherer.rows();
+        let (marks, sorted) = gatherer.finish();
+        let mut filled = Filler::new(self.ctx, &place.range, None).fill(sorted, self.commit_begin()?)?;
+        if !self.plan.ignore {
+            filled = self.refuse_duplicate(filled, &marks, warned, memory, maker)?;
+        }
+        let mut left_out = 0;
+        if let Some(conflicts) = filled.conflicts.take() {
+            let resolved = duplicates::resolve(conflicts, None, memory)?;
+            let (found, sorted) = self.errors_of(&resolved.first, filled.sorted, maker)?;
+            let filler = Filler::new(self.ctx, &place.range, Some(&resolved.losers));
+            filled = filler.fill(sorted, self.commit_begin()?)?;
+            left_out = resolved.count;
+            self.warn_of(found, left_out, &marks, warned);
+        }
+        self.publish(place, filled)?;
+        self.result.records += rows;
+        self.result.duplicates += left_out;
+        self.result.affected += rows - left_out;
+        self.result.matched += rows - left_out;
+        Ok(())
+    }
+
+    /// Makes and sorts the rows. Returns the error of the first that cannot be made.
+    fn gather(
+        &mut self,
+        gatherer: &mut Gatherer<'_>,
+        batches: &mut dyn FnMut(&mut RowMaker<'_>) -> FileBatch,
+        memory: &Memory<'_>,
+        maker: &ImageMaker<'_>,
+        start_ts: Timestamp,
+    ) -> Result<Option<Error>> {
+        loop {
+            check_interrupted(self.ctx)?;
+            let held = memory.used_bytes();
+            let mut batch = batches(&mut self.rows);
+            let images = self.images(&mut batch.rows.rows, maker, start_ts)?;
+            for (row, image) in batch.rows.rows.iter().zip(images) {
+                gatherer.push(image, maker.value(&row.values)?, row.warned)?;
+                self.note_id(row);
+            }
+            memory.shrink_to(held);
+            if batch.is_last || batch.rows.failed.is_some() {
+                return Ok(batch.rows.failed);
+            }
+        }
+    }
+
+    /// Commits that the table is about to be filled, and returns when: the rows count as committed then.
+    fn commit_begin(&self) -> Result<Timestamp> {
+        let options = LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(self.ctx.lock_wait),
+            interrupt: self.ctx.interrupt.clone(),
+        };
+        let key = keys::last_load();
+        let mut txn = self.ctx.store.begin(TxnOptions::default())?;
+        txn.lock_one(&key, &options)?;
+        txn.put(key, self.table.id.to_string().into_bytes())?;
+        Ok(txn.commit(Durability::Sync)?)
+    }
+
+    /// Makes the files part of the store.
+    fn publish(&self, place: &Place, filled: Filled) -> Result<()> {
+        let Some(load) = filled.load else {
+            return Err(Error::internal("a bulk load without files"));
+        };
+        // Otherwise it would be written while other statements wait.
+        self.ctx.store.flush()?;
+        let alone = match &place.filling {
+            Some(filling) => Some(filling.alone(&alone_limit(self.ctx))?),
+            None => None,
+        };
+        load.finish()?;
+        drop(alone);
+        Ok(())
+    }
+
+    /// Fails with 1062 if there are duplicates: for the first row of the file that is one.
+    fn refuse_duplicate(
+        &self,
+        mut filled: Filled,
+        marks: &gather::Marks,
+        warned: u64,
+        memory: &Memory<'_>,
+        maker: &ImageMaker<'_>,
+    ) -> Result<Filled> {
+        let Some(conflicts) = filled.conflicts.take() else {
+            return Ok(filled);
+        };
+        let resolved = duplicates::resolve(conflicts, Some(1), memory)?;
+        let (found, _) = self.errors_of(&resolved.first, filled.sorted, maker)?;
+        let Some((row, error)) = found.into_iter().next() else {
+            return Err(Error::internal("a duplicate without its row"));
+        };
+        let mut warnings = self.ctx.eval.warnings.take_back(warned);
+        warnings.report_until(marks.warned_at(row).unwrap_or(warned));
+        Err(error)
+    }
+
+    /// The errors 1062 of some rows, in the order of the file. `refused`: their numbers, and which key others have.
+    fn errors_of(
+        &self,
+        refused: &[(u64, u32)],
+        mut sorted: Vec<Sorted>,
+        maker: &ImageMaker<'_>,
+    ) -> Result<(Vec<(u64, Error)>, Vec<Sorted>)> {
+        let Some(at) = sorted.iter().position(|sorted| sorted.place.holds_rows()) else {
+            return Err(Error::internal("a bulk load without rows"));
+        };
+        let rows = sorted.swap_remove(at);
+        let mut wanted: HashMap<u64, Option<Row>> = refused.iter().map(|(row, _)| (*row, None)).collect();
+        let (place, mut merge, mut missing) = (rows.place, rows.runs.merge()?, wanted.len());
+        while missing > 0
+            && let Some((key, stored)) = merge.next()?
+        {
+            let (value, row) = place.untagged(stored)?;
+            if let Some(found) = wanted.get_mut(&row) {
+                *found = Some(maker.decode(key, value)?);
+                missing -= 1;
+            }
+        }
+        let runs = merge.into_runs()?;
+        sorted.push(Sorted { place, runs });
+        let mut errors = Vec::with_capacity(refused.len());
+        for (row, order) in refused {
+            let key = gather::key_of_order(*order);
+            if let Some(Some(values)) = wanted.get(row) {
+                let error = duplicate::error(self.table, key, values, &self.ctx.eval.sql_mode);
+                errors.push((*row, error));
+            }
+        }
+        Ok((errors, sorted))
+    }
+
+    /// Lists the warnings of rows that are left out, `count` in all, between those of other rows.
+    fn warn_of(&self, errors: Vec<(u64, Error)>, count: u64, marks: &gather::Marks, warned: u64) {
+        let eval = self.ctx.eval;
+        let mut others = eval.warnings.take_back(warned);
+        let more = count.saturating_sub(errors.len() as u64);
+        for (row, error) in errors {
+            others.report_until(marks.warned_at(row).unwrap_or(warned));
+            warn(eval, error.code, error.message);
+        }
+        others.report_all();
+        for _ in 0..more {
+            // The list is full, so they are only counted.
+            warn(eval, types::errno::ER_DUP_ENTRY, "Duplicate entry");
+        }
+    }
+}

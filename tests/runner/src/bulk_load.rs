@@ -1,0 +1,245 @@
+//! LOAD DATA of a file on the server's disk into an empty table, as a bulk load: MySQL's errors, in the order of the
+//! file's rows, and nothing is left behind. What the client sends (LOCAL): `tests/sql/load`.
+
+use std::fs;
+use std::io::Write;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::{code, text};
+
+/// MySQL 8.0.33's answers: the file, its error, what SHOW WARNINGS lists in sql_mode ''.
+const FILES: [(&str, &str); 4] = [
+    (
+        "1,1,a\n2,2,b\n3,1,c\n2,4,d\n5,x,e\n",
+        "1062 Duplicate entry '1' for key 't.u'",
+    ),
+    (
+        "1,1,a\n2,2,b\n5,x,e\n3,1,c\n2,4,d\n",
+        "1366 Incorrect integer value: 'x' for column 'u' at row 3",
+    ),
+    (
+        "1,1,a\n2,2,b\n2,1,c\n",
+        "1062 Duplicate entry '2' for key 't.PRIMARY'",
+    ),
+    (
+        "1,1,toolong\n2,2,b\n2,1,c\n3,3,toolong",
+        "1406 Data too long for column 'v' at row 1",
+    ),
+];
+const ROWS: u64 = 100_000;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub fn check(program: &Program, report: &mut Report) {
+    if !matches!(program, Program::StemDb { store: None, .. }) {
+        return;
+    }
+    let server = match start(program.clone()) {
+        Ok(server) => server,
+        Err(error) => return report.fail("bulk load: set up", &error),
+    };
+    type Check = fn(&Server) -> Result<(), String>;
+    let checks: [(&str, Check); 3] = [
+        ("the first error of the file is reported, and nothing stays", errors),
+        ("others read the table as empty until all rows are there, and write it then", beside_others),
+        ("KILL ends one, and nothing stays", killed),
+    ];
+    for (name, check) in checks {
+        report.check(&format!("bulk load: {name}"), check(&server));
+    }
+}
+
+fn start(program: Program) -> Result<Server, String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("bulk.toml");
+    let directory = file.parent().ok_or("no directory")?.display().to_string();
+    fs::write(
+        &file,
+        format!("[variables]\nsecure_file_priv = \"{directory}\"\nstemdb_bulk_load_bytes = 0\n"),
+    )
+    .map_err(text)?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for sql in [
+        "CREATE DATABASE bulk",
+        "USE bulk",
+        "CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, v VARCHAR(4), KEY (v))",
+    ] {
+        conn.query_drop(sql).map_err(text)?;
+    }
+    Ok(server)
+}
+
+fn connect(server: &Server) -> Result<Conn, String> {
+    server.address.connect_to("bulk").map_err(text)
+}
+
+/// The statement that loads a file of these contents.
+fn statement(server: &Server, contents: &str) -> Result<String, String> {
+    let path = server.path("rows");
+    fs::write(&path, contents).map_err(text)?;
+    Ok(format!(
+        "LOAD DATA INFILE '{}' INTO TABLE t FIELDS TERMINATED BY ','",
+        path.display()
+    ))
+}
+
+fn bulk_loads(server: &Server) -> Result<u64, String> {
+    let (_, body) = server.get("/metrics").map_err(text)?;
+    let value = body
+        .lines()
+        .find_map(|line| line.strip_prefix("stemdb_store_bulk_loads_total "));
+    value
+        .and_then(|value| value.parse().ok())
+        .ok_or_else(|| "no metric of bulk loads".to_owned())
+}
+
+fn count(conn: &mut Conn) -> Result<u64, String> {
+    let count: Option<u64> = conn.query_first("SELECT COUNT(*) FROM t").map_err(text)?;
+    Ok(count.unwrap_or_default())
+}
+
+fn errors(server: &Server) -> Result<(), String> {
+    let mut conn = connect(server)?;
+    for (contents, expected) in FILES {
+        let done = conn.query_drop(statement(server, contents)?);
+        let found = match done {
+            Err(mysql::Error::MySqlError(error)) => format!("{} {}", error.code, error.message),
+            other => format!("{other:?}"),
+        };
+        if found != expected {
+            return Err(format!("{contents:?}: {found}, expected {expected}"));
+        }
+        if count(&mut conn)? != 0 {
+            return Err(format!("{contents:?}: rows are left"));
+        }
+    }
+    // The warnings of rows behind the one that fails are not listed.
+    conn.query_drop("SET sql_mode = ''").map_err(text)?;
+    let load = statement(server, FILES[3].0)?;
+    if !matches!(conn.query_drop(&load), Err(error) if code(&error) == 1062) {
+        return Err("no duplicate with sql_mode ''".to_owned());
+    }
+    let warnings: Vec<(String, u16, String)> = conn.query("SHOW WARNINGS").map_err(text)?;
+    let expected = [
+        ("Warning", 1265, "Data truncated for column 'v' at row 1"),
+        ("Error", 1062, "Duplicate entry '2' for key 't.PRIMARY'"),
+    ]
+    .map(|(level, code, message)| (level.to_owned(), code, message.to_owned()));
+    if warnings != expected {
+        return Err(format!("{warnings:?}"));
+    }
+    let before = bulk_loads(server)?;
+    conn.query_drop(statement(server, "1,1,a\n2,2,b\n")?)
+        .map_err(text)?;
+    match (bulk_loads(server)? - before, count(&mut conn)?) {
+        (1, 2) => {}
+        other => return Err(format!("bulk loads and rows: {other:?}")),
+    }
+    conn.query_drop("ADMIN CHECK TABLE t").map_err(text)?;
+    conn.query_drop("TRUNCATE t").map_err(text)
+}
+
+fn many_rows() -> String {
+    (0..ROWS).map(|n| format!("{n},{n},{}\n", n % 1000)).collect()
+}
+
+fn beside_others(server: &Server) -> Result<(), String> {
+    let load = statement(server, &many_rows())?;
+    let mut conn = connect(server)?;
+    let before = bulk_loads(server)?;
+    let result = thread::scope(|scope| {
+        let loading = scope.spawn(|| connect(server)?.query_drop(&load).map_err(text));
+        let mut seen = Vec::new();
+        while !loading.is_finished() {
+            seen.push(count(&mut conn)?);
+        }
+        loading.join().map_err(|_| "the client panicked".to_owned())??;
+        match seen.iter().find(|rows| ![0, ROWS].contains(rows)) {
+            Some(rows) => Err(format!("{rows} of {ROWS} rows were seen")),
+            None => Ok(()),
+        }
+    });
+    result?;
+    if bulk_loads(server)? != before + 1 {
+        return Err("it was no bulk load".to_owned());
+    }
+    conn.query_drop("UPDATE t SET v = 'x' WHERE id < 10; ").map_err(text)?;
+    let found: Option<u64> = conn
+        .query_first("SELECT COUNT(*) FROM t FORCE INDEX (v) WHERE v = 'x'")
+        .map_err(text)?;
+    if found != Some(10) || count(&mut conn)? != ROWS {
+        return Err(format!("after an UPDATE: {found:?}"));
+    }
+    conn.query_drop("ADMIN CHECK TABLE t").map_err(text)?;
+    conn.query_drop("TRUNCATE t").map_err(text)
+}
+
+/// The client stops in the middle of the file until the load has been looked at.
+fn killed(server: &Server) -> Result<(), String> {
+    let mut conn = connect(server)?;
+    conn.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
+    let before = bulk_loads(server)?;
+    let mut loader = connect(server)?;
+    let id: u32 = loader
+        .query_first("SELECT CONNECTION_ID()")
+        .map_err(text)?
+        .unwrap_or_default();
+    let (go_on, goes_on) = mpsc::channel::<()>();
+    let goes_on = Mutex::new(goes_on);
+    loader.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, file| {
+        let rows = many_rows();
+        let (first, rest) = rows.split_at(rows.len() / 2);
+        file.write_all(first.as_bytes())?;
+        file.flush()?;
+        if let Ok(goes_on) = goes_on.lock() {
+            // An error: the check has failed, and ends.
+            let _ = goes_on.recv();
+        }
+        file.write_all(rest.as_bytes())
+    })));
+    let looked = thread::scope(|scope| {
+        let loading = scope.spawn(move || {
+            loader.query_drop("LOAD DATA LOCAL INFILE 'rows' INTO TABLE t FIELDS TERMINATED BY ','")
+        });
+        let looked = keeps_writers_out(server)
+            .and_then(|()| conn.query_drop("BEGIN").map_err(text))
+            .and_then(|()| count(&mut conn))
+            .and_then(|_| conn.query_drop(format!("KILL QUERY {id}")).map_err(text));
+        drop(go_on);
+        let loaded = loading.join().map_err(|_| "the client panicked".to_owned())?;
+        match loaded {
+            Err(error) if code(&error) == 1317 => looked,
+            other => Err(format!("after KILL: {other:?}; {looked:?}")),
+        }
+    });
+    looked?;
+    conn.query_drop("COMMIT").map_err(text)?;
+    if bulk_loads(server)? != before || count(&mut conn)? != 0 {
+        return Err("rows are left after KILL".to_owned());
+    }
+    conn.query_drop("INSERT INTO t VALUES (1, 1, '')").map_err(text)?;
+    conn.query_drop("TRUNCATE t").map_err(text)
+}
+
+/// Waits until a bulk load keeps writers out.
+fn keeps_writers_out(server: &Server) -> Result<(), String> {
+    let mut writer = connect(server)?;
+    writer.query_drop("SET lock_wait_timeout = 1").map_err(text)?;
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        match writer.query_drop("DELETE FROM t WHERE id = -1") {
+            Err(error) if code(&error) == 1205 => return Ok(()),
+            other => other.map_err(text)?,
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Err("writers are not kept out".to_owned())
+}
