@@ -56,7 +56,8 @@ impl SortedFiles {
         self.create_directory()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let file = SortedFile::new(self.dir.join(format!("{number:06}.sst")));
-        self.fill(&file, pairs, ts).map_err(|error| from_rocksdb(&error))?;
+        self.fill(&file, pairs, ts)
+            .map_err(|error| from_rocksdb(&error))?;
         Ok(file)
     }
 

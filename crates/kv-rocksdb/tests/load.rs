@@ -143,7 +143,10 @@ fn a_load_at_a_commit_is_seen_from_that_commit_on() {
     };
     before.scan(&range(), false, count).unwrap();
     assert_eq!(seen_before, 0);
-    assert_eq!(store.snapshot_now().unwrap().get(&key(1)).unwrap(), Some(vec![7; 100]));
+    assert_eq!(
+        store.snapshot_now().unwrap().get(&key(1)).unwrap(),
+        Some(vec![7; 100])
+    );
     assert_eq!(store.latest().get(&key(1)).unwrap(), Some(vec![7; 100]));
     assert_eq!(pairs_of(dir.path()), PAIRS as usize);
     // A deletion is not nothing: snapshots may need what was before it.

@@ -190,8 +190,7 @@ pub trait Engine: Send + Sync {
         Err(Error::Internal("this engine does not find newer versions".into()))
     }
 
-    /// Whether nothing is stored in a range, deletions that snapshots may need included. Only an engine that
-    /// [`Engine::loads_by_file`] says so.
+    /// Whether nothing is stored in a range, not even deletions. Only an engine that [`Engine::loads_by_file`] says so.
     fn is_blank(&self, _range: &KeyRange) -> Result<bool> {
         Ok(false)
     }

@@ -33,8 +33,9 @@
 //!
 //! A load of a place that readers know already ([`Store::begin_load_at`](crate::Store::begin_load_at)) has the
 //! timestamp of a commit of the caller's, by which followers learn of it. Snapshots before it see nothing of the
-//! load. So the range has to be blank ([`Store::is_blank`](crate::Store::is_blank)), no other transaction may write
-//! it from then on, and none that has read it may live on over `finish`.
+//! load. So none of its keys has a value, no other transaction may write the range from that commit on, and none
+//! that has read it may live on over `finish`. (A deletion that a pair replaces needs no place in history: that has
+//! until when the version before it was the newest.)
 
 use crate::engine::{Durability, Engine};
 use crate::error::{Error, Result};

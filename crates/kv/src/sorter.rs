@@ -353,7 +353,9 @@ impl Cursor {
     /// The run, from its begin.
     fn into_run(self) -> Result<Run> {
         Ok(match self {
-            Self::Memory { gathered, _memory, .. } => Run::Memory { gathered, _memory },
+            Self::Memory {
+                gathered, _memory, ..
+            } => Run::Memory { gathered, _memory },
             Self::File { reader, common, .. } => {
                 let mut file = reader.into_inner();
                 file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
@@ -369,7 +371,9 @@ impl Cursor {
                 *next += 1;
                 Ok(*next <= gathered.items.len())
             }
-            Self::File { reader, pair, key, .. } => {
+            Self::File {
+                reader, pair, key, ..
+            } => {
                 let mut lengths = [0; 8];
                 match reader.read_exact(&mut lengths) {
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),

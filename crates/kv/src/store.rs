@@ -160,19 +160,13 @@ impl Store {
         )
     }
 
-    /// Begins a bulk load of a blank `range` that readers know already, with the timestamp of a commit: see
-    /// [`crate::load`]. Where [`Store::loads_by_file`].
+    /// Begins a bulk load of keys without values in a `range` that readers know already, with the timestamp of a
+    /// commit: see [`crate::load`]. Where [`Store::loads_by_file`].
     pub fn begin_load_at(&self, range: &KeyRange, ts: Timestamp, interrupt: &Arc<Interrupt>) -> Load {
-        Load::new(
-            Arc::clone(&self.engine),
-            self.memory,
-            range,
-            ts,
-            Some(interrupt),
-        )
+        Load::new(Arc::clone(&self.engine), self.memory, range, ts, Some(interrupt))
     }
 
-    /// Whether nothing is stored in a range, not even deletions that snapshots may need. An engine that does not
+    /// Whether nothing is stored in a range, not even deletions. An engine that does not
     /// [`Store::loads_by_file`] never says so.
     ///
     /// # Errors

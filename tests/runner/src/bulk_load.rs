@@ -46,8 +46,14 @@ pub fn check(program: &Program, report: &mut Report) {
     };
     type Check = fn(&Server) -> Result<(), String>;
     let checks: [(&str, Check); 3] = [
-        ("the first error of the file is reported, and nothing stays", errors),
-        ("others read the table as empty until all rows are there, and write it then", beside_others),
+        (
+            "the first error of the file is reported, and nothing stays",
+            errors,
+        ),
+        (
+            "others read the table as empty until all rows are there, and write it then",
+            beside_others,
+        ),
         ("KILL ends one, and nothing stays", killed),
     ];
     for (name, check) in checks {
@@ -171,7 +177,8 @@ fn beside_others(server: &Server) -> Result<(), String> {
     if bulk_loads(server)? != before + 1 {
         return Err("it was no bulk load".to_owned());
     }
-    conn.query_drop("UPDATE t SET v = 'x' WHERE id < 10; ").map_err(text)?;
+    conn.query_drop("UPDATE t SET v = 'x' WHERE id < 10; ")
+        .map_err(text)?;
     let found: Option<u64> = conn
         .query_first("SELECT COUNT(*) FROM t FORCE INDEX (v) WHERE v = 'x'")
         .map_err(text)?;

@@ -14,8 +14,8 @@ use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
 use stemdb_tests::{
-    agree, bulk_load, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client, tikv,
-    workloads,
+    agree, bulk_load, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client,
+    tikv, workloads,
 };
 
 #[derive(Parser)]

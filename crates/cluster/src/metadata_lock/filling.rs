@@ -33,8 +33,8 @@ impl Filling {
         table.close_to_writers();
         let filling = Self { table };
         let until = Instant::now() + PATIENCE;
-        let is_alone = filling.table.has_one_writer()
-            && filling.table.drained_but_one(until, &Deadline::new(limit))?;
+        let is_alone =
+            filling.table.has_one_writer() && filling.table.drained_but_one(until, &Deadline::new(limit))?;
         Ok(is_alone.then_some(filling))
     }
 

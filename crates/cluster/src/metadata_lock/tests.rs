@@ -351,10 +351,20 @@ fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end(
     let filling = begin(&locks).unwrap();
     assert!(begin(&locks).is_none());
     assert_eq!(
-        writer.acquire(3, Use::Write, &limit(&never, 30)).unwrap_err().code,
+        writer
+            .acquire(3, Use::Write, &limit(&never, 30))
+            .unwrap_err()
+            .code,
         1205
     );
-    assert_eq!(locks.lock_for_change(&[3], &limit(&never, 30)).err().unwrap().code, 1205);
+    assert_eq!(
+        locks
+            .lock_for_change(&[3], &limit(&never, 30))
+            .err()
+            .unwrap()
+            .code,
+        1205
+    );
     reader.acquire(3, Use::Read, &limit(&never, 0)).unwrap();
     let waiting = {
         let locks = locks.clone();

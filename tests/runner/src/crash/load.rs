@@ -119,7 +119,9 @@ fn verify(conn: &mut Conn, must_be_whole: bool) -> Result<(), String> {
     conn.query_drop("ADMIN CHECK TABLE loaded").map_err(text)?;
     let mut counts = Vec::new();
     for index in ["PRIMARY", "u", "v", "note"] {
-        let sql = format!("SELECT COUNT(*) FROM loaded FORCE INDEX ({index}) WHERE id >= 0 AND u >= 0 AND v < 7 AND note > ''");
+        let sql = format!(
+            "SELECT COUNT(*) FROM loaded FORCE INDEX ({index}) WHERE id >= 0 AND u >= 0 AND v < 7 AND note > ''"
+        );
         let count: Option<u64> = conn.query_first(&sql).map_err(text)?;
         counts.push(count.unwrap_or_default());
     }

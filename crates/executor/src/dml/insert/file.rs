@@ -40,7 +40,7 @@ impl Insert<'_> {
         input.with_reader(&mut |reader| {
             if self.may_fill(maker)
                 && reader.is_longer_than(input.bulk_bytes())?
-                && let Some(place) = Place::take(self.table, input, self.ctx)?
+                && let Some(place) = Place::take(self.table, input, reader, self.ctx)?
             {
                 let mut batches = |rows: &mut RowMaker<'_>| rows.of_file(file, reader, memory);
                 return self.fill(&place, &mut batches, memory, maker, txn.start_ts());

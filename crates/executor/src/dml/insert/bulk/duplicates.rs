@@ -1,5 +1,5 @@
 //! Which rows of a bulk load an INSERT in the order of the file refuses: those that have a unique key of a row that
-//! it has taken.
+//! it has taken, or of one that the table has had before ([`EXISTING`]).
 //!
 //! Only rows that share a key with others are looked at. They are sorted by their numbers, so memory is bounded but
 //! for a bit for each row up to the last one that is refused, and for each shared key.
@@ -13,6 +13,9 @@ use crate::memory::Memory;
 
 /// As many warnings are listed at most.
 pub(super) const WARNINGS_LISTED: usize = 1024;
+
+/// The number of all keys that rows of the table have.
+pub(super) const EXISTING: u64 = 0;
 
 /// Rows that share a key with others.
 pub(super) struct Conflicts {
@@ -128,7 +131,7 @@ impl Resolved {
     fn insert(&mut self, row: u64, keys: &[(u32, u64)], memory: &Memory<'_>) -> Result<()> {
         let is_taken = |(order, group): &&(u32, u64)| {
             let taken = self.taken.get(order);
-            taken.is_some_and(|taken| taken.has(*group))
+            *group == EXISTING || taken.is_some_and(|taken| taken.has(*group))
         };
         if let Some((order, _)) = keys.iter().find(is_taken) {
             self.losers.0.add(row, memory)?;

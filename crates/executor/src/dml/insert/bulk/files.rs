@@ -4,21 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use kv::{Interrupt, KeyRange, Load, Runs, Store, Timestamp};
+use kv::{Interrupt, KeyRange, Load, LoadWriter, Reader, Runs, Store, Timestamp};
 use parking_lot::Mutex;
 use types::{Error, Result};
 
-use super::duplicates::{Conflicts, Losers};
-use super::gather::Sorted;
+use super::duplicates::{Conflicts, EXISTING, Losers};
+use super::gather::{Part, Sorted};
 use crate::context::ExecContext;
 
 /// Pairs between two looks at whether to stop.
 const PAIRS_PER_LOOK: u64 = 4096;
 
+/// So many pairs, or bytes, are looked up together.
+const LOOKUP_PAIRS: usize = 256;
+const LOOKUP_BYTES: usize = 1 << 20;
+
 pub(super) struct Filler<'a> {
     store: &'a Store,
     interrupt: &'a Arc<Interrupt>,
     range: &'a KeyRange,
+    /// Whether rows of the table may have keys of the file.
+    looks_up: bool,
     /// Rows that are left out.
     losers: Option<&'a Losers>,
     /// Whether files are of any use: there are no duplicates.
@@ -37,11 +43,16 @@ pub(super) struct Filled {
 }
 
 impl<'a> Filler<'a> {
-    pub(super) fn new(ctx: &'a ExecContext<'_>, range: &'a KeyRange, losers: Option<&'a Losers>) -> Self {
+    pub(super) fn new(
+        ctx: &'a ExecContext<'_>,
+        (range, looks_up): (&'a KeyRange, bool),
+        losers: Option<&'a Losers>,
+    ) -> Self {
         Self {
             store: ctx.store,
             interrupt: ctx.interrupt,
             range,
+            looks_up,
             losers,
             writes: AtomicBool::new(true),
             stop: AtomicBool::new(false),
@@ -103,9 +114,18 @@ impl<'a> Filler<'a> {
     /// One part: its pairs go to files. Returns them, and the rows that share keys.
     fn part(&self, sorted: Sorted, load: Option<&Load>) -> Result<(Sorted, Option<Runs>)> {
         let Sorted { place, runs } = sorted;
-        let mut writer = load.map(|load| load.writer(place.range.clone()));
-        let mut conflicts = Conflicts::new(self.store);
-        let (mut last_key, mut last_row, mut groups, mut in_group) = (Vec::new(), 0, 0_u64, false);
+        let mut out = PartWriter {
+            filler: self,
+            place: &place,
+            writer: load.map(|load| load.writer(place.range.clone())),
+            conflicts: Conflicts::new(self.store),
+            last_key: Vec::new(),
+            last_row: 0,
+            groups: EXISTING,
+            in_group: false,
+        };
+        // Those that this finds are all known the second time.
+        let mut lookup = (self.looks_up && place.is_unique && self.losers.is_none()).then(Lookup::default);
         let mut pairs = 0_u64;
         let mut merge = runs.merge()?;
         while let Some((key, stored)) = merge.next()? {
@@ -120,37 +140,109 @@ impl<'a> Filler<'a> {
             if self.losers.is_some_and(|losers| losers.has(row)) {
                 continue;
             }
-            if key == last_key.as_slice() {
-                if row == last_row {
-                    // A row without its number: rows with one key have one entry, and are found by their keys.
-                    continue;
+            match &mut lookup {
+                None => out.pair(key, value, row, false)?,
+                Some(lookup) => {
+                    lookup.push(key, value, row);
+                    if lookup.is_full() {
+                        lookup.give_all(self.store, &mut out)?;
+                    }
                 }
-                self.writes.store(false, Ordering::Relaxed);
-                if !in_group {
-                    in_group = true;
-                    groups += 1;
-                    conflicts.push(last_row, place.order, groups)?;
-                }
-                conflicts.push(row, place.order, groups)?;
-                continue;
             }
-            if let Some(writer) = &mut writer
-                && self.writes.load(Ordering::Relaxed)
-            {
-                writer.put(key, value)?;
-            }
-            in_group = false;
-            last_row = row;
-            last_key.clear();
-            last_key.extend_from_slice(key);
         }
+        if let Some(mut lookup) = lookup {
+            lookup.give_all(self.store, &mut out)?;
+        }
+        let PartWriter {
+            writer, conflicts, ..
+        } = out;
         if let Some(writer) = writer {
             writer.close()?;
         }
-        let sorted = Sorted {
-            place,
-            runs: merge.into_runs()?,
-        };
-        Ok((sorted, (!conflicts.is_empty).then(|| conflicts.finish())))
+        let runs = merge.into_runs()?;
+        let conflicts = (!conflicts.is_empty).then(|| conflicts.finish());
+        Ok((Sorted { place, runs }, conflicts))
+    }
+}
+
+/// Takes the pairs of a part in the order of their keys.
+struct PartWriter<'f> {
+    filler: &'f Filler<'f>,
+    place: &'f Part,
+    writer: Option<LoadWriter<'f>>,
+    conflicts: Conflicts,
+    last_key: Vec<u8>,
+    last_row: u64,
+    /// How many keys are shared.
+    groups: u64,
+    /// Whether the last key is one of them.
+    in_group: bool,
+}
+
+impl PartWriter<'_> {
+    /// `exists`: a row of the table has the key.
+    fn pair(&mut self, key: &[u8], value: &[u8], row: u64, exists: bool) -> Result<()> {
+        if exists {
+            self.filler.writes.store(false, Ordering::Relaxed);
+            return self.conflicts.push(row, self.place.order, EXISTING);
+        }
+        if key == self.last_key.as_slice() {
+            if row == self.last_row {
+                // A row without its number: rows with one key have one entry, and are found by their keys.
+                return Ok(());
+            }
+            self.filler.writes.store(false, Ordering::Relaxed);
+            if !std::mem::replace(&mut self.in_group, true) {
+                self.groups += 1;
+                self.conflicts
+                    .push(self.last_row, self.place.order, self.groups)?;
+            }
+            return self.conflicts.push(row, self.place.order, self.groups);
+        }
+        if let Some(writer) = &mut self.writer
+            && self.filler.writes.load(Ordering::Relaxed)
+        {
+            writer.put(key, value)?;
+        }
+        self.in_group = false;
+        self.last_row = row;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        Ok(())
+    }
+}
+
+/// Pairs whose keys are looked up in the table together.
+#[derive(Default)]
+struct Lookup {
+    keys: Vec<Vec<u8>>,
+    values: Vec<(Vec<u8>, u64)>,
+    bytes: usize,
+}
+
+impl Lookup {
+    fn push(&mut self, key: &[u8], value: &[u8], row: u64) {
+        self.bytes += key.len() + value.len();
+        self.keys.push(key.to_vec());
+        self.values.push((value.to_vec(), row));
+    }
+
+    fn is_full(&self) -> bool {
+        self.keys.len() >= LOOKUP_PAIRS || self.bytes >= LOOKUP_BYTES
+    }
+
+    fn give_all(&mut self, store: &Store, out: &mut PartWriter<'_>) -> Result<()> {
+        let mut exists = vec![false; self.keys.len()];
+        store.latest().batch_get_with(&self.keys, &mut |at, found| {
+            if let Some(exists) = exists.get_mut(at) {
+                *exists = found.is_some();
+            }
+        })?;
+        self.bytes = 0;
+        let pairs = self.keys.drain(..).zip(self.values.drain(..)).zip(exists);
+        for ((key, (value, row)), exists) in pairs {
+            out.pair(&key, &value, row, exists)?;
+        }
+        Ok(())
     }
 }

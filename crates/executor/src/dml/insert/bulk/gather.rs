@@ -18,6 +18,8 @@ pub(super) struct Part {
     pub(super) range: KeyRange,
     /// In what order keys are checked for duplicates: 0 is the primary key, an index its position and 1.
     pub(super) order: u32,
+    /// Only one row can have a key.
+    pub(super) is_unique: bool,
     is_tagged: bool,
 }
 
@@ -99,22 +101,24 @@ impl<'p> Gatherer<'p> {
         let secondary = maker.secondary();
         let has_unique = !maker.hides_handles() || secondary.iter().any(|&index| maker.is_unique(index));
         let memory = sort_memory(store) / (secondary.len() + 1);
-        let slot = |range: std::ops::Range<Vec<u8>>, order: usize, is_tagged| Slot {
+        let slot = |range: std::ops::Range<Vec<u8>>, order: usize, is_unique, is_tagged| Slot {
             place: Part {
                 range: KeyRange::new(range.start, range.end),
                 order: order as u32,
+                is_unique,
                 is_tagged,
             },
             sorter: Sorter::new(store, memory),
         };
-        let mut slots = vec![slot(table_range(table), 0, has_unique)];
+        let mut slots = vec![slot(table_range(table), 0, !maker.hides_handles(), has_unique)];
         let mut slot_of_index = vec![0; table.indexes.len()];
         for &index in secondary {
             if let Some(at) = slot_of_index.get_mut(index) {
                 *at = slots.len();
             }
-            let is_tagged = maker.is_unique(index) || ignore && has_unique;
-            slots.push(slot(index_range(table, index), index + 1, is_tagged));
+            let is_unique = maker.is_unique(index);
+            let is_tagged = is_unique || ignore && has_unique;
+            slots.push(slot(index_range(table, index), index + 1, is_unique, is_tagged));
         }
         Self {
             table,

@@ -1,16 +1,17 @@
-//! LOAD DATA into an empty table as a bulk load ([`kv::load`]): in bounded memory, whatever the size of the file.
+//! LOAD DATA as a bulk load ([`kv::load`]): in bounded memory, whatever the size of the file. For files that are worth
+//! it, into an empty table, and for those that might be too long for a transaction, into any.
 //!
 //! 1. [`gather`]: rows and index entries are made as for any INSERT, and sorted.
 //! 2. [`files`]: they are merged and written to files, in the order of their keys. Rows with the same unique key
-//!    lie side by side then.
+//!    lie side by side then. Where the table has rows, its own keys are looked up.
 //! 3. [`duplicates`]: which of them an INSERT in the order of the file would have refused. That is an error, or
 //!    with IGNORE the files are written again without them.
 //! 4. For a moment no other transaction uses the table. The files become part of the store.
 //!
 //! That is the same as an INSERT of all rows only for a statement that is a transaction of its own, while nobody
 //! else writes the table, and where a row depends on no other one: [`Insert::may_fill`]. The rows count as
-//! committed when the last files are begun. Snapshots from before see an empty table, as they should; so do those
-//! from between that moment and the end, as long as the statement runs.
+//! committed when the last files are begun. Snapshots from before never see them. One from between that moment and
+//! the end sees none of them as long as the statement runs, and no transaction that has looked lives on over the end.
 
 mod duplicates;
 mod files;
@@ -34,36 +35,72 @@ use crate::context::ExecContext;
 use crate::dml::image::{ImageMaker, Row};
 use crate::dml::{duplicate, warn};
 use crate::env::check_interrupted;
-use crate::field_reader::LoadedFile;
+use crate::field_reader::{FieldReader, LoadedFile};
 use crate::memory::Memory;
 
-/// An empty table that nobody else writes.
+/// What is read of a file ahead at most, to find out how long it is.
+const AHEAD_BYTES: usize = 64 << 20;
+
+/// Whether a file is worth a bulk load where the table has rows: with index entries and what a row takes in memory, it
+/// might be more than a transaction may write. A shorter one is inserted row by row, and other writers need not wait.
+fn is_long(input: &dyn LoadedFile, reader: &mut FieldReader<'_>, ctx: &ExecContext<'_>) -> Result<bool> {
+    let bytes = match input.bulk_bytes() {
+        0 => 0,
+        bytes => (ctx.store.limits().transaction_bytes / 4).clamp(bytes, AHEAD_BYTES.max(bytes)),
+    };
+    reader.is_longer_than(bytes)
+}
+
+/// A table that nobody else writes.
 pub(super) struct Place {
+    is_empty: bool,
     range: KeyRange,
     /// `None`: LOCK TABLES keeps others from it.
     filling: Option<Filling>,
 }
 
 impl Place {
-    /// `None` if others write the table, or if it is not empty.
+    /// `None` if others use the table, or if it has rows and the file is short.
     pub(super) fn take(
         table: &Table,
         input: &dyn LoadedFile,
+        reader: &mut FieldReader<'_>,
         ctx: &ExecContext<'_>,
     ) -> Result<Option<Self>> {
-        let filling = match input.table_is_locked() {
-            true => None,
-            false => match ctx.cluster.metadata_locks().try_fill(table.id, &alone_limit(ctx))? {
-                None => return Ok(None),
-                filling => filling,
-            },
-        };
         let mut ranges = table.data_ranges();
         let (Some(range), true) = (ranges.pop(), ranges.is_empty()) else {
             return Ok(None);
         };
         let range = KeyRange::new(range.start, range.end);
-        Ok(ctx.store.is_blank(&range)?.then_some(Self { range, filling }))
+        // Others need not wait for the answer.
+        if !ctx.store.is_blank(&range)? && !is_long(input, reader, ctx)? {
+            return Ok(None);
+        }
+        let filling = match input.table_is_locked() {
+            true => None,
+            false => match ctx
+                .cluster
+                .metadata_locks()
+                .try_fill(table.id, &alone_limit(ctx))?
+            {
+                None => return Ok(None),
+                filling => filling,
+            },
+        };
+        let is_empty = ctx.store.is_blank(&range)?;
+        let is_worth_it = is_empty || is_long(input, reader, ctx)?;
+        Ok(is_worth_it.then_some(Self {
+            is_empty,
+            range,
+            filling,
+        }))
+    }
+}
+
+impl Place {
+    /// Its range, and whether rows have keys in it.
+    fn keys(&self) -> (&KeyRange, bool) {
+        (&self.range, !self.is_empty)
     }
 }
 
@@ -122,7 +159,7 @@ impl Insert<'_> {
         if let Some(error) = failed {
             // A duplicate in an earlier row comes first.
             if !self.plan.ignore {
-                let filler = Filler::new(self.ctx, &place.range, None);
+                let filler = Filler::new(self.ctx, place.keys(), None);
                 let (marks, sorted) = gatherer.finish();
                 let checked = filler.check(sorted)?;
                 self.refuse_duplicate(checked, &marks, warned, memory, maker)?;
@@ -131,7 +168,7 @@ impl Insert<'_> {
         }
         let rows = gatherer.rows();
         let (marks, sorted) = gatherer.finish();
-        let mut filled = Filler::new(self.ctx, &place.range, None).fill(sorted, self.commit_begin()?)?;
+        let mut filled = Filler::new(self.ctx, place.keys(), None).fill(sorted, self.commit_begin()?)?;
         if !self.plan.ignore {
             filled = self.refuse_duplicate(filled, &marks, warned, memory, maker)?;
         }
@@ -139,7 +176,7 @@ impl Insert<'_> {
         if let Some(conflicts) = filled.conflicts.take() {
             let resolved = duplicates::resolve(conflicts, None, memory)?;
             let (found, sorted) = self.errors_of(&resolved.first, filled.sorted, maker)?;
-            let filler = Filler::new(self.ctx, &place.range, Some(&resolved.losers));
+            let filler = Filler::new(self.ctx, place.keys(), Some(&resolved.losers));
             filled = filler.fill(sorted, self.commit_begin()?)?;
             left_out = resolved.count;
             self.warn_of(found, left_out, &marks, warned);
