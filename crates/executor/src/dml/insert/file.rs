@@ -405,6 +405,8 @@ fn is_raw(charset: Charset, column: &Column) -> bool {
 fn decoded<'b>(bytes: &'b [u8], charset: Charset, column: &Column) -> Option<Cow<'b, str>> {
     match is_raw(charset, column) {
         true => None,
+        // One look at the bytes instead of two.
+        false if charset == Charset::Utf8mb4 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
         false => charset.decode(bytes),
     }
 }
