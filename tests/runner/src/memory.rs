@@ -67,10 +67,6 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
         Err(e) => return report.fail("memory: set up", &e),
     };
     report.check(
-        "memory: a file that is longer than a transaction may be is loaded into an empty table",
-        bulk_load(&server, scale),
-    );
-    report.check(
         "memory: a large statement waits for its turn, interruptible, and small ones go on",
         takes_turns(&server, scale),
     );
@@ -85,6 +81,10 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
     report.check(
         "memory: many sorts at once stay within the limit, beside point selects",
         sorts_at_once(&server, scale, report),
+    );
+    report.check(
+        "memory: a file that is longer than a transaction may be is loaded into an empty table",
+        bulk_load(&server, scale),
     );
     report.check(
         "memory: parts that leave statements nothing are refused by name",
