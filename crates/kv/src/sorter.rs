@@ -568,7 +568,7 @@ mod tests {
             expected.sort();
             assert!(found == expected);
             // And once more.
-            let mut merge = merge.into_runs().unwrap().merge().unwrap();
+            let mut merge = merge.into_runs().unwrap().merge(&|| Ok(())).unwrap();
             let mut again = 0;
             while merge.next().unwrap().is_some() {
                 again += 1;

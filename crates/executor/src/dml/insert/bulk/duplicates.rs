@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use kv::{Runs, Sorter, Store};
+use kv::{Interrupt, Runs, Sorter, Store};
 use types::{Error, Result};
 
 use crate::memory::Memory;
@@ -103,11 +103,16 @@ pub(super) struct Resolved {
 }
 
 /// Inserts the rows in their order. `most`: how many that are refused are enough.
-pub(super) fn resolve(conflicts: Runs, most: Option<u64>, memory: &Memory<'_>) -> Result<Resolved> {
+pub(super) fn resolve(
+    conflicts: Runs,
+    most: Option<u64>,
+    memory: &Memory<'_>,
+    interrupt: &Interrupt,
+) -> Result<Resolved> {
     let mut resolved = Resolved::default();
     let mut keys = Vec::new();
     let mut current = None;
-    let mut conflicts = conflicts.merge()?;
+    let mut conflicts = conflicts.merge(&|| interrupt.check())?;
     while let Some((key, _)) = conflicts.next()? {
         let (row, order, group) =
             parse(key).ok_or_else(|| Error::internal("a conflict of a bulk load is damaged"))?;

@@ -127,7 +127,7 @@ impl<'a> Filler<'a> {
         // Those that this finds are all known the second time.
         let mut lookup = (self.looks_up && place.is_unique && self.losers.is_none()).then(Lookup::default);
         let mut pairs = 0_u64;
-        let mut merge = runs.merge()?;
+        let mut merge = runs.merge(&|| self.interrupt.check())?;
         while let Some((key, stored)) = merge.next()? {
             pairs += 1;
             if pairs.is_multiple_of(PAIRS_PER_LOOK) {

@@ -174,7 +174,7 @@ impl Insert<'_> {
         }
         let mut left_out = 0;
         if let Some(conflicts) = filled.conflicts.take() {
-            let resolved = duplicates::resolve(conflicts, None, memory)?;
+            let resolved = duplicates::resolve(conflicts, None, memory, self.ctx.interrupt)?;
             let (found, sorted) = self.errors_of(&resolved.first, filled.sorted, maker)?;
             let filler = Filler::new(self.ctx, place.keys(), Some(&resolved.losers));
             filled = filler.fill(sorted, self.commit_begin()?)?;
@@ -256,7 +256,7 @@ impl Insert<'_> {
         let Some(conflicts) = filled.conflicts.take() else {
             return Ok(filled);
         };
-        let resolved = duplicates::resolve(conflicts, Some(1), memory)?;
+        let resolved = duplicates::resolve(conflicts, Some(1), memory, self.ctx.interrupt)?;
         let (found, _) = self.errors_of(&resolved.first, filled.sorted, maker)?;
         let Some((row, error)) = found.into_iter().next() else {
             return Err(Error::internal("a duplicate without its row"));
@@ -278,7 +278,9 @@ impl Insert<'_> {
         };
         let rows = sorted.swap_remove(at);
         let mut wanted: HashMap<u64, Option<Row>> = refused.iter().map(|(row, _)| (*row, None)).collect();
-        let (place, mut merge, mut missing) = (rows.place, rows.runs.merge()?, wanted.len());
+        let interrupt = self.ctx.interrupt;
+        let mut merge = rows.runs.merge(&|| interrupt.check())?;
+        let (place, mut missing) = (rows.place, wanted.len());
         while missing > 0
             && let Some((key, stored)) = merge.next()?
         {
