@@ -164,7 +164,7 @@ impl RowOrder {
         let mut heads: BinaryHeap<RunHead<'_>> = runs.map(|(first, rest)| head(first, rest)).collect();
         let mut merged = Vec::with_capacity(order.len());
         while let Some(mut least) = heads.peek_mut() {
-            if merged.len() % RUN_ROWS == 0 {
+            if merged.len().is_multiple_of(RUN_ROWS) {
                 check()?;
             }
             merged.push(least.first.1);

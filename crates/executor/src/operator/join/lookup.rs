@@ -61,7 +61,7 @@ impl<'p> LookupPartners<'p> {
         }
     }
 
-    /// Fills a page from points, which are read for several left rows in one call.
+    /// Fills a page from points, or from rows that entries lead to, which are read for several left rows in one call.
     fn find_points(
         &mut self,
         page: &mut Page,
@@ -72,7 +72,13 @@ impl<'p> LookupPartners<'p> {
         let mut open = match self.open.take() {
             Some(Open::Points { rows, next }) => (rows, next),
             _ => {
-                let rows = self.table.points(left, self.row, env)?;
+                let rows = match self.table.is_by_points() {
+                    true => self.table.points(left, self.row, env)?,
+                    false => match self.gathered(page, left, env)? {
+                        Some(rows) => rows,
+                        None => return self.find_ranges(page, found, left, env),
+                    },
+                };
                 self.held.resize(batch_bytes(&rows.batch), env.memory)?;
                 (rows, 0)
             }
@@ -106,6 +112,49 @@ impl<'p> LookupPartners<'p> {
             }
         }
         Ok(())
+    }
+
+    /// The rows that the entries of the next left rows lead to. `None`: those of the next left row alone are too many or
+    /// too large, and have to be read page by page.
+    fn gathered(&mut self, page: &Page, left: &RecordBatch, env: &Env<'_, '_>) -> Result<Option<PointRows>> {
+        let first = self.row;
+        let most = self.table.rows_at_once().min(page.room());
+        let mut wanted: Vec<(Vec<u8>, u32)> = Vec::new();
+        let mut until = first;
+        while until < left.num_rows() && wanted.len() < most {
+            self.row = until;
+            let ranges = self.ranges(left, env);
+            self.row = first;
+            let mut ranges = match ranges {
+                Ok(ranges) => ranges,
+                Err(error) if until == first => return Err(error),
+                // It is raised when it is the row's turn.
+                Err(_) => break,
+            };
+            let keys = match ranges.goes_through_entries() {
+                true => self
+                    .table
+                    .keys_of_entries(&mut ranges, most - wanted.len(), env)?,
+                false => None,
+            };
+            let Some(keys) = keys else {
+                // They are read again, when it is the row's turn.
+                self.ahead.push_front(self.table.ranges(left, until, env)?);
+                break;
+            };
+            let row = until as u32;
+            wanted.extend(keys.into_iter().map(|key| (key, row)));
+            until += 1;
+        }
+        env.check_interrupted()?;
+        let rows = match until > first {
+            true => self.table.gathered(&wanted, until, env)?,
+            false => None,
+        };
+        if rows.is_none() && until > first {
+            self.ahead.clear();
+        }
+        Ok(rows)
     }
 
     /// Fills a page from the ranges of one left row after the other.
@@ -185,6 +234,15 @@ impl<'p> LookupPartners<'p> {
         Ok(first)
     }
 
+    /// Whether the rows of several left rows are read in one call.
+    fn reads_several(&self, page: &Page) -> bool {
+        match &self.open {
+            Some(Open::Points { .. }) => true,
+            Some(_) => false,
+            None => self.table.is_by_points() || self.table.reads_entries() && !page.one_is_enough(),
+        }
+    }
+
     /// Fills a page with rows that are locked.
     fn find_locked(
         &mut self,
@@ -237,10 +295,10 @@ impl Partners for LookupPartners<'_> {
         };
         while self.row < left.num_rows() && !page.is_full() && page.has_room_for_rows() {
             let before = (page.pairs(), self.row);
-            match (self.table.locking.is_some(), self.table.is_by_points()) {
-                (true, _) => self.find_locked(page, found, &left, env)?,
-                (false, true) => self.find_points(page, found, &left, env)?,
-                (false, false) => self.find_ranges(page, found, &left, env)?,
+            match self.table.locking {
+                Some(_) => self.find_locked(page, found, &left, env)?,
+                None if self.reads_several(page) => self.find_points(page, found, &left, env)?,
+                None => self.find_ranges(page, found, &left, env)?,
             }
             // The pairs so far decide whether a row needs more.
             if self.row == before.1 && (page.one_is_enough() || page.pairs() == before.0) {

@@ -373,6 +373,30 @@ impl Access {
         }
     }
 
+    /// Whether its rows are found by the entries of an index, which lie elsewhere.
+    pub fn goes_through_entries(&self) -> bool {
+        matches!(self.path, Path::Entries { .. })
+    }
+
+    /// The keys of the rows of all its entries, in the order of the entries; `None` if there are more than `most`, or if
+    /// it does not go through entries. To be called before any of its rows is read.
+    pub fn all_row_keys(&mut self, reader: &dyn Reader, most: usize) -> Result<Option<Vec<Vec<u8>>>> {
+        if !self.goes_through_entries() {
+            return Ok(None);
+        }
+        let mut all = Vec::new();
+        loop {
+            let (mut keys, read) = self.path.row_keys(reader, most + 1 - all.len())?;
+            all.append(&mut keys);
+            if read == 0 {
+                return Ok(Some(all));
+            }
+            if all.len() > most {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Visits the rows (or index entries) of the next up to `wanted` keys. Returns the number of keys, some
     /// of which may have no row; 0 once there are no more. `consistent`: all calls of the reader see the same
     /// moment, so that an entry without a row is damage.

@@ -80,6 +80,14 @@ impl<'p> TableLookup<'p> {
         )
     }
 
+    /// Whether its rows are found by ranges of the entries of an index.
+    pub fn reads_entries(&self) -> bool {
+        matches!(
+            self.scan.access,
+            plan::Access::IndexRanges { covering: false, .. }
+        )
+    }
+
     pub fn has_filter(&self) -> bool {
         self.rows.has_filter()
     }
@@ -152,11 +160,13 @@ impl<'p> TableLookup<'p> {
             None => env.source.reader(),
         };
         let Some(lookup) = self.plan.lookup() else {
+            env.eval().reads.read_keys(keys.len());
             return self.read_rows(keys, (false, may_be_cut), env);
         };
         let must_exist = self.past.is_some() || env.source.is_consistent();
         let found = lookup.find(reader, keys)?;
         let row_keys: Vec<Vec<u8>> = found.iter().flatten().cloned().collect();
+        env.eval().reads.read_keys(row_keys.len());
         let Some(positions) = self.read_rows(&row_keys, (must_exist, may_be_cut), env)? else {
             return Ok(None);
         };
@@ -175,7 +185,6 @@ impl<'p> TableLookup<'p> {
             Some(past) => past,
             None => env.source.reader(),
         };
-        env.eval().reads.read_keys(keys.len());
         let mut positions = vec![None; keys.len()];
         let (mut read, mut bytes, mut failure) = (0, 0, None);
         let rows = &mut self.rows;
@@ -217,6 +226,67 @@ impl<'p> TableLookup<'p> {
             self.lookup_rows = (self.lookup_rows / 4).max(1);
         }
         Ok(Some(positions))
+    }
+
+    /// How many rows may be looked up in one call.
+    pub fn rows_at_once(&self) -> usize {
+        self.lookup_rows
+    }
+
+    /// The keys of the rows that the ranges of one row lead to; `None` if they are more than `most`.
+    pub fn keys_of_entries(
+        &self,
+        ranges: &mut Access,
+        most: usize,
+        env: &Env<'_, '_>,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let reader: &dyn Reader = match &self.past {
+            Some(past) => past,
+            None => env.source.reader(),
+        };
+        ranges.all_row_keys(reader, most)
+    }
+
+    /// The rows with some keys, each for a row of the other input: in one call, since they lie anywhere. `None`: they
+    /// are too large for one call, and fewer are to be asked for next time.
+    pub fn gathered(
+        &mut self,
+        wanted: &[(Vec<u8>, u32)],
+        until: usize,
+        env: &Env<'_, '_>,
+    ) -> Result<Option<PointRows>> {
+        let mut by_key: Vec<usize> = (0..wanted.len()).collect();
+        by_key.sort_unstable_by(|a, b| wanted[*a].0.cmp(&wanted[*b].0));
+        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(wanted.len());
+        let mut places = vec![0; wanted.len()];
+        for number in by_key {
+            let (key, _) = &wanted[number];
+            if keys.last() != Some(key) {
+                keys.push(key.clone());
+            }
+            places[number] = keys.len() - 1;
+        }
+        let must_exist = self.past.is_some() || env.source.is_consistent();
+        env.eval().reads.read_next(wanted.len());
+        let Some(positions) = self.read_rows(&keys, (must_exist, true), env)? else {
+            drop(self.rows.take()?);
+            self.lookup_rows = (self.lookup_rows / 4).max(1);
+            return Ok(None);
+        };
+        let (batch, mask) = self.take(env)?;
+        let pairs = wanted.iter().zip(places).filter_map(|((_, row), place)| {
+            let (position, bytes) = positions.get(place).copied().flatten()?;
+            mask.value(position as usize).then_some(FoundPair {
+                row: *row,
+                position,
+                bytes,
+            })
+        });
+        Ok(Some(PointRows {
+            pairs: pairs.collect(),
+            batch,
+            until,
+        }))
     }
 
     /// Opens the ranges of a row.
