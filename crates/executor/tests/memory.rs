@@ -101,6 +101,8 @@ fn large_rows_are_looked_up_a_few_at_a_time() {
         "select s from wide force index (n) where n > 0",
         "select s from wide where id in (select id from t)",
         "select w.s from t join wide w on w.id = t.v",
+        // By entries, whose rows are gathered over several rows of the left side.
+        "select w.s from t straight_join wide w force index (n) on w.n = t.v",
     ] {
         let rows = c.rows(sql);
         assert_eq!(rows.len(), 399, "{sql}");
@@ -110,6 +112,25 @@ fn large_rows_are_looked_up_a_few_at_a_time() {
             "{sql}"
         );
     }
+}
+
+#[test]
+fn a_row_of_a_join_with_more_entries_than_a_call_takes_is_read_page_by_page() {
+    let db = db();
+    let mut c = db.conn();
+    c.exec_all(
+        "create table skewed (id int primary key, n int, v int, key (n));
+         insert into skewed select id, if(id <= 2000, 1, id), v from t",
+    );
+    let joined = "from t straight_join skewed s force index (n) on s.n = t.v where t.id < 2040";
+    // Of 1 to 2,039, in the order of the left side and then of the entries.
+    let rows = c.rows(&format!("select s.v {joined}"));
+    let expected: Vec<String> = (1..2040).map(|v| v.to_string()).collect();
+    assert_eq!(rows, expected);
+    let rows = c.rows(&format!("select s.v {joined} limit 3"));
+    assert_eq!(rows, ["1", "2", "3"]);
+    let rows = c.rows(&format!("select s.v {joined} and s.v > 1990 limit 12"));
+    assert_eq!(rows, (1991..2003).map(|v| v.to_string()).collect::<Vec<_>>());
 }
 
 #[test]
