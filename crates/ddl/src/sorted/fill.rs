@@ -38,7 +38,7 @@ pub(super) fn fill(
             .map(|place| (place, place.load.writer(place.range.clone())))
     };
     let mut current = next();
-    let mut entries = runs.merge(&|| Ok(pace.interrupt().check()?))?;
+    let mut entries = runs.merge(&|| pace.interrupt().check())?;
     let mut count = 0_u64;
     while let Some((key, value)) = entries.next()? {
         while current

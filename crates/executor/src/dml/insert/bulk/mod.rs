@@ -175,9 +175,9 @@ impl Insert<'_> {
         let mut left_out = 0;
         if let Some(conflicts) = filled.conflicts.take() {
             let resolved = duplicates::resolve(conflicts, None, memory, self.ctx.interrupt)?;
-            let (found, sorted) = self.errors_of(&resolved.first, filled.sorted, maker)?;
+            let found = self.errors_of(&resolved.first, &mut filled.sorted, maker)?;
             let filler = Filler::new(self.ctx, place.keys(), Some(&resolved.losers));
-            filled = filler.fill(sorted, self.commit_begin()?)?;
+            filled = filler.fill(filled.sorted, self.commit_begin()?)?;
             left_out = resolved.count;
             self.warn_of(found, left_out, &marks, warned);
         }
@@ -257,7 +257,7 @@ impl Insert<'_> {
             return Ok(filled);
         };
         let resolved = duplicates::resolve(conflicts, Some(1), memory, self.ctx.interrupt)?;
-        let (found, _) = self.errors_of(&resolved.first, filled.sorted, maker)?;
+        let found = self.errors_of(&resolved.first, &mut filled.sorted, maker)?;
         let Some((row, error)) = found.into_iter().next() else {
             return Err(Error::internal("a duplicate without its row"));
         };
@@ -270,9 +270,9 @@ impl Insert<'_> {
     fn errors_of(
         &self,
         refused: &[(u64, u32)],
-        mut sorted: Vec<Sorted>,
+        sorted: &mut Vec<Sorted>,
         maker: &ImageMaker<'_>,
-    ) -> Result<(Vec<(u64, Error)>, Vec<Sorted>)> {
+    ) -> Result<Vec<(u64, Error)>> {
         let Some(at) = sorted.iter().position(|sorted| sorted.place.holds_rows()) else {
             return Err(Error::internal("a bulk load without rows"));
         };
@@ -300,7 +300,7 @@ impl Insert<'_> {
                 errors.push((*row, error));
             }
         }
-        Ok((errors, sorted))
+        Ok(errors)
     }
 
     /// Lists the warnings of rows that are left out, `count` in all, between those of other rows.
