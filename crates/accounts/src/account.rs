@@ -52,7 +52,15 @@ pub struct GrantedRole {
     pub mandatory: bool,
 }
 
-impl Record for Account {}
+impl Record for Account {
+    /// A reader of format 1 would let clients without a certificate log in.
+    fn format(&self) -> u32 {
+        match self.options.certificate {
+            Some(_) => 2,
+            None => 1,
+        }
+    }
+}
 
 impl Account {
     pub(crate) fn new((user, host): AccountName, now_us: i64) -> Self {

@@ -126,7 +126,11 @@ impl TableChange {
 
 impl Record for Job {
     fn format(&self) -> u32 {
-        self.change.as_ref().map_or(1, |made| made.target.format())
+        // A reader of format 1 would end the job and leave what has been filled.
+        match self.fills.is_empty() {
+            true => self.change.as_ref().map_or(1, |made| made.target.format()),
+            false => 2,
+        }
     }
 }
 

@@ -31,9 +31,10 @@ class FullDisk : public EventListener {
   }
 
   // By default RocksDB checks every few seconds whether there is space again, while all writers wait, for
-  // ever if need be.
+  // ever if need be. A flush has three other reasons to fail: its log may be empty just then, and the manifest
+  // is written after its file.
   void OnErrorRecoveryBegin(BackgroundErrorReason reason, Status error, bool* auto_recovery) override {
-    if (reason == BackgroundErrorReason::kFlush && error.IsNoSpace()) {
+    if (reason != BackgroundErrorReason::kCompaction && error.IsNoSpace()) {
       *auto_recovery = false;
     }
   }

@@ -255,6 +255,7 @@ impl Storage for RocksStorage {
     }
 
     fn scratch_file(&self) -> Result<std::fs::File> {
+        self.space.check_now(0)?;
         self.sorted_files.scratch()
     }
 

@@ -52,6 +52,7 @@ impl Runner<'_> {
         let is_deadlock = error.code == errno::ER_LOCK_DEADLOCK && self.transaction.is_open();
         if is_deadlock || error.code == errno::ER_SCHEMA_OUT_OF_DATE {
             self.rollback();
+            self.transaction.fail_xa(is_deadlock);
         } else if !self.transaction.in_transaction() {
             self.transaction.locks.release_all();
         }

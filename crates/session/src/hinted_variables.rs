@@ -88,7 +88,11 @@ pub fn run_with<T>(
         }
     }
     let result = run(session);
-    (session.variables, session.last.forced_id) = (before, forced_id);
+    session.variables = before;
+    let is_insert_id = |name: &&str| lookup(name).is_some_and(|found| found.canonical().name == "insert_id");
+    if set.iter().any(is_insert_id) {
+        session.last.forced_id = forced_id;
+    }
     session.tracker.clear_changes();
     session.settings_changed();
     result

@@ -99,6 +99,10 @@ impl<'a> Builder<'a> {
         if !is_plain || !constant.is_empty() || self.route.get() == Some(Route::Analytical) {
             return Ok(None);
         }
+        // There, each end is a round trip, and the stores find the groups themselves.
+        if self.env.estimates.has_coprocessor(get.table.id) {
+            return Ok(None);
+        }
         let Some(groups) = groups.map(&|id| get.offset(id)) else {
             return Ok(None);
         };

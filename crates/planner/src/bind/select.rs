@@ -625,15 +625,15 @@ fn names_of<'a>(scope: &'a Scope, clause: &'static str, place: QueryPlace<'a>) -
 /// it locks.
 fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<()> {
     for name in block.locking.iter().flat_map(|clause| &clause.of) {
-        let found = scope
-            .relations
-            .iter()
-            .find(|relation| relation.alias == name.name);
-        let is_of = |database: &String| match found.and_then(Relation::definition) {
-            Some(definition) => definition.database == *database,
-            None => binder.env.database == Some(database.as_str()),
+        // Tables of two databases may have one name.
+        let is_named = |relation: &Relation| {
+            let is_of = |database: &String| match relation.definition() {
+                Some(definition) => definition.database == *database,
+                None => binder.env.database == Some(database.as_str()),
+            };
+            relation.alias == name.name && name.database.iter().all(is_of)
         };
-        if found.is_none() || !name.database.iter().all(is_of) {
+        if !scope.relations.iter().any(is_named) {
             let database = name.database.iter().map(|database| format!("`{database}`."));
             return Err(Error::new(
                 ER_UNRESOLVED_TABLE_LOCK,

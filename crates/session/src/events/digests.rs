@@ -210,9 +210,15 @@ impl Digests {
         }
     }
 
-    /// Whether a statement that was counted with the others has a place of its own now.
-    pub fn has_room_for_others(&self, number: u32) -> bool {
-        number == OTHERS && !self.numbers.read().unseen.is_empty()
+    /// Whether a statement's number has to be looked up again: it was counted with the others and may have a
+    /// place of its own now, or another digest has taken its place.
+    #[inline]
+    pub fn is_outdated(&self, number: u32) -> bool {
+        if number == OTHERS {
+            return !self.numbers.read().unseen.is_empty();
+        }
+        let entry = self.entries.get(place_of(number)).and_then(OnceLock::get);
+        entry.is_none_or(|entry| entry.number.load(Ordering::Relaxed) != number)
     }
 
     /// Those that were seen since the counters were reset, with their counters.
@@ -410,17 +416,18 @@ mod tests {
             run(number);
         }
         assert_eq!(c, OTHERS);
-        assert!(!digests.has_room_for_others(c));
+        assert!(!digests.is_outdated(c));
         digests.reset();
         // What runs on keeps its place.
         run(b);
-        assert!(digests.has_room_for_others(c));
+        assert!(digests.is_outdated(c));
         let c = number(&digests, "d", "SELECT c");
         run(c);
         assert_eq!(texts(), [(text("SELECT `b`"), 1, 7), (text("SELECT `c`"), 1, 7)]);
         // There was one place only, and the old number is not that of the new statement.
+        assert!(digests.is_outdated(a) && !digests.is_outdated(b) && !digests.is_outdated(c));
         assert_eq!(number(&digests, "d", "SELECT a"), OTHERS);
-        assert!(!digests.has_room_for_others(OTHERS));
+        assert!(!digests.is_outdated(OTHERS));
         run(a);
         assert_eq!(
             texts(),

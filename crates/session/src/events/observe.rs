@@ -50,7 +50,7 @@ pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Op
         return begin_text(session, text, command);
     };
     let digest = match plan.digest.load(Ordering::Relaxed) {
-        digest if digest == 0 || session.shared.events.digests.has_room_for_others(digest) => {
+        digest if digest == 0 || session.shared.events.digests.is_outdated(digest) => {
             let digest = digest_of(session, text);
             plan.digest.store(digest, Ordering::Relaxed);
             digest
@@ -78,7 +78,8 @@ pub fn begin_word(session: &mut Session, text: &str, command: SqlCommand) {
         Some(b'c' | b'C') => 1,
         _ => 2,
     };
-    if session.word_digests[at] == 0 {
+    let known = session.word_digests[at];
+    if known == 0 || session.shared.events.digests.is_outdated(known) {
         session.word_digests[at] = digest_of(session, text);
     }
     session.event.digest = session.word_digests[at];

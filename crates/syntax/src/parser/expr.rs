@@ -466,6 +466,17 @@ mod tests {
             format!("1{}", many(" xor 1", 100_000)),
             format!("a{}", many(" collate utf8mb4_bin", 100_000)),
             format!("a{}", many(" is null", 100_000)),
+            format!("{}select 1{}", many("(", 30_000), many(") limit 1", 30_000)),
+            format!(
+                "{}select 1{}",
+                many("(", 30_000),
+                many(") union select 1", 30_000)
+            ),
+            format!(
+                "1 in {}select 1{}",
+                many("(", 30_000),
+                many(") order by 1", 30_000)
+            ),
         ] {
             assert!(
                 shape(&text).starts_with("1064 Expressions are nested"),

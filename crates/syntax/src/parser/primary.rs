@@ -256,6 +256,7 @@ impl Parser<'_> {
                 inner = match inner {
                     // `((SELECT 1) UNION (SELECT 2))`
                     Expr::Subquery(query) if self.is_within_query() => {
+                        self.grow()?;
                         Expr::Subquery(Box::new(self.query_behind(QueryBody::Nested(query))?))
                     }
                     inner => {

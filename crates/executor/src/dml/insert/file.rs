@@ -11,7 +11,7 @@ use schema::model::{Column, Default};
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 use wire::column_type::announced_length;
 
-use super::bulk::Place;
+use super::bulk::{self, Place};
 use super::rows::{FileBatch, NewRow, NewRows, RowMaker, no_column};
 use super::{ImageMaker, Insert, Writer};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
@@ -39,7 +39,7 @@ impl Insert<'_> {
         };
         input.with_reader(&mut |reader| {
             if self.may_fill(maker)
-                && reader.is_longer_than(input.bulk_bytes())?
+                && bulk::is_worth_it(input, reader)?
                 && let Some(place) = Place::take(self.table, input, reader, self.ctx)?
             {
                 let mut batches = |rows: &mut RowMaker<'_>| rows.of_file(file, reader, memory);

@@ -219,6 +219,8 @@ impl<'p> LookupPartners<'p> {
         if let Some(next) = self.ahead.pop_front() {
             return Ok(next);
         }
+        // Before those behind it: if it fails, none of them is opened.
+        let first = self.table.ranges(left, self.row, env)?;
         let until = left.num_rows().min(self.row + self.rows_ahead);
         for row in self.row + 1..until {
             match self.table.ranges(left, row, env) {
@@ -227,7 +229,6 @@ impl<'p> LookupPartners<'p> {
                 Err(_) => break,
             }
         }
-        let first = self.table.ranges(left, self.row, env)?;
         self.rows_ahead = (self.rows_ahead * 2).min(ROWS_AHEAD_MAX);
         let all = std::iter::once(&first).chain(&self.ahead);
         self.table.will_read(all, env);

@@ -32,7 +32,7 @@ use self::gather::{Gatherer, Sorted};
 use super::Insert;
 use super::rows::{FileBatch, RowMaker};
 use crate::context::ExecContext;
-use crate::dml::image::{ImageMaker, Row};
+use crate::dml::image::ImageMaker;
 use crate::dml::{duplicate, warn};
 use crate::env::check_interrupted;
 use crate::field_reader::{FieldReader, LoadedFile};
@@ -41,12 +41,23 @@ use crate::memory::Memory;
 /// What is read of a file ahead at most, to find out how long it is.
 const AHEAD_BYTES: usize = 64 << 20;
 
+/// Whether a file is worth a bulk load into an empty table.
+pub(super) fn is_worth_it(input: &dyn LoadedFile, reader: &mut FieldReader<'_>) -> Result<bool> {
+    match input.bulk_bytes() {
+        // A limit that no file is compared with.
+        bytes if bytes > AHEAD_BYTES => Ok(false),
+        bytes => reader.is_longer_than(bytes),
+    }
+}
+
 /// Whether a file is worth a bulk load where the table has rows: with index entries and what a row takes in memory, it
 /// might be more than a transaction may write. A shorter one is inserted row by row, and other writers need not wait.
 fn is_long(input: &dyn LoadedFile, reader: &mut FieldReader<'_>, ctx: &ExecContext<'_>) -> Result<bool> {
     let bytes = match input.bulk_bytes() {
         0 => 0,
-        bytes => (ctx.store.limits().transaction_bytes / 4).clamp(bytes, AHEAD_BYTES.max(bytes)),
+        bytes => (ctx.store.limits().transaction_bytes / 4)
+            .max(bytes)
+            .min(AHEAD_BYTES),
     };
     reader.is_longer_than(bytes)
 }
@@ -136,9 +147,14 @@ impl Insert<'_> {
             let parts = self.table.indexes.get(index).map(|index| index.parts.as_slice());
             maker.is_unique(index) && !matches!(parts, Some([part]) if part.column == ids)
         };
+        let is_primary_other = match self.table.primary_parts().as_slice() {
+            [] => false,
+            [part] => part.column != ids,
+            _ => true,
+        };
         self.plan.ignore
             && !self.plan.columns.contains(&ids)
-            && maker.secondary().iter().any(has_other_columns)
+            && (is_primary_other || maker.secondary().iter().any(has_other_columns))
     }
 
     /// Fills the table with all rows that `batches` makes.
@@ -166,6 +182,8 @@ impl Insert<'_> {
             }
             return Err(error);
         }
+        // The counter of ids passes theirs before they are there, and the commit that follows syncs it.
+        self.rows.finish()?;
         let rows = gatherer.rows();
         let (marks, sorted) = gatherer.finish();
         let mut filled = Filler::new(self.ctx, place.keys(), None).fill(sorted, self.commit_begin()?)?;
@@ -277,7 +295,11 @@ impl Insert<'_> {
             return Err(Error::internal("a bulk load without rows"));
         };
         let rows = sorted.swap_remove(at);
-        let mut wanted: HashMap<u64, Option<Row>> = refused.iter().map(|(row, _)| (*row, None)).collect();
+        // Each row's error is made as the row is met: rows may be long.
+        let mut wanted: HashMap<u64, (u32, Option<Error>)> = refused
+            .iter()
+            .map(|(row, order)| (*row, (*order, None)))
+            .collect();
         let interrupt = self.ctx.interrupt;
         let mut merge = rows.runs.merge(&|| interrupt.check())?;
         let (place, mut missing) = (rows.place, wanted.len());
@@ -285,22 +307,22 @@ impl Insert<'_> {
             && let Some((key, stored)) = merge.next()?
         {
             let (value, row) = place.untagged(stored)?;
-            if let Some(found) = wanted.get_mut(&row) {
-                *found = Some(maker.decode(key, value)?);
+            if let Some((order, error)) = wanted.get_mut(&row) {
+                let values = maker.decode(key, value)?;
+                let key = gather::key_of_order(*order);
+                *error = Some(duplicate::error(
+                    self.table,
+                    key,
+                    &values,
+                    &self.ctx.eval.sql_mode,
+                ));
                 missing -= 1;
             }
         }
         let runs = merge.into_runs()?;
         sorted.push(Sorted { place, runs });
-        let mut errors = Vec::with_capacity(refused.len());
-        for (row, order) in refused {
-            let key = gather::key_of_order(*order);
-            if let Some(Some(values)) = wanted.get(row) {
-                let error = duplicate::error(self.table, key, values, &self.ctx.eval.sql_mode);
-                errors.push((*row, error));
-            }
-        }
-        Ok(errors)
+        let error_of = |(row, _): &(u64, u32)| Some((*row, wanted.remove(row)?.1?));
+        Ok(refused.iter().filter_map(error_of).collect())
     }
 
     /// Lists the warnings of rows that are left out, `count` in all, between those of other rows.
