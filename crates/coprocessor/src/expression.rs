@@ -26,6 +26,8 @@ use types::{Collation, SqlType, TypeKind, Value};
 use crate::form::{self, BINARY, Form, UTF8MB4_BIN, condition_type};
 use crate::tipb::{self, expr_type, scalar_func_sig as sig};
 
+/// How deep a condition may be. A store refuses a request of more than 1000 messages within each other.
+const DEPTH_MAX: u32 = 64;
 /// Sums of longer numbers may get more digits than TiKV has.
 const SUM_DIGITS_MAX: u32 = 45;
 
@@ -108,13 +110,18 @@ impl Kind {
 
 impl Expressions<'_> {
     pub fn condition(self, expr: &Expr) -> Option<tipb::Expr> {
+        self.nested(expr, DEPTH_MAX)
+    }
+
+    /// A condition of which calls are within each other so many times at most, besides the comparisons.
+    fn nested(self, expr: &Expr, depth: u32) -> Option<tipb::Expr> {
         let Expr::Call { function, args, .. } = expr else {
             return None;
         };
         match (function.0.name, args.as_slice()) {
-            ("and", args) => self.chain(sig::LOGICAL_AND, args),
-            ("or", args) => self.chain(sig::LOGICAL_OR, args),
-            ("not", [arg]) => Some(not(self.condition(arg)?)),
+            ("and", args) => self.all_of(sig::LOGICAL_AND, args, depth),
+            ("or", args) => self.all_of(sig::LOGICAL_OR, args, depth),
+            ("not", [arg]) => Some(not(self.nested(arg, depth.checked_sub(1)?)?)),
             ("is null", [arg]) => is_null(arg),
             ("is not null", [arg]) => Some(not(is_null(arg)?)),
             ("between", [value, low, high]) => {
@@ -130,13 +137,18 @@ impl Expressions<'_> {
         }
     }
 
-    fn chain(self, operator: i32, args: &[Expr]) -> Option<tipb::Expr> {
-        let mut args = args.iter();
-        let mut all = self.condition(args.next()?)?;
-        for arg in args {
-            all = call(operator, vec![all, self.condition(arg)?]);
+    /// An operator over two operands over any number of them, in halves: the depth grows with the logarithm of the number.
+    fn all_of(self, operator: i32, args: &[Expr], depth: u32) -> Option<tipb::Expr> {
+        match args {
+            [] => None,
+            [arg] => self.nested(arg, depth),
+            _ => {
+                let (first, second) = args.split_at(args.len() / 2);
+                let depth = depth.checked_sub(1)?;
+                let first = self.all_of(operator, first, depth)?;
+                Some(call(operator, vec![first, self.all_of(operator, second, depth)?]))
+            }
         }
-        Some(all)
     }
 
     fn compare(self, operator: i32, a: &Expr, b: &Expr) -> Option<tipb::Expr> {
@@ -485,6 +497,26 @@ mod tests {
             (column(SqlType::BIGINT), false),
         ] {
             assert_eq!(goes_down(&condition), down, "{condition:?}");
+        }
+    }
+
+    fn depth(expr: &tipb::Expr) -> usize {
+        1 + expr.children.iter().map(depth).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn conditions_are_not_deep() {
+        let term = |i: i64| of("=", vec![column(SqlType::BIGINT), integer(i)]);
+        for (count, deepest) in [(2, 3), (3, 4), (3_000, 14), (40_000, 18)] {
+            let any = of("or", (0..count).map(term).collect());
+            let sent = Expressions { values: None }.condition(&any).unwrap();
+            assert_eq!(depth(&sent), deepest, "{count} terms");
+        }
+        for (levels, down) in [(20, true), (30, true), (40, false)] {
+            let deep = (0..levels).fold(term(0), |inner, i| {
+                of("or", vec![term(i), of("and", vec![inner, term(i)])])
+            });
+            assert_eq!(goes_down(&deep), down, "{levels} levels");
         }
     }
 

@@ -15,5 +15,5 @@ mod rows;
 mod tipb;
 
 pub use expression::goes_down;
-pub use program::{PAGE_ROWS, Program};
+pub use program::Program;
 pub use rows::Rows;

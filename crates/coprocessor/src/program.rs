@@ -14,9 +14,10 @@ use crate::form::{Form, datum};
 use crate::tipb::{self, encode_type, exec_type};
 
 /// Rows of the first page of a program that does not gather them.
-pub const PAGE_ROWS: u64 = 1_024;
-/// A LIMIT above it does not end a page early.
-const LIMIT_MAX: u64 = 10_000;
+const PAGE_ROWS: u64 = 1_024;
+/// The most first rows, and the most bytes that they may have altogether: a store sends them in one response.
+const FIRST_ROWS_MAX: u64 = 10_000;
+const FIRST_ROWS_BYTES_MAX: u64 = 16 << 20;
 /// The id that stands for a hidden handle.
 const HIDDEN_HANDLE: i64 = -1;
 
@@ -27,8 +28,8 @@ pub struct Program {
     pub bytes: Vec<u8>,
     /// Of the columns of its rows.
     pub types: Vec<SqlType>,
-    /// Its rows are made of many: a part of a response means nothing.
-    pub gathers: bool,
+    /// Rows of the first page. `None`: its rows are made of many, so a part of a response means nothing.
+    pub page_rows: Option<u64>,
 }
 
 impl Program {
@@ -81,23 +82,17 @@ impl<'a> Builder<'a> {
     fn program(mut self, rel: &Rel) -> Option<Program> {
         let scan = Program::scan(rel)?;
         self.scan(scan)?;
-        let (types, outputs, gathers) = match rel {
-            Rel::Aggregate { keys, aggregates, .. } => self.groups(keys, aggregates)?,
+        let rows = || Some((scan.output_types(), positions(scan.columns.len())?));
+        let ((types, outputs), page_rows) = match rel {
+            Rel::Aggregate { keys, aggregates, .. } => (self.groups(keys, aggregates)?, None),
             Rel::Limit {
                 offset: None,
                 count: Some(count),
                 ..
             } => {
-                let count = self.count(count)?;
-                let is_small = count.is_none_or(|count| count <= LIMIT_MAX);
-                if is_small {
-                    self.executors.push(tipb::Executor {
-                        tp: Some(exec_type::LIMIT),
-                        limit: Some(tipb::Limit { limit: count }),
-                        ..Default::default()
-                    });
-                }
-                (scan.output_types(), positions(scan.columns.len())?, is_small)
+                // A page that is full ends the store's work as its LIMIT would, and a response has no more than it.
+                let count = self.count(count)?.unwrap_or(PAGE_ROWS);
+                (rows()?, Some(count.clamp(1, PAGE_ROWS)))
             }
             Rel::Sort {
                 keys,
@@ -105,24 +100,26 @@ impl<'a> Builder<'a> {
                 ..
             } => {
                 self.first_rows(scan, keys, limit)?;
-                (scan.output_types(), positions(scan.columns.len())?, true)
+                (rows()?, None)
             }
-            Rel::Scan(_) => (scan.output_types(), positions(scan.columns.len())?, false),
+            Rel::Scan(_) => (rows()?, Some(PAGE_ROWS)),
             _ => return None,
         };
         Some(Program {
             bytes: self.encoded(scan, outputs),
             types,
-            gathers,
+            page_rows,
         })
     }
 
     fn encoded(mut self, scan: &TableScan, output_offsets: Vec<u32>) -> Vec<u8> {
+        let key = handle_columns(&scan.table);
         let table = tipb::TableScan {
             table_id: Some(scan.table.physical_id()),
             columns: self.columns,
             desc: Some(false),
-            primary_column_ids: handle_columns(&scan.table),
+            primary_column_ids: key.ids,
+            primary_prefix_column_ids: key.not_whole,
         };
         let scan = tipb::Executor {
             tp: Some(exec_type::TABLE_SCAN),
@@ -187,7 +184,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A store gives the results before the keys.
-    fn groups(&mut self, keys: &[Expr], calls: &[AggregateCall]) -> Option<(Vec<SqlType>, Vec<u32>, bool)> {
+    fn groups(&mut self, keys: &[Expr], calls: &[AggregateCall]) -> Option<(Vec<SqlType>, Vec<u32>)> {
         let calls: Vec<_> = calls.iter().map(aggregate).collect::<Option<_>>()?;
         let group_by = keys.iter().map(group_key).collect::<Option<_>>()?;
         let types = keys.iter().map(Expr::ty).chain(calls.iter().map(|(_, ty)| *ty));
@@ -195,7 +192,7 @@ impl<'a> Builder<'a> {
         let outputs = (first_key..first_key + keys.len())
             .chain(0..calls.len())
             .map(u32::try_from);
-        let outputs = (types.collect(), outputs.collect::<Result<_, _>>().ok()?, true);
+        let outputs = (types.collect(), outputs.collect::<Result<_, _>>().ok()?);
         if keys.is_empty() && calls.is_empty() {
             return None;
         }
@@ -215,7 +212,8 @@ impl<'a> Builder<'a> {
     /// Rows with equal keys are taken in the order of the table, as a stable sort does.
     fn first_rows(&mut self, scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<()> {
         let limit = self.count(limit)?;
-        if limit.is_some_and(|limit| limit > LIMIT_MAX) {
+        let most = (FIRST_ROWS_BYTES_MAX / row_bytes_max(scan)).min(FIRST_ROWS_MAX);
+        if limit.is_some_and(|limit| limit > most) {
             return None;
         }
         let mut order_by = Vec::new();
@@ -264,12 +262,14 @@ impl<'a> Builder<'a> {
         Some(order)
     }
 
-    /// The value of a LIMIT; `Some(None)` while a plan is made.
+    /// The value of a LIMIT; `Some(None)`: it is not known while the plan is made.
     fn count(&self, expr: &Expr) -> Option<Option<u64>> {
-        let Some(values) = self.values else {
-            return expr.is_constant().then_some(None);
+        let value = match (expr, self.values) {
+            (Expr::Literal { value, .. }, _) => value.clone(),
+            (_, Some(values)) => eval_value(expr, values).ok()?,
+            (_, None) => return expr.is_constant().then_some(None),
         };
-        match eval_value(expr, values).ok()? {
+        match value {
             Value::UInt(count) => Some(Some(count)),
             Value::Int(count) => u64::try_from(count).ok().map(Some),
             _ => None,
@@ -277,21 +277,40 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// What a row has at most, by its types.
+fn row_bytes_max(scan: &TableScan) -> u64 {
+    let types = scan.output_types().into_iter();
+    types.map(|ty| ty.max_bytes() + ty.fixed_bytes()).sum::<u64>().max(1)
+}
+
 fn positions(count: usize) -> Option<Vec<u32>> {
     u32::try_from(count).ok().map(|count| (0..count).collect())
 }
 
 /// The ids of the columns whose encodings are a row's handle.
-fn handle_columns(table: &Table) -> Vec<i64> {
-    match table.handle {
-        Handle::Clustered { .. } => {
-            let parts = table.primary_parts().into_iter();
-            parts
-                .filter_map(|part| Some(table.columns.get(part.column)?.id))
-                .collect()
-        }
-        Handle::Integer { .. } | Handle::Hidden => Vec::new(),
+#[derive(Default)]
+struct HandleColumns {
+    ids: Vec<i64>,
+    /// Those of columns of which the handle has only a prefix or a sort key. Without them, a store that is asked for
+    /// no others does not look at the row.
+    not_whole: Vec<i64>,
+}
+
+fn handle_columns(table: &Table) -> HandleColumns {
+    let mut columns = HandleColumns::default();
+    if !matches!(table.handle, Handle::Clustered { .. }) {
+        return columns;
     }
+    for part in table.primary_parts() {
+        let Some(column) = table.columns.get(part.column) else {
+            continue;
+        };
+        columns.ids.push(column.id);
+        if !matches!(place(table, part.column), Place::HandlePart(_)) {
+            columns.not_whole.push(column.id);
+        }
+    }
+    columns
 }
 
 fn hidden_handle() -> tipb::ColumnInfo {

@@ -29,8 +29,6 @@ pub struct Executor {
     pub aggregation: Option<Aggregation>,
     #[prost(message, optional, tag = "6")]
     pub top_n: Option<TopN>,
-    #[prost(message, optional, tag = "7")]
-    pub limit: Option<Limit>,
 }
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -43,6 +41,8 @@ pub struct TableScan {
     pub desc: Option<bool>,
     #[prost(int64, repeated, packed = "false", tag = "4")]
     pub primary_column_ids: Vec<i64>,
+    #[prost(int64, repeated, packed = "false", tag = "7")]
+    pub primary_prefix_column_ids: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -84,12 +84,6 @@ pub struct TopN {
     #[prost(message, repeated, tag = "1")]
     pub order_by: Vec<ByItem>,
     #[prost(uint64, optional, tag = "2")]
-    pub limit: Option<u64>,
-}
-
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Limit {
-    #[prost(uint64, optional, tag = "1")]
     pub limit: Option<u64>,
 }
 
@@ -158,7 +152,6 @@ pub mod exec_type {
     pub const SELECTION: i32 = 2;
     pub const AGGREGATION: i32 = 3;
     pub const TOP_N: i32 = 4;
-    pub const LIMIT: i32 = 5;
 }
 
 pub mod expr_type {

@@ -1,7 +1,7 @@
 //! Rows that the stores have computed ([`coprocessor`]). Both executors read them.
 
 use arrow::record_batch::RecordBatch;
-use coprocessor::{PAGE_ROWS, Program, Rows};
+use coprocessor::{Program, Rows};
 use functions::EvalContext;
 use kv::{CoprocessorRequest, CoprocessorResponses, KeyRange, Reader};
 use planner::plan::{Access, Rel, TableScan};
@@ -28,7 +28,7 @@ impl PushedRows {
         let responses = reader.coprocessor(CoprocessorRequest {
             ranges: key_ranges(scan, eval)?,
             program: program.bytes,
-            page_rows: (!program.gathers).then_some(PAGE_ROWS),
+            page_rows: program.page_rows,
             in_flight: std::thread::available_parallelism().map_or(1, usize::from),
         })?;
         Ok(responses.map(|responses| Self {

@@ -45,6 +45,8 @@ enum Step {
 struct Task {
     sent: Sent<Request>,
     ranges: Vec<KeyRange>,
+    /// What its page was to have.
+    page_rows: Option<u64>,
 }
 
 impl Responses {
@@ -119,15 +121,21 @@ impl Responses {
             paging_size: self.page_rows.unwrap_or(0),
         };
         let until = backoff.request(cluster.options.request_timeout * PATIENCE);
-        let sent = cluster.send(region, command, until)?;
-        self.steps.insert(at, Step::Sent(Task { sent, ranges }));
+        let task = Task {
+            sent: cluster.send(region, command, until)?,
+            ranges,
+            page_rows: self.page_rows,
+        };
+        self.steps.insert(at, Step::Sent(task));
         Ok(())
     }
 
     /// Waits for the first response. `None`: its ranges are to be requested again.
     fn take(&mut self, cluster: &Cluster, mut task: Task, backoff: &mut Backoff) -> Result<Option<Bytes>> {
         match task.sent.wait(backoff.interrupt)? {
-            Outcome::Answered(response) => self.taken(cluster, task.ranges, response, backoff),
+            Outcome::Answered(response) => {
+                self.taken(cluster, (task.ranges, task.page_rows), response, backoff)
+            }
             Outcome::Refused(error) => {
                 self.put_back(task.ranges);
                 cluster.refused(&task.sent.region, &error, backoff)?;
@@ -135,7 +143,8 @@ impl Responses {
             }
             Outcome::Failed(error) => {
                 // The response may have been too large.
-                self.page_rows = self.page_rows.map(|rows| (rows / 16).max(1));
+                let smaller = task.page_rows.map(|rows| (rows / 16).max(1));
+                self.page_rows = self.page_rows.min(smaller);
                 self.put_back(task.ranges);
                 cluster.failed(&task.sent.region, &error, backoff)?;
                 Ok(None)
@@ -146,7 +155,7 @@ impl Responses {
     fn taken(
         &mut self,
         cluster: &Cluster,
-        ranges: Vec<KeyRange>,
+        (ranges, page_rows): (Vec<KeyRange>, Option<u64>),
         response: Response,
         backoff: &mut Backoff,
     ) -> Result<Option<Bytes>> {
@@ -158,11 +167,10 @@ impl Responses {
         if !response.other_error.is_empty() {
             return Err(Error::Io(format!("a coprocessor: {}", response.other_error)));
         }
-        if let Some((rows, done)) = self.page_rows.zip(response.range) {
+        if let Some((rows, done)) = page_rows.zip(response.range) {
             let rest = behind(ranges, &done.end)?;
             self.put_back(rest);
-            let row_bytes = (response.data.len() as u64 / rows.max(1)).max(1);
-            self.page_rows = Some((rows * 4).min(PAGE_ROWS_MAX).min(PAGE_BYTES / row_bytes).max(1));
+            self.page_rows = self.page_rows.map(|now| next_page(now, rows, response.data.len()));
         }
         Ok(Some(response.data))
     }
@@ -172,6 +180,16 @@ impl Responses {
             self.steps.push_front(Step::Waiting(range));
         }
     }
+}
+
+/// The rows of further pages, after one of `rows` rows that was full with `bytes`. Others may have come since it was
+/// requested.
+fn next_page(now: u64, rows: u64, bytes: usize) -> u64 {
+    let row_bytes = (bytes as u64 / rows.max(1)).max(1);
+    now.max(rows.saturating_mul(4))
+        .min(PAGE_ROWS_MAX)
+        .min(PAGE_BYTES / row_bytes)
+        .max(1)
 }
 
 /// What a page that ended at `end` has left of its ranges.
@@ -221,6 +239,17 @@ impl CoprocessorResponses for Responses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_grow_by_the_rows_that_they_had() {
+        assert_eq!(next_page(1_024, 1_024, 1_024 * 10), 4_096);
+        // Of several that were requested together, each says the same.
+        assert_eq!(next_page(4_096, 1_024, 1_024 * 10), 4_096);
+        assert_eq!(next_page(4_096, 4_096, 4_096 * 10), PAGE_ROWS_MAX);
+        // A row's size is that of the page which had it.
+        assert_eq!(next_page(PAGE_ROWS_MAX, 1_024, 1_024 << 16), 64);
+        assert_eq!(next_page(64, 1, 1 << 30), 1);
+    }
 
     #[test]
     fn a_page_leaves_what_is_behind_its_end() {

@@ -1,9 +1,10 @@
-//! A reply that an I/O thread delivers to the one thread that waits for it: one lock and one wake-up,
-//! without a channel.
+//! A reply that an I/O thread delivers to the one thread that waits for it, which may be another than the one that
+//! asked: one lock and one wake-up, without a channel.
 
 use crate::backoff::Until;
 use kv::{Error, Interrupt, Result};
 use parking_lot::Mutex;
+use std::mem;
 use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -14,39 +15,51 @@ const GRACE: Duration = Duration::from_millis(100);
 
 /// The place of one reply.
 pub struct Reply<T> {
-    value: Mutex<Option<T>>,
-    waiter: Thread,
+    state: Mutex<State<T>>,
+}
+
+enum State<T> {
+    Empty,
+    Awaited(Thread),
+    Delivered(T),
 }
 
 impl<T> Reply<T> {
-    /// Only the calling thread may wait for it.
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
-            value: Mutex::new(None),
-            waiter: thread::current(),
+            state: Mutex::new(State::Empty),
         })
     }
 
     pub fn deliver(&self, value: T) {
-        *self.value.lock() = Some(value);
-        self.waiter.unpark();
+        let before = mem::replace(&mut *self.state.lock(), State::Delivered(value));
+        if let State::Awaited(waiter) = before {
+            waiter.unpark();
+        }
     }
 
-    /// Waits for the reply; `None` if the deadline passes first.
+    /// The reply, if it is there. Otherwise the calling thread is unparked when it comes.
+    fn take(&self) -> Option<T> {
+        let mut state = self.state.lock();
+        match mem::replace(&mut *state, State::Empty) {
+            State::Delivered(value) => Some(value),
+            State::Empty | State::Awaited(_) => {
+                *state = State::Awaited(thread::current());
+                None
+            }
+        }
+    }
+
+    /// Waits for the reply; `None` if the deadline passes first. One thread at a time may wait.
     ///
     /// # Errors
     /// [`Error::Interrupted`]; the reply may still come.
     pub fn wait(&self, until: Until) -> Result<Option<T>> {
-        debug_assert_eq!(
-            thread::current().id(),
-            self.waiter.id(),
-            "waits on another thread's reply"
-        );
         let Until { deadline, interrupt } = until;
         let _wake_guard = interrupt.map(Interrupt::wake_me);
         let mut grace_end = None;
         loop {
-            if let Some(value) = self.value.lock().take() {
+            if let Some(value) = self.take() {
                 return Ok(Some(value));
             }
             let now = Instant::now();
@@ -99,5 +112,21 @@ mod tests {
         interrupt.clear();
         interrupt.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
         assert_eq!(reply.wait(until), Err(Error::Interrupted));
+    }
+
+    #[test]
+    fn another_thread_than_the_one_that_asked_is_woken() {
+        let began = Instant::now();
+        let far = began + Duration::from_secs(60);
+        let reply = Reply::new();
+        // A thread that gave up does not keep the wake-up.
+        assert_eq!(reply.wait(Instant::now().into()), Ok(None));
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| reply.wait(far.into()));
+            thread::sleep(Duration::from_millis(50));
+            reply.deliver(7);
+            assert_eq!(waiter.join().unwrap(), Ok(Some(7)));
+        });
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }

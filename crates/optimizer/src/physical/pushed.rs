@@ -39,8 +39,14 @@ impl Builder<'_> {
             *rel = pushed;
             return Ok(());
         }
-        let mut inputs = rel.inputs_mut().into_iter();
-        inputs.try_for_each(|input| syntax::stack::with_room(|| self.push_down(input, route)))
+        let ends_early = matches!(rel, Rel::Limit { count: Some(_), .. });
+        rel.inputs_mut().into_iter().try_for_each(|input| {
+            let input = match ends_early {
+                true => below_distinct(input),
+                false => input,
+            };
+            syntax::stack::with_room(|| self.push_down(input, route))
+        })
     }
 
     fn pushed(&self, rel: &Rel, route: Route) -> Result<Option<Rel>> {
@@ -270,6 +276,15 @@ fn first_rows(scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<Rel> {
         keys: keys.to_vec(),
         limit: Some(limit.clone()),
     })
+}
+
+/// What a DISTINCT reads of which the first rows are enough: it ends with them, but a store reads all for its groups.
+fn below_distinct(rel: &mut Rel) -> &mut Rel {
+    match rel {
+        Rel::Distinct { input } => input,
+        Rel::Project { input, .. } => below_distinct(input),
+        _ => rel,
+    }
 }
 
 /// What goes down, if there is a program for it.

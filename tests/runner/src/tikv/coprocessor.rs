@@ -24,7 +24,7 @@ const REGION_ROWS: i64 = 500;
 const SLOW_MS: u64 = 60;
 
 /// Queries that go down, at least in part.
-const PUSHED: [&str; 28] = [
+const PUSHED: [&str; 34] = [
     "SELECT COUNT(*) FROM t",
     "SELECT COUNT(*), COUNT(n), SUM(n), AVG(n), MIN(n), MAX(n) FROM t",
     "SELECT COUNT(d), SUM(d), AVG(d), MIN(d), MAX(d), MIN(f), MAX(f), MIN(day), MAX(at) FROM t WHERE n > 100",
@@ -52,6 +52,12 @@ const PUSHED: [&str; 28] = [
     "SELECT COUNT(*), SUM(added) FROM t WHERE added = 5",
     "SELECT COUNT(*) FROM t WHERE id > 3990 OR n = 3",
     "SELECT k, v FROM pairs WHERE v > 3 ORDER BY v DESC LIMIT 6",
+    "SELECT id, n, s FROM t WHERE n > -50 LIMIT 2500",
+    "SELECT w FROM words WHERE n > 3",
+    "SELECT COUNT(*) FROM words",
+    "SELECT n, w FROM words WHERE w IS NOT NULL AND n <> 5",
+    "SELECT w, n FROM cut WHERE n > 3",
+    "SELECT w FROM cut WHERE w >= 'word5'",
     "SELECT a.id, b.n FROM t a JOIN t b ON a.id = b.id WHERE a.n = 7 AND b.n > 5",
 ];
 
@@ -183,7 +189,18 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
     let pairs: Vec<String> = (0..60)
         .map(|i| format!("('k{}', {}, {})", i % 7, i / 7, i % 5))
         .collect();
-    run(conn, &format!("INSERT INTO pairs VALUES {}", pairs.join(", ")))
+    run(conn, &format!("INSERT INTO pairs VALUES {}", pairs.join(", ")))?;
+    // Keys that have sort keys and prefixes.
+    for table in [
+        "words (w VARCHAR(20), n INT, v INT, PRIMARY KEY (w, n))",
+        "cut (w VARCHAR(20) COLLATE utf8mb4_0900_bin, n INT, v INT, PRIMARY KEY (w(3), n))",
+    ] {
+        run(conn, &format!("CREATE TABLE {table}"))?;
+        let name = table.split(' ').next().unwrap_or_default();
+        let rows: Vec<String> = (0..40).map(|i| format!("('Word{}', {i}, {i})", i % 9)).collect();
+        run(conn, &format!("INSERT INTO {name} VALUES {}", rows.join(", ")))?;
+    }
+    Ok(())
 }
 
 fn row(id: i64) -> String {
@@ -273,6 +290,13 @@ fn same_rows(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
         }
         for query in KEPT {
             both.same(query)?;
+        }
+        let term = |i: usize| format!("{} = {i}", ["n", "d", "big"][i % 3]);
+        let many: Vec<String> = (0..3_000).map(term).collect();
+        let deep = (0..80).fold(term(0), |inner, i| format!("({} OR ({inner} AND n < {i}))", term(i)));
+        for condition in [many.join(" OR "), deep] {
+            both.same(&format!("SELECT id FROM t WHERE {condition}"))
+                .map_err(|error| format!("{error:.300}"))?;
         }
     }
     both.in_order = false;

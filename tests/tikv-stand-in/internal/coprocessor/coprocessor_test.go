@@ -166,3 +166,39 @@ func TestExecutors(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// What keys are said to have is not looked for in values, which may have more.
+func TestScansOfKeysOnly(t *testing.T) {
+	key := append([]byte("t\x80\x00\x00\x00\x00\x00\x00\x01_r"), value{kind: integer, bits: 7}.appendDatum(nil)...)
+	pair := Pair{key, []byte{128, 0, 1, 0, 0, 0, 2, 1, 0, 9}}
+	for _, c := range []struct {
+		columns  []int64
+		prefixes []int64
+		want     uint64
+	}{{[]int64{2}, nil, 7}, {[]int64{2}, []int64{2}, 9}, {[]int64{2, 3}, nil, 9}} {
+		table := &tipb.TableScan{PrimaryColumnIds: []int64{2}, PrimaryPrefixColumnIds: c.prefixes}
+		for _, id := range c.columns {
+			table.Columns = append(table.Columns, &tipb.ColumnInfo{ColumnId: id, Tp: 8})
+		}
+		scan, err := newTableScan(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := scan.row(pair); err != nil || r[0].bits != c.want {
+			t.Errorf("%v, prefixes %v: %v, %v", c.columns, c.prefixes, r, err)
+		}
+	}
+}
+
+func TestDepth(t *testing.T) {
+	for depth, ok := range map[int]bool{500: true, 3000: false} {
+		condition := number(1)
+		for range depth {
+			condition = call(tipb.ScalarFuncSig_LogicalOr, condition, number(1))
+		}
+		selection := &tipb.Executor{Tp: tipb.ExecType_TypeSelection, Selection: &tipb.Selection{Conditions: []*tipb.Expr{condition}}}
+		if _, err := Run(request(selection), pairs(2), 0); (err == nil) != ok {
+			t.Errorf("depth %d: %v", depth, err)
+		}
+	}
+}

@@ -29,6 +29,8 @@ type tableScan struct {
 	columns []column
 	// primary are the columns whose datums a common handle is made of.
 	primary []int64
+	// keyOnly says that rows' values are not looked at: the keys are said to have all of each column.
+	keyOnly bool
 }
 
 func newTableScan(t *tipb.TableScan) (*tableScan, error) {
@@ -38,7 +40,7 @@ func newTableScan(t *tipb.TableScan) (*tableScan, error) {
 	if t.Desc {
 		return nil, fmt.Errorf("a backward scan is not known here")
 	}
-	s := &tableScan{primary: t.PrimaryColumnIds}
+	s := &tableScan{primary: t.PrimaryColumnIds, keyOnly: true}
 	for _, c := range t.Columns {
 		kind, unsigned, err := typeOf(&tipb.FieldType{Tp: c.Tp, Flag: uint32(c.Flag)})
 		if err != nil {
@@ -48,6 +50,12 @@ func newTableScan(t *tipb.TableScan) (*tableScan, error) {
 			id: c.ColumnId, isHandle: c.PkHandle, kind: kind, unsigned: unsigned,
 			notNull: c.Flag&1 != 0, missing: c.DefaultVal,
 		})
+		// Text that is not binary may have to be restored from the value.
+		isRestored := kind == text && c.Collation != binaryCollation && c.Collation != -binaryCollation
+		inKey := slices.Contains(t.PrimaryColumnIds, c.ColumnId) && !slices.Contains(t.PrimaryPrefixColumnIds, c.ColumnId)
+		if !c.PkHandle && (!inKey || isRestored) {
+			s.keyOnly = false
+		}
 	}
 	return s, nil
 }
@@ -56,9 +64,12 @@ func (s *tableScan) row(pair Pair) (row, error) {
 	if len(pair.Key) < handleAt || pair.Key[0] != 't' || !bytes.Equal(pair.Key[9:handleAt], []byte("_r")) {
 		return nil, fmt.Errorf("%X is no key of a row", pair.Key)
 	}
-	cells, err := cellsOf(pair.Value)
-	if err != nil {
-		return nil, err
+	stored := &cells{}
+	if !s.keyOnly {
+		var err error
+		if stored, err = cellsOf(pair.Value); err != nil {
+			return nil, err
+		}
 	}
 	inHandle, err := s.handle(pair.Key[handleAt:])
 	if err != nil {
@@ -66,7 +77,7 @@ func (s *tableScan) row(pair Pair) (row, error) {
 	}
 	r := make(row, len(s.columns))
 	for i, c := range s.columns {
-		cell, isNull, found := cells.find(c.id)
+		cell, isNull, found := stored.find(c.id)
 		switch {
 		case c.isHandle:
 			if len(pair.Key) != handleAt+8 {

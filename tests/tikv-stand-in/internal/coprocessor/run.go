@@ -44,6 +44,11 @@ func Run(request *tipb.DAGRequest, pairs []Pair, pageRows int) (Page, error) {
 		return Page{}, err
 	}
 	rest := request.Executors[1:]
+	for _, e := range rest {
+		if err := checkDepth(e); err != nil {
+			return Page{}, err
+		}
+	}
 	streams := pageRows > 0 && !slices.ContainsFunc(rest, func(e *tipb.Executor) bool { return e.Tp != tipb.ExecType_TypeSelection })
 	var rows []row
 	read := 0
@@ -95,6 +100,31 @@ func execute(executors []*tipb.Executor, rows []row) ([]row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// depthMax is how many messages within each other TiKV reads.
+const depthMax = 1000
+
+func checkDepth(e *tipb.Executor) error {
+	var all []*tipb.Expr
+	switch e.Tp {
+	case tipb.ExecType_TypeSelection:
+		all = e.Selection.Conditions
+	case tipb.ExecType_TypeAggregation:
+		all = slices.Concat(e.Aggregation.GroupBy, e.Aggregation.AggFunc)
+	}
+	// Level by level, so that no depth is too much for it.
+	for depth := 0; len(all) > 0; depth++ {
+		if depth == depthMax {
+			return fmt.Errorf("over recursion limit")
+		}
+		var below []*tipb.Expr
+		for _, expr := range all {
+			below = append(below, expr.Children...)
+		}
+		all = below
+	}
+	return nil
 }
 
 func selection(conditions []*tipb.Expr, rows []row) ([]row, error) {
