@@ -280,7 +280,10 @@ impl<'a> Builder<'a> {
 /// What a row has at most, by its types.
 fn row_bytes_max(scan: &TableScan) -> u64 {
     let types = scan.output_types().into_iter();
-    types.map(|ty| ty.max_bytes() + ty.fixed_bytes()).sum::<u64>().max(1)
+    types
+        .map(|ty| ty.max_bytes() + ty.fixed_bytes())
+        .sum::<u64>()
+        .max(1)
 }
 
 fn positions(count: usize) -> Option<Vec<u32>> {

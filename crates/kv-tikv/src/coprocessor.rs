@@ -170,7 +170,9 @@ impl Responses {
         if let Some((rows, done)) = page_rows.zip(response.range) {
             let rest = behind(ranges, &done.end)?;
             self.put_back(rest);
-            self.page_rows = self.page_rows.map(|now| next_page(now, rows, response.data.len()));
+            self.page_rows = self
+                .page_rows
+                .map(|now| next_page(now, rows, response.data.len()));
         }
         Ok(Some(response.data))
     }

@@ -293,7 +293,9 @@ fn same_rows(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
         }
         let term = |i: usize| format!("{} = {i}", ["n", "d", "big"][i % 3]);
         let many: Vec<String> = (0..3_000).map(term).collect();
-        let deep = (0..80).fold(term(0), |inner, i| format!("({} OR ({inner} AND n < {i}))", term(i)));
+        let deep = (0..80).fold(term(0), |inner, i| {
+            format!("({} OR ({inner} AND n < {i}))", term(i))
+        });
         for condition in [many.join(" OR "), deep] {
             both.same(&format!("SELECT id FROM t WHERE {condition}"))
                 .map_err(|error| format!("{error:.300}"))?;
