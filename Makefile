@@ -1,4 +1,4 @@
-# The commands a developer needs; HACKING.md lists them, scripts/ has what they do.
+# The commands for developers. HACKING.md describes them; scripts/ implements them.
 #
 # One cargo profile (release) serves building, testing and the demo, so that nothing is compiled twice.
 
@@ -14,7 +14,7 @@ build:
 demo: build
 	scripts/demo.sh
 
-# PD=HOST:PORT names the cluster; without it the tests' stand-in serves.
+# PD=HOST:PORT names the cluster. Without it, the TiKV stand-in of the tests is used.
 demo-cluster: build
 	scripts/install-deps.sh cluster
 	scripts/demo-cluster.sh

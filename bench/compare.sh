@@ -3,27 +3,27 @@
 #
 #   bench/compare.sh WORKLOAD PEER [options]
 #
-# PEER: mariadb (Debian's mariadb-server), mysql (real MySQL 8.0.33), or a DSN (mysql://user@host:port/database) of a
-# server that runs already. `sysbench` is StemDB again, but driven by real sysbench: do both tools find the same? StemDB
-# and named peers are started for each run on free ports and stopped after it, with a synced commit, no binary log and
-# the same memory for pages; all other settings are defaults.
+# PEER: mariadb (Debian's mariadb-server), mysql (MySQL 8.0.33), or the DSN (mysql://user@host:port/database) of a running
+# server. The peer `sysbench` is StemDB again, driven by real sysbench, which shows whether both tools measure the same.
+# StemDB and named peers are started for each run on free ports and stopped after it, with a synced commit, no binary log
+# and the same memory for pages; all other settings are defaults.
 #
-#   --pairs N           how often each is run; at least 3 (3)
-#   --threads LIST      threads, as `stemdb bench run` takes them (16)
+#   --pairs N           how often each server is run; at least 3 (3)
+#   --threads LIST      threads, as for `stemdb bench run` (16)
 #   --seconds N         to measure, for each number of threads (20); --warm-up N before that (3)
 #   --memory-mib N      buffer pool or block cache (1024)
 #   --prepare once|each prepare tables before the first run of each server, or before every run (once)
-#   --pin SERVER/CLIENT processors that each may use, as taskset has them (0/1): what the client costs then takes nothing
-#                       from the server
+#   --pin SERVER/CLIENT processors of the server and of the client, as for taskset (0/1), so that the client's CPU time takes
+#                       nothing from the server
 #   --with sysbench     real sysbench instead of our load generator (workloads sysbench-*)
 #   --out DIR           where results go (var/bench/WORKLOAD-PEER)
 #   --keep              keep the data directories
 #   -o NAME=VALUE, --tables N, --table-size N, --scale N, --rate N, --text
-#                       as `stemdb bench` takes them
+#                       as for `stemdb bench`
 #
 # STEMDB: the binary of the server (target/release/stemdb). STEMDB_BENCH: the load generator ("$STEMDB bench").
-# STEMDB_BENCH_DATA: where data directories are made, all on one disk (var/bench/data).
-# STEMDB_MYSQL_HOME: an unpacked MySQL 8.0.33 (~/.cache/stemdb/peers/mysql-8.0.33, fetched by Maven where mvn is there).
+# STEMDB_BENCH_DATA: the directory of all data directories, so that they are on one disk (var/bench/data).
+# STEMDB_MYSQL_HOME: an unpacked MySQL 8.0.33 (~/.cache/stemdb/peers/mysql-8.0.33, which Maven fetches if it is installed).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source bench/servers.sh
@@ -91,7 +91,7 @@ esac
 
 stemdb=${STEMDB:-${CARGO_TARGET_DIR:-target}/release/stemdb}
 [ -x "$stemdb" ] || fail "no server at $stemdb; build it or set STEMDB"
-# Several words, perhaps.
+# The value may be several words.
 read -r -a bench <<<"${STEMDB_BENCH:-$stemdb bench}"
 "${bench[@]}" list | grep -c "^$workload " >/dev/null || fail "no workload $workload; \`stemdb bench list\` has them"
 case $peer in
@@ -116,7 +116,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# One run of one server: started, filled where it has to be, measured, stopped.
+# One run of one server: starts it, prepares tables if needed, measures, stops it.
 turn() {
     local side=$1 number=$2 dsn json="$out/$1-$2.json"
     case $side in

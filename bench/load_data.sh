@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Loads one file into the order workload's main table (1 unique and 13 other secondary indexes) with LOAD DATA LOCAL
-# INFILE, on StemDB and a peer in turn, and prints seconds, processor time a row and ratios.
+# INFILE, on StemDB and a peer in turn. Prints seconds, CPU time per row, and ratios.
 #
 #   bench/load_data.sh PEER [ROWS [PAIRS]]
 #
-# PEER: mariadb or mysql, as for bench/compare.sh. ROWS: of the file, about 1.1 kB each (300000). PAIRS: how often each
-# loads it, into a new table (3).
+# PEER: mariadb or mysql, as for bench/compare.sh. ROWS: rows of the file, about 1.1 kB each (300000). PAIRS: how often each
+# server loads it, each time into a new table (3).
 #
-# STEMDB: the binary (target/release/stemdb). MEMORY_MIB: buffer pool, or caches (1024). LOAD_DATA_DIR: where files and
-# data directories go (var/bench/load-data).
+# STEMDB: the binary (target/release/stemdb). MEMORY_MIB: size of the buffer pool or caches (1024). LOAD_DATA_DIR: the
+# directory of files and data (var/bench/load-data).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source bench/servers.sh
@@ -32,7 +32,7 @@ esac
 mkdir -p "$out"
 trap 'stop_server' EXIT
 
-# The rows, by a random number generator with a seed. Keys are spread over all of their range.
+# Prints the rows, made from a fixed seed. Keys are spread over their whole range.
 make_rows() {
     awk -v rows="$rows" '
     function hex(digits, text) {
@@ -71,7 +71,7 @@ sql() {
     "$client" --no-defaults --local-infile=1 --protocol=TCP -h127.0.0.1 -P"$server_port" -uroot -e "$1"
 }
 
-# Clock ticks of the server's processor time.
+# The server's CPU time in clock ticks.
 ticks() {
     sed 's/.*) //' "/proc/$server_pid/stat" | awk '{ print $12 + $13 }'
 }
@@ -90,7 +90,7 @@ load() {
     took=$(awk -v a="$begin" -v b="$end" 'BEGIN { printf "%.2f", b - a }')
     used=$(awk -v a="$from" -v b="$to" -v hz="$(getconf CLK_TCK)" -v rows="$rows" 'BEGIN { printf "%.1f", (b - a) / hz / rows * 1e6 }')
     seconds[$name]+="$took " cpu[$name]+="$used "
-    printf '%-8s %8s s  %6s us of the server'"'"'s processors a row\n' "$name" "$took" "$used"
+    printf '%-8s %8s s  %6s us of server CPU time per row\n' "$name" "$took" "$used"
 }
 
 middle() {
@@ -106,4 +106,4 @@ for ((pair = 0; pair < pairs; pair++)); do
     stop_server
 done
 echo "$(middle "${seconds[stemdb]}") $(middle "${seconds[$peer]}") $(middle "${cpu[stemdb]}") $(middle "${cpu[$peer]}")" |
-    awk -v peer="$peer" '{ printf "medians: StemDB has %.2f times the rows/s of %s, and takes %.2f of its processor time\n", $2 / $1, peer, $3 / $4 }'
+    awk -v peer="$peer" '{ printf "medians: StemDB loads %.2f times the rows/s of %s, with %.2f times its CPU time\n", $2 / $1, peer, $3 / $4 }'

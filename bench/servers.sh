@@ -1,6 +1,6 @@
-# Starting and stopping the servers that bench/compare.sh compares; sourced by it.
+# Functions that start and stop servers, sourced by the other scripts of this directory.
 #
-# A start_* function leaves server_pid and server_port, and returns when the server answers; stop_server ends it.
+# A start_* function sets server_pid and server_port, and returns when the server accepts connections. stop_server ends it.
 
 server_pid=''
 server_port=''
@@ -9,7 +9,7 @@ listens() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# A free port, below those that the system gives to clients.
+# A free port, below the range that the system uses for clients.
 free_port() {
     local port
     for _ in $(seq 100); do
@@ -22,7 +22,7 @@ free_port() {
     fail "no free port"
 }
 
-# Waits for the server that was just started; its log is shown where it ends instead.
+# Waits for the server that was just started. If it ends instead, prints its log.
 await() {
     local log=$1
     for _ in $(seq 600); do
@@ -78,7 +78,7 @@ start_mariadb() {
     await "$directory/log"
 }
 
-# An unpacked MySQL 8.0.33; Maven Central has one as a zip.
+# Finds an unpacked MySQL 8.0.33, or fetches it from Maven Central, which has it as a zip.
 find_mysql() {
     local cache=$HOME/.cache/stemdb/peers
     mysql_home=${STEMDB_MYSQL_HOME:-$cache/mysql-8.0.33}

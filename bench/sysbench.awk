@@ -1,6 +1,6 @@
-# sysbench's output to a rung of our results; see bench/sysbench.sh.
+# Converts sysbench's output to one rung of a result file; see bench/sysbench.sh.
 #
-# Set from outside: threads; before and after (user and system ticks, resident KiB); with_cost where these are real.
+# Variables: threads; before and after (user and system ticks, resident KiB); with_cost, set if these were measured.
 
 function us(ms) { return sprintf("%.3f", ms * 1000) }
 

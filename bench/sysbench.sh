@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs real sysbench on tables that `stemdb bench prepare` has made, and writes its figures as `stemdb bench run` does.
+# Runs real sysbench on tables that `stemdb bench prepare` has made, and writes a result file like that of `stemdb bench run`.
 #
 #   bench/sysbench.sh WORKLOAD DSN PID LABEL JSON THREADS SECONDS WARM-UP TABLES TABLE-SIZE TEXT
 #
-# PID: the server's process, or nothing; TEXT: not empty for the text protocol. Called by bench/compare.sh. Percentiles
-# are from sysbench's own histogram, whose steps are some per cent wide. sysbench's statements all go over TCP.
+# PID: the server's process, or empty. TEXT: not empty for the text protocol. bench/compare.sh calls this script. Percentiles
+# come from sysbench's histogram, whose steps are some per cent wide. All statements go over TCP.
 set -euo pipefail
 
 workload=$1 dsn=$2 pid=$3 label=$4 json=$5 threads=$6 seconds=$7 warm_up=$8 tables=$9 table_size=${10} text=${11}

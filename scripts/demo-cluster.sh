@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Two SQL nodes behind HAProxy on one TiKV cluster, and the order workload through all of it.
 #
-# PD=HOST:PORT[,HOST:PORT...][/KEYSPACE]: the cluster; without it, the TiKV stand-in of the tests is built (Go 1.24) and
-# started: one process, in memory, no replicas, so that it shows how things work, not how fast.
+# PD=HOST:PORT[,HOST:PORT...][/KEYSPACE]: the cluster. Without it, the script builds (Go 1.24) and starts the TiKV stand-in
+# of the tests: one process, in memory, without replicas. It shows how things work, not how fast they are.
 # STEMDB_DEMO_SECONDS: how long it measures (20).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ if ! command -v haproxy >/dev/null; then
 fi
 
 processes=()
-# The clients' way in first, the store last.
+# Stops the balancer first and the store last.
 stop() {
     local i
     for ((i = ${#processes[@]} - 1; i >= 0; i--)); do
@@ -90,7 +90,7 @@ networks = ["127.0.0.0/8"]
 TEXT
 
 cat >"$var/haproxy.cfg" <<TEXT
-# deploy/haproxy.cfg is the one for real use.
+# For production see deploy/haproxy.cfg.
 defaults
     mode tcp
     timeout connect 3s
@@ -128,7 +128,7 @@ printf 'frontend mysql\n    bind 127.0.0.1:%s\n    default_backend sql\n' "$door
 haproxy -db -f "$var/haproxy.cfg" >"$var/haproxy.log" 2>&1 &
 processes+=($!)
 await "$door" "${processes[-1]}" "$var/haproxy.log" "HAProxy"
-# Its first checks.
+# HAProxy runs its first checks.
 sleep 2
 
 "$stemdb" demo --dsn "mysql://root@127.0.0.1:$door" --seconds "${STEMDB_DEMO_SECONDS:-20}"
@@ -138,7 +138,7 @@ trap - EXIT
 [[ -n ${PD:-} ]] || exit 0
 cat <<TEXT
 
-The data is in the cluster, and nothing of it here. Start the nodes again:
+All data is in the cluster. Start the nodes again:
 
     $shown ${starts[0]} &
     $shown ${starts[1]} &

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Starts the server on ./var, runs the order workload on it, and leaves the lines that start it again.
+# Starts the server on ./var, runs the order workload on it, and prints the commands that start it again.
 #
 # STEMDB_DEMO_PORT: where it listens (4000, or the next free one). STEMDB_DEMO_SECONDS: how long it measures (20).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stemdb=${CARGO_TARGET_DIR:-$PWD/target}/release/stemdb
-# As people type it, where it can be.
+# The path relative to the repository, if it is inside.
 shown=${stemdb#"$PWD"/}
 mkdir -p var
 

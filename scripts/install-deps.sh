@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs what Debian has and this machine has not: all by itself as root, otherwise it names the packages.
+# Installs the Debian packages that this machine lacks. Without root it names them instead.
 #
-#   install-deps.sh build    what compiling takes; without it nothing goes on
-#   install-deps.sh cluster  and HAProxy, for two SQL nodes
-#   install-deps.sh test     and the clients that the tests use; a test whose client is missing is skipped
-#   install-deps.sh lint     what compiling takes, and rustfmt and clippy; without them there is no lint
+#   install-deps.sh build    what compiling needs; fails if it is missing
+#   install-deps.sh cluster  the same and HAProxy, for two SQL nodes
+#   install-deps.sh test     the same and the clients that the tests use; a test whose client is missing is skipped
+#   install-deps.sh lint     what compiling needs, rustfmt and clippy; fails if they are missing
 set -euo pipefail
 
 purpose=${1:-test}
 
-# A command or a file that shows that a package is there, and the package.
+# A command or a file that shows that a package is installed, and the package.
 build=(
     "cc build-essential"
     "c++ build-essential"
@@ -66,7 +66,7 @@ if [[ $purpose == lint ]]; then
         cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 && continue
         echo "installing: $component"
         if ! command -v rustup >/dev/null || ! rustup component add "$component"; then
-            echo "$component IS NOT INSTALLED, so nothing is linted: rustup component add $component" >&2
+            echo "$component is not installed, so lint cannot run: rustup component add $component" >&2
             exit 1
         fi
     done
@@ -88,4 +88,4 @@ echo "Install them with: sudo apt-get install ${packages[*]}" >&2
 if [[ $essential -gt 0 ]]; then
     exit 1
 fi
-echo "Going on without them: tests that need them are skipped." >&2
+echo "Continuing without them: tests that need them are skipped." >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How many cores a load needs: reads the inputs from the table in docs/scale-out.md, prints the results.
+# Computes how many cores a load needs, from the inputs in the table of docs/scale-out.md.
 #
-#   scale-model.sh            prints them
-#   scale-model.sh --check    fails if the document shows others
+#   scale-model.sh            prints the results
+#   scale-model.sh --check    fails if the document shows other results
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=docs/scale-out.md

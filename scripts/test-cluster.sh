@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Tests that need a cluster, on a real one: the key-value contract, the SQL corpus on both executors, concurrency, a driver and
-# sysbench, what nodes do for each other, splits and outages under load, kill -9 of a SQL node in the middle of commits and of
-# a backfill, a rolling restart, and the demo through HAProxy on two nodes.
+# Runs the tests that need a cluster on a real one: the key-value contract, the SQL corpus, concurrency, a driver and
+# sysbench, two nodes together, splits and outages under load, kill -9 of a SQL node during commits and during a backfill,
+# a rolling restart, and the demo through HAProxy on two nodes.
 #
 #   PD=HOST:PORT[,HOST:PORT...][/KEYSPACE] scripts/test-cluster.sh
 #
-# For a cluster that is there for it: databases named like the tests' are dropped, accounts come and go, and the past is
-# garbage. STEMDB_CRASH_ROUNDS: rounds of kill -9 (3). STEMDB_HARM: a shell's command that harms the cluster and mends it
-# again, as `kill -9` of a TiKV and its start: run six times, under load.
+# Use a cluster that has no other purpose: the tests drop databases with their names, create and drop accounts, and
+# collect all old versions. STEMDB_CRASH_ROUNDS: rounds of kill -9 (3). STEMDB_HARM: a shell command that causes a fault
+# and repairs it, for example `kill -9` of a TiKV and its restart. It runs six times, under load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
@@ -35,7 +35,7 @@ step "the key-value contract" env STEMDB_TEST_PD="$PD" \
 step "the SQL corpus" "${tests[@]}" sql
 step "concurrency" "${tests[@]}" concurrency
 step "clients" "${tests[@]}" clients go sysbench
-step "what nodes do for each other" "${tests[@]}" tikv coprocessor ids nodes regions rolling
+step "pushdown, ids, nodes, regions, rolling restart" "${tests[@]}" tikv coprocessor ids nodes regions rolling
 step "splits and outages under load" "${tests[@]}" tikv faults ${STEMDB_HARM:+--harm "$STEMDB_HARM"}
 step "kill -9 of a SQL node that fills an index" "${tests[@]}" tikv backfill
 step "kill -9 of a SQL node" "${tests[@]}" crash --rounds "${STEMDB_CRASH_ROUNDS:-3}"

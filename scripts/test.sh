@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test: the crates' own, then the black-box tests on the built server. Ends with one line of counts.
+# Runs every test: those of the crates, then the black-box tests on the built server. Ends with one line of counts.
 #
 # STEMDB_CRASH_ROUNDS: rounds of kill -9 (5; `make test-long` has 100).
 set -euo pipefail

@@ -15,8 +15,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// checkCompose has the file validated against the schema of the Compose specification, resolved and checked for names
-// that are not there, by the specification's own library. What that cannot know is looked at here: files outside of it.
+// checkCompose validates the file with the Compose specification's own library: schema, variables, and references to names.
+// The library does not know other files, so checkCompose checks that they exist.
 func checkCompose(root string) error {
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "compose", "compose.yaml")})
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// secretsByHand are made by whoever installs: deploy/README.md says how.
+// secretsByHand are created by hand: deploy/README.md says how.
 var secretsByHand = []string{"stemdb-passwords"}
 
-// manifests is what kustomize makes of the directory, decoded.
+// manifests is the decoded output of kustomize for the directory.
 type manifests struct {
 	deployments []*apps.Deployment
 	jobs        []*batch.Job
@@ -106,7 +106,7 @@ func (m *manifests) add(object runtime.Object) {
 	}
 }
 
-// drains says whether a node has the time to drain before it is killed.
+// drains checks that a node has the time to drain before it is killed.
 func drains(root string, spec *core.PodSpec) error {
 	drain, err := drainTime(filepath.Join(root, "kubernetes", "stemdb.toml"))
 	if err != nil {

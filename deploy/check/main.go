@@ -1,6 +1,6 @@
-// Command check reads what is in deploy/ as the programs that it is for would: compose.yaml by the library of Docker
-// Compose, the manifests by kustomize and by the resources' own Go types, in which an unknown field is an error (but for
-// the operator's, which store.mjs checks). Then it looks whether what they say of each other agrees.
+// Command check reads the files of deploy/ as the programs that use them do: compose.yaml with the library of Docker Compose,
+// the manifests with kustomize and the resources' Go types, where an unknown field is an error (store.mjs checks the operator's
+// resource). Then it checks that the files agree with each other.
 //
 //	go run . ..        run in deploy/check
 package main

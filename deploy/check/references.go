@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// afterDrain is what a node takes at most once drain_seconds are over: 5 s for statements to notice that they were cut
-// off, and closing the store.
+// afterDrain is how long a node takes at most after drain_seconds: 5 s in which statements notice that they are interrupted,
+// and the time to close the store.
 const afterDrain = 10 * time.Second
 
 var drainSeconds = regexp.MustCompile(`(?m)^(?:delay|drain)_seconds = ([0-9]+)$`)
 
-// drainTime is what a configuration gives a node from SIGTERM until its last transactions are cut off.
+// drainTime is the time from SIGTERM until a node interrupts its last transactions, by its configuration.
 func drainTime(configuration string) (time.Duration, error) {
 	text, err := os.ReadFile(configuration)
 	if err != nil {
@@ -52,7 +52,7 @@ func matches(selector *meta.LabelSelector, have map[string]string) error {
 	return nil
 }
 
-// selected checks that each Service and each PodDisruptionBudget is for some Deployment's pods, and the ports' names.
+// selected checks that each Service and each PodDisruptionBudget selects the pods of a Deployment, and the ports' names.
 func (m *manifests) selected() []error {
 	var problems []error
 	for _, service := range m.services {

@@ -1,5 +1,5 @@
-// Checks the TidbCluster by the operator's types: as a TypeScript literal, in which a field that the type does not have is
-// an error. (The operator's Go module is not on every proxy; its types are on npm.)
+// Checks the TidbCluster against the operator's types: as a TypeScript literal, where a field that the type lacks is an error.
+// (The operator's Go module is not on every proxy; its types are on npm.)
 //
 //     npm ci && node store.mjs ../kubernetes/store.yaml
 
@@ -8,7 +8,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { parse } from "yaml";
 
 const literal = JSON.stringify(parse(readFileSync(process.argv[2], "utf8")), null, 2);
-// Beside node_modules, where the types are looked for.
+// The file must be next to node_modules, where the compiler finds the types.
 const program = new URL("store.check.ts", import.meta.url);
 writeFileSync(
   program,

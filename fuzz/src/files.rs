@@ -1,4 +1,4 @@
-//! Files that are not ours: what LOAD DATA reads, the binary logs of `stemdb import`, the logs and dumps of
+//! Files from elsewhere: files that LOAD DATA reads, binary logs for `stemdb import`, logs and dumps for
 //! `stemdb replay` and `stemdb check-compat`.
 
 use executor::{FieldReader, FileSource};
@@ -7,7 +7,7 @@ use types::Charset;
 
 const FIELD_BYTES_MAX: usize = 1 << 16;
 
-/// Gives some bytes at a time.
+/// Returns a few bytes at a time.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl FileSource for Pieces<'_> {
@@ -22,7 +22,7 @@ impl FileSource for Pieces<'_> {
     }
 }
 
-/// The formats that have rules of their own.
+/// The formats with special rules.
 fn formats() -> Vec<FileFormat> {
     let format = |fields: &[u8], enclosed, escaped, starting: &[u8], lines: &[u8]| FileFormat {
         fields_terminated: fields.into(),
@@ -103,7 +103,7 @@ pub fn binary_log(bytes: &[u8]) {
     let _ = import::binlog::count_changes(bytes);
 }
 
-/// Events with a header, as in a file.
+/// Events with their headers, as in a binary log.
 pub fn binary_log_seeds() -> Vec<Vec<u8>> {
     let event = |kind: u8, data: &[u8]| {
         let mut event = vec![1, 2, 3, 4, kind, 1, 0, 0, 0];

@@ -1,4 +1,4 @@
-//! Fuzz targets: all code that reads bytes from outside, given arbitrary bytes.
+//! Fuzz targets: all code that reads bytes from outside, run on arbitrary bytes.
 //!
 //! A target is a function of bytes. It must return without a panic and within a memory limit. Each has
 //! seeds: valid inputs that [`mutate`] damages. `tests/smoke.rs` runs all targets on a fixed number of

@@ -53,7 +53,7 @@ pub fn manifest_seeds() -> Vec<Vec<u8>> {
     files("MANIFEST-").into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// The files of a store whose names contain `of`. After a failure there are none, which the caller's test
+/// The files of a store whose names contain `of`. Returns nothing after a failure, which the caller's test
 /// reports.
 fn files(of: &str) -> Vec<(u64, Vec<u8>)> {
     let mut found = Vec::new();

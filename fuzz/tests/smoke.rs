@@ -73,7 +73,7 @@ fn watch(name: &'static str, done: &Arc<AtomicU64>, inputs: u64) {
     });
 }
 
-/// All in one test, since the memory is counted for the whole process.
+/// All targets run in one test, because memory is counted for the whole process.
 #[test]
 fn no_target_panics_hangs_or_grows() {
     TARGETS.iter().for_each(run);

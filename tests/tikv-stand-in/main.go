@@ -1,5 +1,5 @@
 // Command tikv-stand-in is a TiKV cluster in one process and in memory, for tests: several stores, a PD and keyspaces, each
-// on a loopback port of its own, with a further port through which a test breaks things. See README.md.
+// on a loopback port of its own, and a control port through which a test injects faults. See README.md.
 package main
 
 import (

@@ -20,7 +20,7 @@ use crate::error::carry;
 use crate::operators::{self, Aggregate, Plan, Translated};
 use crate::{expression, finite, grouping_key, tuple};
 
-/// Whether answers depend on the order of the input's rows, so that a column of their positions is wanted.
+/// Whether results depend on the order of the input's rows, so that a column of positions is needed.
 pub fn takes_positions(keys: &[Expr], calls: &[AggregateCall]) -> bool {
     keys.iter().any(|key| comparable::differs(&key.ty()))
         || calls.iter().any(|call| match (call.function, call.args.first()) {
@@ -261,7 +261,7 @@ impl<'a> Steps<'a> {
         self.result(column, ty)
     }
 
-    /// The value of an expression of a type, a column of the first projection, of the group's first row.
+    /// The value of an expression in the group's first row. `value`: its column in the first projection.
     fn first(&mut self, value: usize, ty: SqlType) -> usize {
         let position = self.before(Wanted::Position);
         self.aggregate(MergeableFunction::First(ty), vec![value, position], false)

@@ -1,7 +1,8 @@
-//! The share of one query in the process's memory.
+//! One query's part of the process' memory.
 //!
-//! It begins with a part of what is free, for which it waits if need be, and grows when an operator needs
-//! more. It shrinks only when the query ends: memory that operators have been granted stays theirs.
+//! A query begins with a part of what is free, and waits for it if need be. Its part grows when an operator
+//! needs more, and shrinks only when the query ends: memory that operators have been granted is not taken
+//! back.
 
 use ::memory::{Grant, MemoryRequest, Refused, Share};
 use kv::Interrupt;
@@ -24,8 +25,8 @@ pub struct Budget {
     most: usize,
 }
 
-/// The bytes of a query whose operators hold `operators`: half as much again, for batches in transit, which
-/// are not counted.
+/// The memory to reserve for a query whose operators hold `operators` bytes: half as much again, for batches
+/// in transit, which are not counted.
 fn with_batches(operators: usize) -> usize {
     operators.saturating_add(operators / 2)
 }
@@ -68,7 +69,7 @@ impl Budget {
     }
 
     /// Raises the limit, at most to twice its value. Returns whether it did. `can_spill`: the operator that
-    /// asks can spill instead.
+    /// needs more can spill instead.
     pub fn raise(&mut self, can_spill: bool) -> bool {
         let step = self.limit.min(self.most - self.limit);
         let bytes = with_batches(step);
@@ -83,7 +84,7 @@ impl Budget {
         taken
     }
 
-    /// The bytes of rows in a batch, without its last row.
+    /// How many bytes of rows a batch may have, not counting its last row.
     pub fn batch_bytes(&self, partitions: usize) -> usize {
         self.limit / partitions / SHARES
     }

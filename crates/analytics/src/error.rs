@@ -22,7 +22,7 @@ pub fn to_mysql(error: DataFusionError) -> Error {
         },
         DataFusionError::ResourcesExhausted(_) => Error::new(
             errno::ER_MEMORY_EXCEEDED,
-            "Out of memory for this statement: raise stemdb_memory_limit, or run it when less is going on",
+            "Out of memory for this statement: raise stemdb_memory_limit, or run it while fewer large statements run",
         ),
         other => Error::internal(other),
     }

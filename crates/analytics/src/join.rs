@@ -19,12 +19,14 @@ use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
 use crate::scan_filter::{CollectKeys, KeyColumn, Observed, PendingKeys};
 use crate::{expression, grouping_key, tuple};
 
-/// A right side of more rows is cut by its keys, as is the left one, so that all cores build hash tables. A
-/// smaller one is read into one table that all of them use, and the left side stays as it is.
+/// If the right side has more rows, both sides are partitioned by their keys, so that all cores build hash
+/// tables. A smaller right side is read into one table that all partitions use, and the left side stays as it
+/// is.
 const ONE_TABLE_ROWS: u64 = 200_000;
 
-/// The rows of a join. They have positions if those of the left side have. `spilling`: by a method that spills, in so
-/// many partitions, if there are keys. `filters`: the sets that are made of the right side's keys, by the key's number.
+/// Joins two sides. The result has positions if the left side has. `spilling`: use a method that spills, with
+/// this many partitions, if there are keys. `filters`: the sets to make of the right side's keys, each with
+/// the number of its key.
 pub fn over(
     left: Translated,
     right: Plan,
@@ -80,7 +82,7 @@ pub fn over(
     })
 }
 
-/// The right side with its keys collected.
+/// The right side, with an operator on top that collects its keys.
 fn collecting(right: Plan, keys: &[PhysicalExprRef], filters: Vec<(usize, Arc<PendingKeys>)>) -> Plan {
     let column = |(number, set): (usize, Arc<PendingKeys>)| {
         let column = keys.get(number)?.downcast_ref::<Column>()?.index();

@@ -31,34 +31,35 @@ const BATCH_ROWS_MIN: usize = 64;
 /// limit counts: those being read, computed and passed on.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Of wider rows, even the smallest batch is larger than it should be.
+/// Rows wider than this make even the smallest batch larger than [`BATCH_BYTES`].
 pub const ROW_BYTES_MAX: usize = BATCH_BYTES / BATCH_ROWS_MIN;
 
-/// A batch of the rows that a partition reads may have one of so many parts of the partition's memory. A sort
-/// that merges spilled files holds up to four batches of each file, with their keys; some other operators
-/// hold a batch each.
+/// A batch of the rows that a partition reads may have this fraction of the partition's memory. A sort that
+/// merges spilled files holds up to four batches of each file, with their keys; some other operators hold a
+/// batch each.
 pub const SHARES: usize = 64;
 
-/// Which joins by keys spill. They are slower, and each of their sorts has a part of the query's memory.
+/// Which joins by keys use a method that spills. It is slower, and each of its sorts needs a part of the
+/// query's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpillingJoins {
     Nothing,
-    /// Those whose right side is expected to take a good part of the memory.
+    /// Those whose right side is expected to take a large part of the memory.
     Large,
     All,
-    /// All, and the query has one partition: its sorts, of which each partition has its own, share the memory among
-    /// fewer.
+    /// All, and the query has one partition. Each partition has sorts of its own, so fewer sorts share the
+    /// memory.
     AllInOne,
 }
 
-/// What a row of a join's right side takes, with its place in a hash table.
+/// The estimated size of a row of a join's right side, with its entry in a hash table.
 const JOINED_ROW_BYTES: u64 = 128;
 
-/// A right side of less than so many parts of the memory may be held while other joins spill.
+/// A right side below this fraction of the memory may be held while other joins spill.
 const SMALL_SIDES: u64 = 16;
 
 impl SpillingJoins {
-    /// Whether a join spills whose right side has so many rows, in a query that may have `memory_bytes`.
+    /// Whether a join spills if its right side has so many rows and the query may have `memory_bytes`.
     pub fn spills(self, right_rows: u64, memory_bytes: usize) -> bool {
         match self {
             Self::Nothing => false,
@@ -67,7 +68,7 @@ impl SpillingJoins {
         }
     }
 
-    /// How many partitions a query has with it.
+    /// How many partitions a query has.
     pub fn partitions(self) -> usize {
         match self {
             Self::AllInOne => 1,

@@ -1,10 +1,10 @@
 //! The memory of one query, divided among its operators.
 //!
-//! Operators that can spill share evenly what the others leave, as in DataFusion's `FairSpillPool`: each of
-//! them could use all of it. There, however, the merging phase of a sort counts among the others, which take
-//! what they find: the first sort that merges leaves nothing to sorts that still read, and a sort that has
-//! filled its share finds no memory to merge. Here a sort's rows and their merging share one part, of which
-//! the rows leave enough for the merging.
+//! Operators that can spill share evenly what the others leave, as in DataFusion's `FairSpillPool`. There,
+//! however, the merging phase of a sort counts among the operators that cannot spill, which take whatever is
+//! free. So the first sort that merges leaves nothing to sorts that still read, and a sort that has filled
+//! its share finds no memory to merge. Here a sort's rows and their merging share one part, and the rows
+//! leave enough of it for the merging.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,9 +22,9 @@ const SORT_MERGING: &str = "ExternalSorterMerge[";
 /// The part of the budget that sorts may have. The rest is for merging their results.
 const SORTS: Share = Share(3, 4);
 
-/// The part of a sort's memory that its rows may have. A row counts twice until it is sorted. Once merged it
-/// is there once, with its keys in another form, which for a row of two numbers is 1.6 times as large as the
-/// row.
+/// The fraction of a sort's memory that its rows may have. Until it is sorted, a row counts twice. After
+/// merging it is there once, and its keys in another form, which for a row of two numbers is 1.6 times as
+/// large as the row.
 const ROWS: Share = Share(3, 5);
 
 struct Share(usize, usize);
@@ -44,7 +44,8 @@ pub struct QueryMemory {
 #[derive(Debug)]
 struct State {
     budget: Budget,
-    /// Sorts of the plan that have not begun. Their part is reserved, since a sort keeps what it has taken.
+    /// Sorts of the plan that have not begun. Their parts are reserved, because a sort never gives memory
+    /// back.
     sorts_to_come: usize,
     /// Operators that can spill, without sorts.
     spillers: usize,
@@ -86,7 +87,7 @@ impl<'a> From<&'a MemoryConsumer> for Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether it can spill if it gets no more.
+    /// Whether it can spill if it gets no more memory.
     fn can_spill(&self) -> bool {
         matches!(self, Self::SortRows(_) | Self::Spiller)
     }
@@ -101,7 +102,7 @@ impl State {
         self.sorts.values().map(|sort| sort.rows + sort.merging).sum()
     }
 
-    /// The share in `bytes` of one operator that can spill.
+    /// The part of `bytes` that one spilling operator gets.
     fn part_of(&self, bytes: usize) -> usize {
         let sorts: usize = self.sorts.values().map(|sort| sort.count).sum();
         bytes / (self.spillers + self.sorts_to_come + sorts).max(1)
@@ -152,7 +153,7 @@ impl QueryMemory {
         }
     }
 
-    /// A plan will be run that has so many sorts, counting each partition's.
+    /// Announces a plan with this many sorts, counting the sort of each partition.
     pub fn expect_sorts(&self, sorts: usize) {
         self.state().sorts_to_come += sorts;
     }

@@ -1,4 +1,4 @@
-//! What DataFusion has measured of an operator, for EXPLAIN ANALYZE.
+//! The figures that DataFusion has measured of an operator, for EXPLAIN ANALYZE.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::metrics::MetricValue;
 use planner::plan::Measured;
 
-/// Rows of all partitions, and the time from the start of the first to the end of the last. `None`: another
-/// operator ran in its place.
+/// The rows of all partitions, and the time from the start of the first to the end of the last. `None`:
+/// another operator ran in its place.
 pub fn of(plan: &dyn ExecutionPlan) -> Option<Measured> {
     let metrics = plan.metrics()?;
     let (mut start, mut end) = (None, None);

@@ -39,7 +39,7 @@ pub struct Translated {
     pub plan: Plan,
     /// Whether another column follows its own: the position of each row in the order of the scan.
     pub positions: bool,
-    /// Whether each partition has whole groups, of the grouping that has asked for them
+    /// Whether all rows of a group are in one partition, for the grouping that requested it
     /// ([`crate::scan_filter::ScanFilters::group`]).
     pub whole_groups: bool,
 }
@@ -82,12 +82,12 @@ pub fn filter(input: Plan, condition: PhysicalExprRef, batch_rows: usize) -> Res
     }
 }
 
-/// The rows of the one input and those of the other.
+/// The rows of both inputs.
 pub fn union(left: Plan, right: Plan) -> Result<Plan> {
     UnionExec::try_new(vec![left, right])
 }
 
-/// Whether a plan has no rows whatever is stored.
+/// Whether a plan returns no rows, whatever is stored.
 pub fn is_empty(plan: &Plan) -> bool {
     match plan.downcast_ref::<ProjectionExec>() {
         Some(projection) => is_empty(projection.input()),
@@ -202,8 +202,8 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate], whole_gr
     }))
 }
 
-/// Rows in order, all in one partition. `keys`: each with whether it is descending. `fetch`: how many rows
-/// are wanted.
+/// Sorts all rows into one partition. `keys`: each with whether it is descending. `fetch`: how many rows are
+/// needed.
 pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize>) -> Result<Plan> {
     let key = |(expr, descending)| PhysicalSortExpr::new(expr, sort_options(descending));
     let Some(order) = LexOrdering::new(keys.into_iter().map(key)) else {
@@ -226,13 +226,14 @@ pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize
     ))
 }
 
-/// How many sorts of a plan may spill, counting each partition's.
+/// How many sorts of a plan may spill, counting the sort of each partition.
 pub fn spilling_sorts(plan: &Plan) -> Result<usize> {
     let mut sorts = 0;
     for child in plan.children() {
         sorts += spilling_sorts(child)?;
     }
-    // A sort with a limit holds only so many rows. One whose input is in order passes its rows on.
+    // A sort with a limit holds only that many rows. A sort whose input is already in order passes its rows
+    // on.
     if let Some(sort) = plan.downcast_ref::<SortExec>()
         && sort.fetch().is_none()
         && !sort
@@ -245,8 +246,9 @@ pub fn spilling_sorts(plan: &Plan) -> Result<usize> {
     Ok(sorts)
 }
 
-/// Limits the groups of a grouping below a sort by one column. That column must be the grouping's only key,
-/// without aggregates, or its only aggregate, which must grow in the sort's direction.
+/// Below a sort by one column with a limit, limits the number of groups that a grouping holds. The column
+/// must be the grouping's only key, without aggregates, or its only aggregate, which must grow in the sort's
+/// direction.
 fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<Plan> {
     let Some(column) = key.expr.downcast_ref::<Column>() else {
         return Ok(plan);
@@ -262,8 +264,8 @@ fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<P
     };
     let descending = key.options.descending;
     let by_key = top.aggr_expr().is_empty() && column.index() == 0;
-    // A group whose extreme is NULL so far would be sorted behind others, though a later row may move it
-    // before them.
+    // A group whose extreme is NULL so far would sort last and be dropped, though a later row may move it to
+    // the front.
     let by_extreme = top.get_minmax_desc().is_some_and(|(_, greatest)| {
         column.index() == 1 && greatest == descending && !key.options.nulls_first
     });
@@ -289,17 +291,17 @@ fn above(plan: Plan, input: Plan) -> Result<Plan> {
     plan.replace_children(vec![input], options)
 }
 
-/// Sets the limit of groups of a grouping, in its partial and its final phase. A grouping below it keeps all
-/// of its groups, since those are this one's rows.
+/// Sets the limit of groups in the partial and the final phase of a grouping. A grouping below it keeps all
+/// of its groups, because those are this one's rows.
 fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
     let Some(half) = plan.downcast_ref::<AggregateExec>() else {
-        // What brings the partial phase's rows together.
+        // An operator that brings the partial phase's rows together.
         return match plan.children().as_slice() {
             [input] => above(Arc::clone(&plan), limit_groups(Arc::clone(input), limit)?),
             _ => Ok(plan),
         };
     };
-    // Where the rows of groups come in an order, a limit is taken for that of the best groups.
+    // If the rows arrive in the order of the groups, DataFusion treats the limit as one of the best groups.
     let is_plain = half.is_unordered_unfiltered_group_by_distinct();
     let limited: Plan = match limit.descending.is_some() || is_plain {
         true => Arc::new(half.with_new_limit_options(Some(limit))),
@@ -314,7 +316,7 @@ fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
     above(limited, limit_groups(Arc::clone(half.input()), limit)?)
 }
 
-/// The rows behind the first `skip`; at most `fetch` of them.
+/// Skips `skip` rows, and returns at most `fetch` of the following.
 pub fn limit(input: Plan, skip: usize, fetch: Option<usize>) -> Result<Plan> {
     if fetch == Some(0) {
         return Ok(nothing(&input));
@@ -333,7 +335,7 @@ pub fn limit(input: Plan, skip: usize, fetch: Option<usize>) -> Result<Plan> {
     Ok(Arc::new(GlobalLimitExec::new(plan, skip, fetch)))
 }
 
-/// The same rows or fewer, but at least `enough` in each partition that has them.
+/// Allows each partition to stop after `enough` rows.
 fn with_fetch(plan: Plan, enough: usize) -> Result<Plan> {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let input = with_fetch(projection.input().clone(), enough)?;

@@ -1,5 +1,5 @@
-//! Rows that the stores have computed. They are few, so one thread reads them; the stores are asked for many regions at
-//! the same time.
+//! Rows that the stores have computed. They are few, so one thread reads them. Requests to many regions are
+//! in flight at the same time.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::columns::schema_of;
 use crate::error::carry;
 use crate::operators::Translated;
 
-/// With `positions`, rows are numbered as they come, which is in the order of their keys.
+/// With `positions`, rows are numbered in the order of arrival, which is that of their keys.
 pub fn scan(
     rows: PushedRows,
     types: Vec<SqlType>,
@@ -43,7 +43,7 @@ pub fn scan(
 }
 
 struct Partition {
-    /// Until they are read.
+    /// `None` once they are being read.
     rows: Mutex<Option<PushedRows>>,
     schema: SchemaRef,
     positions: bool,

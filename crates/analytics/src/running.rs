@@ -18,10 +18,11 @@ use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
 use crate::{runtime, width};
 
-/// How long a query may run on after KILL before it sees it, beside what its tasks do at a time.
+/// How long a query may run after KILL before it notices, in addition to the work that its tasks do at a
+/// time.
 const CHECK_EVERY: Duration = Duration::from_millis(10);
 
-/// What all plans of one run of a query share: its own, and those of its subqueries.
+/// The state that all plans of one run share: the query's own plan and those of its subqueries.
 pub struct Running<'a> {
     pub source: &'a Source,
     pub eval: &'a Arc<EvalContext>,

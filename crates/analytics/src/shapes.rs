@@ -1,4 +1,4 @@
-//! Tests of the operators of plans. An optimisation that is lost changes no answer, but fails here.
+//! Tests of the operators that plans consist of. Losing an optimisation changes no result, but fails here.
 
 use std::sync::Arc;
 

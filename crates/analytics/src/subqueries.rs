@@ -1,5 +1,5 @@
-//! A query with its subqueries. Those that give the same for all rows run before the query, which takes their
-//! values as constants.
+//! Runs a query with its subqueries. Subqueries that return the same for all rows run before the query, which
+//! uses their results as constants.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn run_one(
     let plan = translate(&apply.subquery, running, inner)?;
     let schema = plan.schema();
     let types = schema.fields().iter().map(|field| field.data_type());
-    // It is not run for no rows: it could warn.
+    // A subquery is not run if there are no rows: it could raise warnings.
     if operators::is_empty(&translate(&apply.input, running, inner)?) {
         let nulls = types.map(|ty| ScalarValue::try_from(ty).map(literal));
         return if is_scalar {

@@ -1,4 +1,4 @@
-//! What the subqueries of a plan have given.
+//! The results of a plan's subqueries.
 
 use std::collections::HashMap;
 

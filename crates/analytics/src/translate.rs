@@ -1,4 +1,4 @@
-//! Our operators to DataFusion's.
+//! Translates our operators to DataFusion's.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::scan_filter::{Observed, ScanFilters};
 use crate::subquery_values::SubqueryValues;
 use crate::{Source, aggregate, expression, grouping_key, join, metrics, pushed, scan};
 
-/// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
+/// More rows than any table has. The sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
 
-/// The bit of a position that says, outermost, of which input of a set operation a row is: its rows follow
-/// those of the other.
+/// In a position, the bit that says from which input of the outermost set operation a row comes: the rows of
+/// the second input follow those of the first.
 const FIRST_INPUT_BIT: u32 = 62;
-/// Set operations within each other that have such a bit; further ones have no positions.
+/// How many nested set operations have such a bit. Further ones have no positions.
 const INPUT_BITS: u32 = 8;
 
 /// Translates a plan. Its rows come in any number of partitions.
@@ -51,15 +51,15 @@ struct Translator<'a> {
     batches: BatchSize,
     spilling: SpillingJoins,
     subqueries: &'a SubqueryValues,
-    /// How many set operations the operator is inside of.
+    /// How many set operations enclose the operator.
     inside: Cell<u32>,
-    /// What operators above say of scans.
+    /// What operators above scans want from them.
     filters: ScanFilters,
 }
 
 impl Translator<'_> {
-    /// `positions`: a column of positions is wanted. The result has it if the operators below keep the order
-    /// of the scan.
+    /// `positions`: a column of positions is wanted. The result has one if the operators below keep the
+    /// scan's order.
     fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
         let unordered = |plan| Translated {
             plan,
@@ -114,7 +114,7 @@ impl Translator<'_> {
                     .spilling
                     .spills(join.right_rows, self.source.limits.memory_bytes);
                 let filters = match spills {
-                    // Such a join reads both sides at the same time.
+                    // A join that spills reads both sides at the same time.
                     true => Vec::new(),
                     false => self.filters.make(join),
                 };
@@ -170,7 +170,7 @@ impl Translator<'_> {
         Ok(Translated { plan, ..input })
     }
 
-    /// The input's columns and others. The position stays the last one.
+    /// The input's columns and `others`. The position stays last.
     fn with_columns(&self, input: Translated, mut others: Vec<PhysicalExprRef>) -> Result<Translated> {
         let mut columns = input.columns();
         let position = if input.positions { columns.pop() } else { None };
@@ -180,8 +180,8 @@ impl Translator<'_> {
         Ok(Translated { plan, ..input })
     }
 
-    /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without
-    /// aggregates.
+    /// DISTINCT is a grouping by all columns without aggregates: rows are distinct if the comparable forms of
+    /// their columns are.
     fn distinct(&self, input: &Rel) -> Result<Plan> {
         let keys = all_columns(input);
         let positions = aggregate::takes_positions(&keys, &[]);
@@ -224,8 +224,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Computed keys become columns first: a sort computes its keys more than once, and counts only the
-    /// memory of its columns. A sort with a limit drops most rows at once, so there they need not.
+    /// Computed keys become columns first, because a sort computes its keys more than once and counts only
+    /// the memory of its columns. A sort with a limit drops most rows at once, so it does not need that.
     fn sort(&self, input: &Rel, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
         let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
         let bound = fetch.and_then(|fetch| self.filters.of_limit(input, keys, fetch));
@@ -279,7 +279,7 @@ fn all_columns(rel: &Rel) -> Vec<Expr> {
     types.map(|(index, ty)| Expr::column(index, ty, true)).collect()
 }
 
-/// The rows with positions from `first` on. Rows without positions have all the same.
+/// The rows with positions from `first` on. Rows without positions are returned unchanged.
 fn positioned(input: Translated, first: u64) -> Result<Translated> {
     let mut columns = input.columns();
     let position = if input.positions { columns.pop() } else { None };

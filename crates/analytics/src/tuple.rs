@@ -1,4 +1,4 @@
-//! Several values as one: for `COUNT(DISTINCT a, b)`, and for keys under which NULL is equal to NULL.
+//! Several values as one: for `COUNT(DISTINCT a, b)`, and for keys where NULL equals NULL.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub fn tuple(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
     call(Tuple { with_nulls: false }, values)
 }
 
-/// Bytes that are equal if all of `values` are, NULL being equal to NULL. They are never NULL.
+/// Bytes that are equal if all of `values` are. NULL equals NULL, so they are never NULL.
 pub fn with_nulls(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
     call(Tuple { with_nulls: true }, values)
 }
@@ -36,7 +36,7 @@ impl Operation for Tuple {
             .map(|c| SortField::new(c.data_type().clone()))
             .collect();
         let rows = RowConverter::new(fields)?.convert_columns(&columns)?;
-        // `is_null` would see no NULLs in an array of the type of a bare NULL.
+        // `is_null` would find no NULLs in an array of the type of a bare NULL.
         let nulls: Vec<_> = columns.iter().filter_map(|c| c.logical_nulls()).collect();
         let mut tuples = BinaryBuilder::new();
         for (index, row) in rows.iter().enumerate() {

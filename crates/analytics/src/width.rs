@@ -8,10 +8,10 @@ use types::Result;
 
 use crate::Source;
 
-/// How many rows are sampled. They are the table's first; the others are most likely similar.
+/// How many rows are sampled. They are the first of the table; the others are assumed to be similar.
 const SAMPLED_ROWS: usize = 16;
 
-/// Bytes of an average row of all tables that a plan reads; of several tables together.
+/// The average size of the rows that a plan reads, added over its tables.
 pub fn row_bytes(root: &Rel, source: &Source) -> Result<usize> {
     let scans = root.scans().into_iter();
     scans.map(|scan| sampled(scan, source)).sum()

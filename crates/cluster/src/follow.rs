@@ -228,7 +228,7 @@ impl Approach {
             let closed = here.locks.try_close(*id).ok_or_else(|| {
                 Error::new(
                     errno::ER_LOCK_WAIT_TIMEOUT,
-                    "a table that another server changes is being locked by LOCK TABLES",
+                    "another server changes the definition of a table that LOCK TABLES is locking; try again",
                 )
             })?;
             self.closed.insert(*id, closed);

@@ -10,8 +10,8 @@
 //! | 0x06 | decimal | DECIMAL |
 //! | 0x07 | signed integer, nanoseconds | TIME |
 //!
-//! So NULL sorts first. A TIMESTAMP is in UTC here: the caller converts it. A string under a collation cannot
-//! be read back from its sort key; [`decode`] refuses, and the original is looked for in the index's value.
+//! So NULL sorts first. A TIMESTAMP is in UTC here; the caller converts it. A string cannot be decoded from
+//! the sort key of its collation: [`decode`] refuses, and the index entry's value holds the original.
 
 use types::{SqlType, TypeKind, Value};
 
@@ -23,14 +23,15 @@ use crate::{Error, Result, decimal};
 
 pub const NIL_FLAG: u8 = 0;
 pub const BYTES_FLAG: u8 = 1;
-/// Outside keys: the length as a variable integer, then the bytes.
+/// Not in keys: the length as a variable-length integer, then the bytes.
 pub const COMPACT_BYTES_FLAG: u8 = 2;
 pub const INT_FLAG: u8 = 3;
 pub const UINT_FLAG: u8 = 4;
 pub const FLOAT_FLAG: u8 = 5;
 pub const DECIMAL_FLAG: u8 = 6;
 pub const DURATION_FLAG: u8 = 7;
-/// Outside keys: variable integers, of 7 bits in each byte, the lowest first; signed ones as n << 1 ^ n >> 63.
+/// Not in keys: variable-length integers of 7 bits a byte, lowest bits first. Signed ones are n << 1 ^ n >>
+/// 63.
 pub const VAR_INT_FLAG: u8 = 8;
 pub const VAR_UINT_FLAG: u8 = 9;
 
@@ -124,7 +125,8 @@ fn encode_string(bytes: &[u8], ty: &SqlType, out: &mut Vec<u8>) {
 /// Removes one value from the front.
 ///
 /// # Errors
-/// For damaged bytes, for a flag that the type does not have, and for text, which a key does not hold.
+/// For damaged bytes, for a flag that the type does not use, and for text, of which a key holds only the sort
+/// key.
 pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
     let [flag] = take(input, WHAT)?;
     let value = match flag {
@@ -173,7 +175,7 @@ pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(&start[..start.len() - input.len()])
 }
 
-/// Flag and length of a string of so many bytes outside keys.
+/// The flag and the length of a string of `bytes` bytes, as they are outside keys.
 pub fn compact_bytes_head(bytes: usize) -> Vec<u8> {
     let mut head = vec![COMPACT_BYTES_FLAG];
     let mut rest = (bytes as u64) << 1;
@@ -185,8 +187,8 @@ pub fn compact_bytes_head(bytes: usize) -> Vec<u8> {
     head
 }
 
-/// Removes one value of any type and form from the front, and returns it as the cell of a row has it
-/// ([`crate::row::cell`]); `None`: NULL. Text must not be a sort key. `buffer` may be used for the cell.
+/// Removes one value of any type and form from the front, and returns it as a row's cell
+/// ([`crate::row::cell`]); `None`: NULL. Text must not be a sort key. The cell may be built in `buffer`.
 ///
 /// # Errors
 /// For damaged bytes.
@@ -244,11 +246,12 @@ fn variable(input: &mut &[u8]) -> Result<u64> {
     Err(MALFORMED)
 }
 
-/// The same for a part that sorts in descending order: all bytes of its encoding are inverted. NULL is last then.
+/// The same for a part that sorts in descending order: all bytes of its encoding are inverted, so NULL is
+/// last.
 pub mod descending {
     use super::{Result, SqlType, Value};
 
-    /// Inverts the encoding of a value: what `key` has from `start` on.
+    /// Inverts the encoding of a value: the bytes of `key` from `start` on.
     pub fn invert(key: &mut [u8], start: usize) {
         if let Some(part) = key.get_mut(start..) {
             part.iter_mut().for_each(|byte| *byte = !*byte);

@@ -1,7 +1,7 @@
 //! Errors of stored bytes.
 
-/// Bytes that none of the encoders wrote. They are an error and never a panic: a damaged disk must not stop
-/// the server.
+/// Bytes that no encoder of this crate wrote. They are an error and never a panic: a damaged disk must not
+/// stop the server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{what} ends too early")]

@@ -1,7 +1,7 @@
-//! Values of index entries, which carry what the entry's key cannot: the row's handle in a unique index, and
-//! the text that a sort key does not give back.
+//! Values of index entries. They hold what the entry's key cannot: the row's handle in a unique index, and
+//! the text of which the key holds only the sort key.
 //!
-//! Three forms, told apart by length and by the second byte (`docs/format.md` has every byte):
+//! There are three forms, distinguished by length and second byte (`docs/format.md` has every byte):
 //!
 //! | table's handle | text in the index | form |
 //! |---|---|---|
@@ -68,7 +68,7 @@ pub fn encode_value(
     Ok(())
 }
 
-/// Appends a handle to the key of an entry that is not unique by its parts.
+/// Appends a handle to an entry's key. Entries of unique indexes need it only if a part is NULL.
 pub fn append_handle(handle: &RowHandle, key: &mut Vec<u8>) {
     match handle {
         RowHandle::Int(id) => {
@@ -79,7 +79,7 @@ pub fn append_handle(handle: &RowHandle, key: &mut Vec<u8>) {
     }
 }
 
-/// Reads the handle that [`append_handle`] wrote: the rest of a key behind its parts.
+/// Reads the handle that [`append_handle`] wrote: the rest of a key after its parts.
 pub fn decode_handle(mut rest: &[u8], integer: bool) -> Result<RowHandle> {
     const WHAT: &str = "the handle in an index entry's key";
     if !integer {
@@ -118,7 +118,7 @@ impl HandleRef<'_> {
 /// The parts of an entry's value.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexValue<'a> {
-    /// `None` if the handle is in the key, behind the parts.
+    /// `None` if the handle is in the key, after the parts.
     pub handle: Option<HandleRef<'a>>,
     /// The parts that cannot be decoded from the key.
     pub restored: Option<RowView<'a>>,
@@ -149,7 +149,7 @@ impl<'a> IndexValue<'a> {
         })
     }
 
-    /// The plain form, or version 1 with nothing but its version: with a handle it would be longer.
+    /// Parses the plain form, or version 1 without a handle and a row: anything more would be longer.
     fn parse_short(value: &'a [u8]) -> Result<Self> {
         let handle = match value {
             [NOTHING] | [0, VERSION_FLAG, VERSION_1] => None,
@@ -221,7 +221,7 @@ mod tests {
     fn plain_values() {
         assert_eq!(value(&RowHandle::Int(1), true, None), [0, 0, 0, 0, 0, 0, 0, 1]);
         assert_eq!(value(&RowHandle::Int(1), false, None), b"0");
-        // A handle that looks like version 1.
+        // A handle whose bytes look like version 1.
         let odd = RowHandle::Int(0x007d_0100_0000_0000);
         let bytes = value(&odd, true, None);
         assert_eq!(IndexValue::parse(&bytes).unwrap().handle.unwrap().to_owned(), odd);

@@ -5,8 +5,8 @@
 //! t {table id: 8} _i {index id: 8} {encoded parts} [handle]
 //! ```
 //!
-//! Ids and integer handles are [`memcomparable`](crate::memcomparable) signed integers without a flag. What
-//! comes after the index id is the business of [`crate::index`].
+//! Ids and integer handles are [`memcomparable`](crate::memcomparable) signed integers without a flag.
+//! [`crate::index`] describes what follows the index id.
 
 use crate::memcomparable::{decode_i64, encode_i64, take};
 use crate::{Error, Result};
@@ -56,7 +56,7 @@ pub fn row_prefix(table_id: i64) -> Vec<u8> {
     key
 }
 
-/// The id in a key of a table: where the row or the index entry lies.
+/// The table id in a key of a row or an index entry.
 pub fn table_id(key: &[u8]) -> Result<i64> {
     match key.split_first() {
         Some((&TABLE, mut rest)) => decode_i64(&mut rest),
@@ -66,7 +66,7 @@ pub fn table_id(key: &[u8]) -> Result<i64> {
     }
 }
 
-/// Replaces the id in a key of a table.
+/// Replaces the table id in a key of a row or an index entry.
 pub fn set_table_id(key: &mut [u8], table_id: i64) {
     if let Some(id) = key.get_mut(1..1 + size_of::<i64>()) {
         let mut bytes = Vec::with_capacity(size_of::<i64>());
@@ -153,7 +153,7 @@ pub fn int_handle(row_key: &[u8]) -> Result<i64> {
     }
 }
 
-/// The encoded parts in an index entry's key, and the handle behind them if there is one.
+/// The encoded parts in an index entry's key, followed by the handle if the key has one.
 pub fn index_parts(index_key: &[u8]) -> Result<&[u8]> {
     match index_key.get(INDEX_PREFIX_LEN..) {
         Some(parts) if index_key[0] == TABLE && index_key[9..11] == INDEX => Ok(parts),
@@ -163,8 +163,8 @@ pub fn index_parts(index_key: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// The smallest key after all keys that begin with `prefix`; empty, which stands for no bound, if there is
-/// none.
+/// The smallest key after all keys that begin with `prefix`. If there is none, it is empty, which stands for
+/// no bound.
 pub fn prefix_next(prefix: &[u8]) -> Vec<u8> {
     let mut next = prefix.to_vec();
     while let Some(last) = next.pop() {

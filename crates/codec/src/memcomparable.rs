@@ -1,7 +1,7 @@
 //! Numbers and byte strings whose encodings sort, byte by byte, as the values do.
 //!
-//! Source: TiKV and TiDB, "Memcomparable format" (`codec`). Every byte is in `docs/format.md`. Which of these
-//! a value of an SQL type takes is in [`crate::datum`].
+//! Source: TiKV and TiDB, "Memcomparable format" (`codec`). Every byte is in `docs/format.md`.
+//! [`crate::datum`] says which encoding the values of a type have.
 
 use crate::{Error, Result};
 
@@ -9,7 +9,7 @@ const SIGN_BIT: u64 = 1 << 63;
 
 /// Bytes per group of a byte string.
 const GROUP: usize = 8;
-/// The mark behind a full group that is not the last. The mark behind the last group is this less the number
+/// The mark after a full group that is not the last. The mark after the last group is this minus the number
 /// of padding bytes.
 const FULL_GROUP: u8 = 0xff;
 
@@ -63,8 +63,8 @@ pub fn decode_f64(input: &mut &[u8]) -> Result<f64> {
     Ok(f64::from_bits(bits))
 }
 
-/// Groups of 8 bytes, each followed by 0xff, the last one padded with zeros and followed by 0xff less the
-/// padding. There always is a last group with at least one byte of padding.
+/// Groups of 8 bytes, each followed by 0xff. The last group is padded with zeros and followed by 0xff minus
+/// the number of padding bytes, which is at least one.
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve((bytes.len() / GROUP + 1) * (GROUP + 1));
     let mut groups = bytes.chunks_exact(GROUP);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Names and fields are [`memcomparable`](crate::memcomparable) byte strings, the kind an unsigned integer.
-//! Not here: which names and values there are (`cluster::meta`).
+//! Not here: the names and values that exist (`cluster::meta`).
 
 use crate::memcomparable::{decode_bytes, decode_u64, encode_bytes, encode_u64, take};
 use crate::{Error, Result};

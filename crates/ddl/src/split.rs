@@ -87,7 +87,10 @@ impl<'t> Splitting<'t> {
     /// 1176 where there is no such index.
     pub fn new(table: &'t Table, index: Option<&str>) -> Result<Self> {
         if table.partitioning.is_some() {
-            return Err(Error::not_supported("SPLIT TABLE of a table with partitions", ""));
+            return Err(Error::not_supported(
+                "SPLIT TABLE of a table with partitions",
+                "its regions split by themselves as they grow",
+            ));
         }
         let position = index.map(|name| index_position(table, name)).transpose()?;
         let parts = match (position, table.handle) {

@@ -102,10 +102,10 @@ pub fn refused(reason: Refused) -> Error {
     let text = match reason {
         Refused::Limit(bytes) => format!(
             "The statement needs more memory than the {bytes} bytes one statement may hold; narrow what it sorts, groups or \
-             changes, or raise the limit"
+             changes, or raise stemdb_memory_limit"
         ),
-        Refused::InUse => "The statement needs more memory than the server has left beside what others hold; run it again \
-                           when less is going on, narrow what it sorts, groups or changes, or raise memory.limit_bytes"
+        Refused::InUse => "The statement needs more memory than other statements leave; run it again \
+                           while fewer large statements run, narrow what it sorts, groups or changes, or raise [memory] limit_bytes"
             .to_owned(),
         Refused::Interrupted => return kv::Error::Interrupted.into(),
     };

@@ -143,7 +143,7 @@ const fn refused(name: &'static str) -> FunctionDef {
 fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
     Err(Error::not_supported(
         format!("{}()", binding.name.to_uppercase()),
-        "",
+        "leave the function out",
     ))
 }
 

@@ -1,20 +1,21 @@
-//! Models: the sources of `kv` and of `kv-rocksdb`'s row cache, compiled once more with locks, atomics and
-//! threads of `shuttle` ([`sync`]). Shuttle runs all threads on one, and decides at each synchronization
-//! which one continues. Each model is run some thousand times, in orders that a fixed seed generates, and
-//! says what has to hold in all of them. A thread that waits for ever counts as a failure.
+//! Models: the sources of `kv` and of `kv-rocksdb`'s row cache, compiled again with locks, atomics and
+//! threads of `shuttle` ([`sync`]). Shuttle runs all threads as one, and chooses at each synchronization
+//! which of them continues. Each model runs some thousand times, in orders generated from a fixed seed, and
+//! states what must hold in all of them. A thread that waits forever counts as a failure.
 //!
-//! | model | of |
+//! | model | covers |
 //! |---|---|
 //! | [`models::row_cache`] | loads, commits, reads, collected deletions and dropped ranges, with the real oracle |
 //! | [`models::group_commit`] | the queue of commits and its thread; groups that fail and panic |
 //! | [`models::lock_table`] | grants, upgrades, deadlocks, interrupts |
-//! | [`models::transactions`] | all of an embedded engine: early lock release, commits that fail, snapshots |
+//! | [`models::transactions`] | a whole embedded engine: early lock release, commits that fail, snapshots |
 //!
-//! Not here: weak memory. The orders are those of a sequentially consistent machine, so a too weak `Ordering`
-//! is not found. Where to go next: a model's own documentation; the invariants that the models pin are listed
-//! in `docs/commit.md`.
+//! Not here: weak memory. The orders are those of a sequentially consistent machine, so an `Ordering` that is
+//! too weak is not found. Where to go next: the documentation of a model. `docs/commit.md` lists the
+//! invariants that the models pin.
 
-// What is compiled here once more has its own tests where it lies; with these locks they could not run.
+// The sources that are compiled again here have their tests where they are. With these locks they could not
+// run.
 #![cfg(not(test))]
 #![allow(
     dead_code,

@@ -1,5 +1,5 @@
-//! Runs the models. How many runs each gets is what it takes to find what was broken on purpose, several
-//! times over.
+//! Runs the models. The numbers of runs are several times what it takes to find defects that were put in on
+//! purpose.
 
 use kv_models::models::{explore, group_commit, lock_table, row_cache, transactions};
 

@@ -1,4 +1,4 @@
-//! A commit behind its fence is refused as a whole and definitely, by every way of committing.
+//! A commit later than its fence is refused as a whole and definitely, whichever way it takes.
 
 use crate::Factory;
 use crate::support::*;
@@ -9,7 +9,7 @@ use std::thread;
 /// In several regions, if the engine has regions.
 const SPREAD: [&str; 4] = ["a", "k3", "table1", "z"];
 
-/// A fence that every later commit is behind.
+/// A fence that every later commit exceeds.
 fn now(store: &Store) -> Arc<Fence> {
     let fence = Fence::new(store.current_ts().unwrap());
     write(store, &[("clock", Some("moves on"))]);

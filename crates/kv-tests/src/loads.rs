@@ -1,4 +1,4 @@
-//! Bulk loads: all pairs are there after the end, in their order, and what is around them stays.
+//! Bulk loads: after the end all pairs are there, in order, and their neighbours are unchanged.
 
 use crate::Factory;
 use crate::support::*;
@@ -28,7 +28,7 @@ fn fill(writer: &mut LoadWriter<'_>, pairs: std::ops::Range<u32>) {
     }
 }
 
-/// By two writers, each for a half.
+/// Loads with two writers, one for each half.
 fn load(store: &Store) {
     let load = store.begin_load(&range(), None);
     let middle = key(PAIRS / 2);

@@ -1,4 +1,4 @@
-//! Dependent commits: locks that are taken over from transactions whose commits are pending. On embedded
+//! Dependent commits: locks that are taken over from transactions whose commits are pending. Only on embedded
 //! engines, which release row locks before the log is synced.
 
 // Helpers of tests, which clippy does not know to be tests.

@@ -1,4 +1,4 @@
-//! Transactions that are prepared and outlive a restart. On embedded engines.
+//! Prepared transactions survive a restart. Only on embedded engines.
 
 // Helpers of tests, which clippy does not know to be tests.
 #![allow(clippy::unwrap_used)]
@@ -22,7 +22,7 @@ fn nowait(mode: LockMode) -> LockOptions {
     }
 }
 
-/// Keeps the bytes with a transaction of its own, as the caller does.
+/// Stores the bytes in a transaction of its own, as callers do.
 fn store_record(store: &Store, bytes: Vec<u8>) {
     let mut record = begin(store);
     record.put(b"record".to_vec(), bytes).unwrap();

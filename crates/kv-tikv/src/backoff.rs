@@ -30,11 +30,11 @@ pub struct Backoff<'a> {
     pub interrupt: Option<&'a Interrupt>,
     pauses: u32,
     /// Retries without a pause since the last pause.
-    hurries: u32,
-    /// Requests without an answer.
+    immediate_retries: u32,
+    /// Requests without a response.
     pub failures: u32,
     /// The reason for the last pause, as the error that it becomes if no time is left.
-    met: Option<Error>,
+    last_reason: Option<Error>,
 }
 
 impl<'a> Backoff<'a> {
@@ -47,9 +47,9 @@ impl<'a> Backoff<'a> {
                 .unwrap_or(now + Duration::from_secs(365 * 24 * 3600)),
             interrupt,
             pauses: 0,
-            hurries: 0,
+            immediate_retries: 0,
             failures: 0,
-            met: None,
+            last_reason: None,
         }
     }
 
@@ -74,9 +74,9 @@ impl<'a> Backoff<'a> {
     }
 
     /// Retries at once, or pauses after too many retries in a row.
-    pub fn hurry(&mut self, part: Part, reason: &dyn std::fmt::Display) -> Result<()> {
-        self.hurries += 1;
-        if self.hurries > 8 {
+    pub fn retry_at_once(&mut self, part: Part, reason: &dyn std::fmt::Display) -> Result<()> {
+        self.immediate_retries += 1;
+        if self.immediate_retries > 8 {
             return self.pause(part, reason);
         }
         Ok(())
@@ -99,7 +99,7 @@ impl<'a> Backoff<'a> {
         part: Part,
         reason: &dyn std::fmt::Display,
     ) -> Result<()> {
-        self.hurries = 0;
+        self.immediate_retries = 0;
         self.pauses += 1;
         let pause = shortest.max(longest / 2 + jitter(longest / 2));
         let now = Instant::now();
@@ -110,15 +110,15 @@ impl<'a> Backoff<'a> {
         if now >= self.deadline {
             return Err(error);
         }
-        self.met = Some(error);
+        self.last_reason = Some(error);
         self.sleep_until((now + pause).min(self.deadline))
     }
 
-    /// The error to report when PD did not answer within the time that was left: the reason for the pause
+    /// The error to report when PD did not respond within the time that was left: the reason for the pause
     /// that used up the time, if there was one.
-    pub fn blame(&self, error: Error) -> Error {
-        match (&self.met, error) {
-            (Some(met), Error::ClusterTimeout { .. }) => met.clone(),
+    pub fn explain(&self, error: Error) -> Error {
+        match (&self.last_reason, error) {
+            (Some(reason), Error::ClusterTimeout { .. }) => reason.clone(),
             (_, error) => error,
         }
     }
@@ -169,8 +169,8 @@ mod tests {
             part: Part::Oracle,
             reason: "no answer in time".into(),
         };
-        assert_eq!(backoff.blame(at_pd.clone()), expected);
-        assert_eq!(Backoff::new(Duration::ZERO, None).blame(at_pd.clone()), at_pd);
+        assert_eq!(backoff.explain(at_pd.clone()), expected);
+        assert_eq!(Backoff::new(Duration::ZERO, None).explain(at_pd.clone()), at_pd);
         assert!((2..30).contains(&pauses), "{pauses}");
         let interrupt = Interrupt::new();
         interrupt.raise();

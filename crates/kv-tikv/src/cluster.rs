@@ -142,12 +142,12 @@ impl Cluster {
                 return Ok(region);
             }
             let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.until());
-            self.learn(found.map_err(|error| backoff.blame(error))?);
+            self.learn(found.map_err(|error| backoff.explain(error))?);
             if let Some(region) = self.regions.find(key) {
                 return Ok(region);
             }
             let found = self.pd.region(key, backoff.until());
-            if let Some(found) = found.map_err(|error| backoff.blame(error))? {
+            if let Some(found) = found.map_err(|error| backoff.explain(error))? {
                 self.learn(vec![found]);
             }
             if self.regions.find(key).is_none() {
@@ -177,7 +177,7 @@ impl Cluster {
             }
             self.region(&below, backoff)?;
             let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.until());
-            self.learn(found.map_err(|error| backoff.blame(error))?);
+            self.learn(found.map_err(|error| backoff.explain(error))?);
             if self.regions.find_below(end).is_none() {
                 backoff.pause(Part::Region, &"PD knows none for a key")?;
             }
@@ -270,7 +270,7 @@ impl Cluster {
             return match not_leader.leader.filter(|leader| leader.id != 0) {
                 Some(leader) => {
                     self.regions.set_leader(region, leader);
-                    backoff.hurry(Part::Region, &"its leader moves")
+                    backoff.retry_at_once(Part::Region, &"its leader moves")
                 }
                 None => {
                     self.regions.forget(region);
@@ -283,7 +283,7 @@ impl Cluster {
             for current in &mismatch.current_regions {
                 self.learn(vec![region.part(current.clone())?]);
             }
-            return backoff.hurry(Part::Region, &"it splits");
+            return backoff.retry_at_once(Part::Region, &"it splits");
         }
         if let Some(busy) = &error.server_is_busy {
             let proposed = Duration::from_millis(busy.backoff_ms.min(2_000));

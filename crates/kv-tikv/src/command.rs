@@ -89,10 +89,10 @@ pub fn encode<C: Command>(command: &C) -> Bytes {
 
 /// Decodes the response to `C` from one element of a batch.
 pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Answer> {
-    let broken = |what: &str| Error::Unavailable(format!("a store's answer cannot be read: {what}"));
+    let broken = |what: &str| Error::Unavailable(format!("a store's response cannot be decoded: {what}"));
     let (tag, wire_type) = decode_key(&mut element).map_err(|error| broken(&error.to_string()))?;
     if tag != C::TAG || wire_type != WireType::LengthDelimited {
-        return Err(broken("not the answer to what was asked"));
+        return Err(broken("it responds to another command"));
     }
     let len = decode_varint(&mut element).map_err(|error| broken(&error.to_string()))?;
     let len = usize::try_from(len).unwrap_or(usize::MAX);

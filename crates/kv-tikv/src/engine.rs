@@ -32,7 +32,9 @@ pub struct TikvEngine {
 impl TikvEngine {
     pub fn open(options: TikvOptions) -> Result<Self> {
         if options.endpoints.is_empty() {
-            return Err(Error::Unavailable("no address of PD".into()));
+            return Err(Error::Unavailable(
+                "the store's URL has no address of PD (tikv://HOST:PORT)".into(),
+            ));
         }
         let cluster = Cluster::connect(options)?;
         let safe_point = cluster

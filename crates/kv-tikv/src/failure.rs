@@ -3,9 +3,9 @@
 use crate::proto::kvrpcpb::{KeyError, SELF_ROLLED_BACK};
 use kv::{Error, Timestamp};
 
-/// The transaction's locks were removed before it ended: this node or the network stalled for longer than
-/// the locks' time to live, and another transaction cleaned them up. Nothing of this transaction remains,
-/// and a retry may succeed. MySQL's clients know that as a deadlock.
+/// The transaction's locks were removed before it ended: this node or the network stalled for longer than the
+/// locks' time to live, and another transaction cleaned them up. Nothing of this transaction remains, and a
+/// retry may succeed. It is reported as a deadlock (1213), because clients retry after one.
 pub fn locks_lost() -> Error {
     Error::Deadlock
 }

@@ -35,7 +35,7 @@ pub struct TikvOptions {
     /// How long to wait for a response before a request is sent again.
     pub request_timeout: Duration,
     pub connect_timeout: Duration,
-    /// How long the locks of a node that died stay valid. A living node renews them.
+    /// How long the locks of a node that died stay valid. A live node renews them.
     pub lock_ttl: Duration,
     /// How long old versions are preserved.
     pub gc_age: Duration,

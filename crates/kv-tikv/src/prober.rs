@@ -1,9 +1,9 @@
 //! Detects deadlocks that span both kinds of waits: waits in the cluster, which the stores see, and waits
 //! within this process, which they do not.
 //!
-//! If a transaction waits in this process for long and holds locks in the cluster, this module now and then
-//! sends a lock request for the same key in its name. The stores then see the whole cycle and respond with
-//! a deadlock, which ends the wait here. If the key is free at that moment, the probe's lock is released
+//! If a transaction holds locks in the cluster and waits in this process for long, this module sends a lock
+//! request for the awaited key in its name, at intervals. The stores then see the whole cycle and respond
+//! with a deadlock, which ends the wait here. If the key is free at that moment, the probe's lock is released
 //! again: the lock table of this process decides, in order, which transaction gets it.
 
 use crate::backoff::Backoff;

@@ -80,8 +80,8 @@ impl ReadReport {
             if answer <= oldest_read {
                 return Ok(answer);
             }
-            // They were collected before this node came, or while it was cut off. From here on reads of
-            // them are refused.
+            // These versions were collected before this node joined, or while it was cut off. Reads of them
+            // are refused from here on.
             self.reported.fetch_max(answer, Ordering::SeqCst);
         }
     }
@@ -101,7 +101,7 @@ impl ReadReport {
     pub fn check_hold(&self) -> Result<()> {
         match *self.held_until.lock() {
             Some(until) if Instant::now() >= until => Err(Error::Unavailable(
-                "which versions are still read could not be reported to PD; they may have been collected"
+                "this node could not report to PD which versions it still reads, so they may have been collected"
                     .into(),
             )),
             _ => Ok(()),

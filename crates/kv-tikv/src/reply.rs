@@ -1,5 +1,5 @@
-//! A reply that an I/O thread delivers to the one thread that waits for it, which may be another than the one that
-//! asked: one lock and one wake-up, without a channel.
+//! A reply that an I/O thread delivers to the one thread that waits for it: one lock and one wake-up, without
+//! a channel. The waiting thread need not be the one that sent the request.
 
 use crate::backoff::Until;
 use kv::{Error, Interrupt, Result};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// lost.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// The place of one reply.
+/// Holds one reply.
 pub struct Reply<T> {
     state: Mutex<State<T>>,
 }
@@ -119,7 +119,7 @@ mod tests {
         let began = Instant::now();
         let far = began + Duration::from_secs(60);
         let reply = Reply::new();
-        // A thread that gave up does not keep the wake-up.
+        // A thread that gave up must not stay registered for the wake-up.
         assert_eq!(reply.wait(Instant::now().into()), Ok(None));
         thread::scope(|scope| {
             let waiter = scope.spawn(|| reply.wait(far.into()));

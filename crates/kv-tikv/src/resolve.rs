@@ -79,7 +79,7 @@ pub fn for_read(
     if must_wait {
         backoff.pause(Part::Lock, &"a row is being committed")
     } else {
-        backoff.hurry(Part::Lock, &"a row is locked by a transaction that has ended")
+        backoff.retry_at_once(Part::Lock, &"a row is locked by a transaction that has ended")
     }
 }
 
@@ -442,7 +442,7 @@ pub fn locks_of(errors: &[KeyError], start_ts: Timestamp) -> Result<Vec<LockInfo
     let locks: Vec<LockInfo> = errors.iter().filter_map(|error| error.locked.clone()).collect();
     match errors.iter().find(|error| error.locked.is_none()) {
         Some(error) => Err(failure::of_key(error, start_ts)),
-        None if locks.is_empty() => Err(Error::Internal("no error where there was one".into())),
+        None if locks.is_empty() => Err(Error::Internal("a list of key errors without an error".into())),
         None => Ok(locks),
     }
 }

@@ -531,7 +531,9 @@ impl TikvTransaction {
         let sharing = self.shared_in_cluster();
         let mut writes = self.writes(writes);
         let Some(locks) = &self.cluster else {
-            return Err(Error::Internal("locks without a transaction".into()));
+            return Err(Error::Internal(
+                "a commit without locks in the cluster took the way of one with locks".into(),
+            ));
         };
         if locks.is_lost() {
             return Err(failure::locks_lost());

@@ -98,7 +98,7 @@ fn cheap_paths_are_cheap() {
     assert_eq!(get(&store.latest(), "a").as_deref(), Some("5"));
 }
 
-/// As the entry of an index: its row is locked, so no other transaction writes the entry.
+/// Like an index entry: its row is locked, so no other transaction writes the entry.
 #[test]
 fn a_guarded_key_costs_no_lock() {
     let stand_in = cluster();

@@ -289,7 +289,7 @@ fn a_circle_over_two_nodes_is_found() {
     }
 }
 
-/// Transactions that lock a key each, and then another one's. Returns what came of the second lock.
+/// Each transaction locks one key, and then another transaction's. Returns the outcomes of the second locks.
 fn lock_in_a_circle(
     transactions: &[(&Store, &'static str, &'static str)],
 ) -> Vec<kv::Result<Option<String>>> {

@@ -81,7 +81,8 @@ fn it_is_not_held_back_for_ever() {
         let new = reader.snapshot_now().unwrap();
         collector.run_gc().unwrap();
         assert!(collector.safe_point() <= old.ts(), "its node has not given it up");
-        // The reader's next report holds it back; the collector itself would preserve three hours at most.
+        // The next report of the reader's node no longer includes it; the collector alone would preserve
+        // three hours at most.
         reader.run_gc().unwrap();
         collector.run_gc().unwrap();
         assert!(collector.safe_point() > old.ts());

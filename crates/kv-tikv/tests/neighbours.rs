@@ -73,7 +73,7 @@ fn a_snapshot_sees_an_asynchronous_commit_that_was_before_it() {
     write(&store, &[("a", Some("0")), ("x", Some("0"))]);
     let before = store.snapshot_now().unwrap();
     assert_eq!(get(&before, "x").as_deref(), Some("0"));
-    // The lock of the other key goes behind the commit's answer.
+    // The lock of the other key is removed after the commit has been answered.
     wait_for_no_locks(&stand_in);
     die(&stand_in, &["a", "x"], "");
     let after = store.snapshot_now().unwrap();
@@ -120,7 +120,7 @@ fn foreign_locks_do_not_block_garbage_collection() {
     assert_eq!(get(&shop.latest(), "b"), None);
 }
 
-/// TiDB knows its transactions by other ways than PD.
+/// TiDB does not find its own transactions through PD.
 #[test]
 fn where_a_tidb_lives_the_safe_point_is_its_own() {
     let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop,blog"]);

@@ -28,7 +28,7 @@ pub enum BenchCommand {
     Prepare(TargetArguments),
     /// Runs a workload and prints what it measured.
     Run(RunArguments),
-    /// Looks whether a workload's tables are as they must be.
+    /// Checks that a workload's tables are consistent.
     Check(TargetArguments),
     /// Drops a workload's tables.
     Cleanup(TargetArguments),
@@ -38,25 +38,25 @@ pub enum BenchCommand {
 
 #[derive(Debug, Clone, Args)]
 pub struct ReportArguments {
-    /// What `run --json` has written. Results of the same label and settings are taken for repeated runs.
+    /// Files that `run --json` has written. Results with the same label and settings count as repeated runs.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The page.
+    /// The page to write.
     #[arg(long, default_value = "report.html", value_name = "FILE")]
     pub out: PathBuf,
-    /// The label that ratios are against; the first that is not StemDB where not given.
+    /// The label that ratios refer to. Default: the first one that is not StemDB.
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
 }
 
 #[derive(Debug, Clone, Args)]
 pub struct TargetArguments {
-    /// `stemdb bench list` has the names.
+    /// The workload's name; `stemdb bench list` shows all.
     pub workload: String,
     /// The server: mysql://user:password@host:port/database, with ?socket=/path for a Unix socket.
     #[arg(long, default_value = "mysql://root@127.0.0.1:4000")]
     pub dsn: String,
-    /// The database, where the DSN names none. `prepare` creates it where it is not there.
+    /// The database, if the DSN names none. `prepare` creates it if it does not exist.
     #[arg(long, default_value = "stemdb_bench")]
     pub database: String,
     /// An option of the workload: name=value. Can be given several times.
@@ -71,8 +71,8 @@ pub struct TargetArguments {
     /// Short for -o scale=N.
     #[arg(long, value_name = "N")]
     pub scale: Option<String>,
-    /// Where random choices start. Where not given, rows are always prepared from the same, and every run
-    /// is another (an update that writes what is there already would cost less).
+    /// The seed of random choices. By default, rows are always prepared from the same seed, and every run has
+    /// another one (an update that writes what is already stored would cost less).
     #[arg(long)]
     pub seed: Option<u64>,
     /// Connections that fill tables.
@@ -94,32 +94,32 @@ pub struct RunArguments {
     /// How long to run before that, in seconds.
     #[arg(long, default_value_t = 3.0)]
     pub warm_up: f64,
-    /// Open loop: so many operations a second over all threads, latency counted from when each was to be
-    /// sent.
+    /// Open loop: this many operations per second over all threads. Latency counts from the time at which an
+    /// operation was due.
     #[arg(long)]
     pub rate: Option<f64>,
-    /// Ends after so many operations, those of the warm-up included.
+    /// Ends after this many operations, including those of the warm-up.
     #[arg(long)]
     pub operations: Option<u64>,
     /// Sends statements as text instead of preparing them.
     #[arg(long)]
     pub text: bool,
-    /// What connections are made by.
+    /// The implementation of connections.
     #[arg(long, value_enum, default_value_t)]
     pub client: Client,
     /// Seconds between lines of progress, and between points of the series.
     #[arg(long, default_value_t = 1.0)]
     pub interval: f64,
-    /// For how many seconds a connection that was lost is tried to be opened again.
+    /// For how many seconds to try to reopen a lost connection.
     #[arg(long, default_value_t = 0.0)]
     pub reconnect: f64,
     /// Writes the result to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// The name under which reports show the result; the server's name where not given.
+    /// The name of the result in reports. Default: the server's name.
     #[arg(long)]
     pub label: Option<String>,
-    /// The server's process, for its CPU time and memory; found by its port where not given.
+    /// The server's process, for its CPU time and memory. By default it is found by its port.
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
     /// No lines of progress.
@@ -134,7 +134,7 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Runs a command. Every failure is reported in one line; a run that failed has written what it had.
+/// Runs a command. A failure is reported in one line. A run that fails writes what it has measured so far.
 pub fn bench(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::List => list(),
@@ -271,7 +271,7 @@ fn run(arguments: &RunArguments) -> Result<()> {
     context.target.client = arguments.client;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     context.seed = arguments.target.seed.unwrap_or(now.as_micros() as u64);
-    // Wrong arguments are reported before anything is connected to.
+    // Wrong arguments are reported before the first connection.
     arguments.plan(None)?;
     let (server, process) = look_at(&context.target, arguments.server_pid)?;
     let plan = arguments.plan(process)?;
@@ -331,7 +331,7 @@ fn short_name(server: &ServerInfo) -> String {
     format!("MySQL {number}")
 }
 
-/// Runs all numbers of threads. `result` has what was measured, also after a failure.
+/// Runs all numbers of threads. `result` holds what was measured, also after a failure.
 fn climb(
     workload: &dyn Workload,
     context: &Context,

@@ -25,7 +25,7 @@ pub struct DemoArguments {
     /// The database that is dropped, created and filled.
     #[arg(long, default_value = "stemdb_demo")]
     pub database: String,
-    /// Orders there are before the clock starts; ten rows over five tables each.
+    /// Orders that exist before the clock starts; ten rows over five tables each.
     #[arg(long, default_value_t = 5_000)]
     pub orders: u64,
     /// How long to measure, in seconds.
@@ -34,10 +34,10 @@ pub struct DemoArguments {
     /// Connections, one thread each.
     #[arg(long, default_value_t = 16)]
     pub threads: usize,
-    /// Point reads for each write transaction; 87 is what the record shows.
+    /// Point reads for each write transaction; the public record has 87.
     #[arg(long, default_value_t = 87)]
     pub reads_per_write: u64,
-    /// Where the random choices start; the same seed asks the same questions.
+    /// The seed of random choices: the same seed makes the same choices.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
@@ -63,7 +63,7 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     let options = Options::resolve(spec.name, spec.options, &given)?;
     let workload = (spec.build)(&options)?;
     let mut target = Target::parse(&arguments.dsn, &arguments.database)?;
-    // What an application would see: a public driver, not the client that saves CPU time for benchmarks.
+    // A public driver, as applications use it, instead of the client that saves CPU time in benchmarks.
     target.client = Client::Driver;
     let context = Context {
         target: target.with_database(Some(&arguments.database)),

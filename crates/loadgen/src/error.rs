@@ -17,13 +17,13 @@ pub enum Error {
     #[error("lost the connection to the server: {0}")]
     Lost(#[source] io::Error),
     /// The server's error.
-    #[error("the server says: {message} (error {code})")]
+    #[error("the server reports: {message} (error {code})")]
     Server { code: u16, message: String },
     /// Bytes from the server that are not a valid reply.
-    #[error("the server's answer cannot be read: {0}")]
+    #[error("not a valid reply of a MySQL server: {0}")]
     Protocol(String),
     /// An error of the `mysql` crate.
-    #[error("the driver says: {0}")]
+    #[error("the driver reports: {0}")]
     Driver(Box<mysql::Error>),
     /// A row that the workload has written, or that must exist, was not found.
     #[error("{operation}: no row for key {key}")]

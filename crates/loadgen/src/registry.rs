@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::workload::WorkloadSpec;
 
-/// All workloads, in the order of the list. A new workload's module has `WORKLOADS` and one line here.
+/// All workloads, in the order of the list. For a new workload, add its module's `WORKLOADS` here.
 pub fn all() -> impl Iterator<Item = WorkloadSpec> {
     let lists = [
         crate::orders::WORKLOADS,

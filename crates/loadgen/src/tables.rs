@@ -33,8 +33,8 @@ impl Tables {
         })
     }
 
-    /// Has the server look at the tables, as a user would after loading. A server without the statement has
-    /// nothing to look at.
+    /// Has the server analyze the tables, as a user would after loading. A server that lacks the statement is
+    /// left alone.
     pub fn analyze(self, connection: &mut Connection) -> Result<()> {
         let names: Vec<&str> = self.names().collect();
         match connection.fetch_query(&format!("ANALYZE TABLE {}", names.join(", "))) {

@@ -13,7 +13,7 @@ pub struct Account {
     holder: Holder,
     limit: usize,
     used: usize,
-    /// How far `used` may grow without the broker.
+    /// How far `used` may grow without asking the broker.
     granted: usize,
     grant: Grant,
 }
@@ -29,7 +29,7 @@ pub enum Holder {
     Session,
     /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,
-    /// A packet of a client's, from its first bytes until its command has run: taken from [`Share::Packets`],
+    /// A packet from a client, from its first bytes until its command has run: taken from [`Share::Packets`],
     /// then from [`Share::Session`]. Never waits. It takes nothing from [`Share::Large`], because the
     /// statement in the packet may wait for that share.
     Packet,
@@ -49,7 +49,7 @@ impl Account {
         }
     }
 
-    /// Counts `bytes` more. `control` ends a wait early; `None`: it must not wait.
+    /// Counts `bytes` more. `control` can end a wait early; without it the call does not wait.
     ///
     /// # Errors
     /// All of [`Refused`]. The bytes are counted all the same.
@@ -125,7 +125,7 @@ impl Account {
         self.become_large(control)
     }
 
-    /// Takes from `second` what `first` has no room for.
+    /// Takes from `second` if `first` has no room.
     fn take_either(&mut self, first: Share, second: Share, missing: usize) -> Result<(), Refused> {
         self.take(first, missing).or_else(|_| self.take(second, missing))
     }
@@ -156,7 +156,7 @@ impl Account {
         Ok(())
     }
 
-    /// Releases what it does not use: it has reached its final size.
+    /// Returns memory that it does not use, after it has reached its final size.
     pub fn trim(&mut self) {
         if self.holds(Share::Large) {
             let unused = self.granted.saturating_sub(self.used.max(CHUNK_BYTES));

@@ -13,11 +13,11 @@ use crate::pool::{Pool, SHARES, Share};
 use crate::pressure::{Pressure, Process};
 use crate::queue::{MemoryRequest, Queue, WaitControl, Waiter};
 
-/// A process has one, for its whole life: callers hold plain references, which cost nothing to copy.
+/// A process has one for its whole life, so callers hold plain references.
 pub struct Broker {
     limit: usize,
     parts: Vec<Part>,
-    /// What each statement may hold without the broker.
+    /// How much each statement may hold without asking the broker.
     free_bytes: usize,
     /// The longest wait of a statement.
     wait_max: Duration,
@@ -31,14 +31,14 @@ pub struct Broker {
     refused: AtomicU64,
 }
 
-/// For a smaller amount, the process' resident memory is not checked.
+/// The process' resident memory is checked only for amounts of at least this size.
 const LARGE_STEP_BYTES: usize = 4 << 20;
 
 impl Broker {
-    /// Never freed.
+    /// The broker is never freed.
     ///
     /// # Errors
-    /// A message for a terminal: the fixed parts leave statements too little.
+    /// A message for the terminal: the fixed parts leave too little for statements.
     pub fn start(plan: &Plan) -> Result<&'static Self, String> {
         let statements = plan.statements_bytes()?;
         let capacities = SHARES.map(|share| match share {
@@ -127,11 +127,12 @@ impl Broker {
         self.waiting.store(queue.len(), Ordering::SeqCst);
     }
 
-    /// For a large statement that begins. The queue is locked, so that no other thread does the same.
+    /// Admits a large statement. The queue is locked, so that no other thread does the same at that time.
     fn take_large(&self, request: MemoryRequest) -> Option<usize> {
         let pool = self.pool(Share::Large);
         let bytes = request.of(pool)?;
-        // One is always admitted, however much memory the process has. Otherwise none might ever be.
+        // One statement is always admitted, however much memory the process has. Otherwise none might ever
+        // be.
         let is_alone = pool.used() == 0;
         ((self.pressure.has_room(bytes) || is_alone) && pool.take(bytes, 0)).then_some(bytes)
     }
@@ -180,7 +181,7 @@ impl Broker {
         })
     }
 
-    /// The budget, and what of it is held.
+    /// The budget, and how much of it is held.
     pub fn figures(&self) -> Figures {
         let sum = |of: &dyn Fn(&Pool) -> usize| self.pools.iter().map(of).fold(0, usize::saturating_add);
         Figures {
@@ -208,7 +209,7 @@ impl fmt::Debug for Broker {
     }
 }
 
-/// The budget and what of it is held, in bytes.
+/// The budget, and how much of it is held, in bytes.
 #[derive(Debug, Clone)]
 pub struct Figures {
     /// The process' limit.
@@ -219,7 +220,7 @@ pub struct Figures {
     pub parts: Vec<Part>,
     /// What statements and transactions may hold.
     pub statements: usize,
-    /// What they hold: in all, and by share.
+    /// What they hold: in total, and by share.
     pub used: usize,
     pub small: usize,
     pub session: usize,
@@ -230,13 +231,14 @@ pub struct Figures {
     /// Waits that have ended, and their total time.
     pub waits: u64,
     pub wait_us: u64,
-    /// Statements that failed because they got no more: by their own limit, or because others held it.
+    /// Statements that failed because they got no more: they reached their own limit, or others held the
+    /// memory.
     pub refused: u64,
     /// How often the allocator was told to return memory to the system.
     pub purges: u64,
 }
 
-/// What one holder has of the budget. Released when dropped.
+/// The memory that one holder has taken from the budget. Dropping it releases the memory.
 pub struct Grant {
     broker: &'static Broker,
     held: [usize; SHARES.len()],

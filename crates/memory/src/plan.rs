@@ -29,12 +29,12 @@ pub struct Plan {
 /// The least that has to be left to statements.
 const STATEMENTS_MIN_BYTES: usize = 32 << 20;
 
-/// What each statement may hold without the broker.
+/// How much each statement may hold without asking the broker.
 const FREE_BYTES: std::ops::RangeInclusive<usize> = 16 << 10..=256 << 10;
 
 impl Plan {
-    /// The part of the limit that nothing counts: rows on their way to clients, stacks, memory that the
-    /// allocator holds unused.
+    /// The part of the limit for memory that is not counted: rows on their way to clients, stacks, and memory
+    /// that the allocator holds unused.
     fn uncounted(&self) -> usize {
         self.limit / 10
     }
@@ -66,7 +66,7 @@ impl Plan {
     /// What is left to statements and transactions.
     ///
     /// # Errors
-    /// A message for a terminal, if it is too little.
+    /// A message for the terminal, if it is too little.
     pub(crate) fn statements_bytes(&self) -> Result<usize, String> {
         let parts = self.all_parts();
         let fixed = parts.iter().map(|part| part.bytes).fold(0, usize::saturating_add);

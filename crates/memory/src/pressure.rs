@@ -44,7 +44,7 @@ pub(crate) struct Pressure {
     pub purges: AtomicU64,
 }
 
-/// A purge sooner after the last one finds little.
+/// A purge so soon after the last one would find little.
 const PURGES_APART: Duration = Duration::from_millis(50);
 
 impl Pressure {

@@ -13,18 +13,18 @@ use crate::pool::Pool;
 pub struct MemoryRequest {
     /// The least, for which it waits.
     pub least: usize,
-    /// The most that it can use. Between the two it gets a part of what is free.
+    /// The most that it can use. It gets a part of what is free, between the two.
     pub most: usize,
-    /// What has to stay free for requests of all or nothing, which would wait long among many that take less.
+    /// How much has to stay free for all-or-nothing requests. Among many that take less they would wait long.
     pub leave: usize,
 }
 
 impl MemoryRequest {
-    /// The part of the free memory that a request gets if it can use less than it wants: an eighth, so that
-    /// later requests get something too.
+    /// If a request can use less than its maximum, it gets this part of the free memory, an eighth, so that
+    /// later requests get some too.
     const PART: usize = 8;
 
-    /// All, or nothing.
+    /// All of it, or nothing.
     pub fn exactly(bytes: usize) -> Self {
         Self {
             least: bytes,
@@ -63,7 +63,7 @@ pub(crate) struct Queue {
 pub(crate) struct Waiter {
     thread: Thread,
     request: MemoryRequest,
-    /// The bytes that it has been granted; 0: none so far.
+    /// The bytes that it has been granted; 0: not yet.
     granted: AtomicUsize,
 }
 
@@ -75,7 +75,7 @@ impl Waiter {
         }
     }
 
-    /// Sleeps until memory is granted or the wait has to end. Calls `look` now and then.
+    /// Sleeps until memory is granted or the wait has to end. Calls `look` at intervals.
     pub fn sleep(&self, control: &dyn WaitControl, longest: Duration, look: &mut dyn FnMut()) {
         let over = Instant::now() + longest;
         control.run(&mut || {

@@ -61,7 +61,7 @@ fn statement(broker: &'static Broker) -> Account {
     Account::new(broker, Holder::Statement, STATEMENT)
 }
 
-/// As many large statements as there is room for.
+/// Starts as many large statements as there is room for.
 fn fill(broker: &'static Broker) -> Vec<Account> {
     let mut all = Vec::new();
     loop {
@@ -121,7 +121,7 @@ fn a_large_statement_has_its_whole_limit_and_gives_back_what_it_does_not_use() {
         account.grow(STATEMENT - 20 * MIB, None).unwrap();
         account.shrink(70 * MIB);
         account.trim();
-        // Others may have it now.
+        // Other statements may take it now.
         statement(broker).grow(20 * MIB, None).unwrap_or_else(|refused| {
             assert_eq!(refused, Refused::InUse);
         });

@@ -384,7 +384,9 @@ impl Connection {
             Err(_) => {
                 tracing::error!("connection {}: a command panicked", self.live.control.id);
                 self.channel.output.abandon();
-                Next::Close(Some(Error::internal("the statement failed in an unexpected way")))
+                Next::Close(Some(Error::internal(
+                    "the statement failed because of a defect; the server's log has the details",
+                )))
             }
         }
     }

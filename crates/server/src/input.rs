@@ -203,7 +203,7 @@ impl Input {
 fn out_of_memory() -> Error {
     Error::new(
         errno::ER_OUT_OF_RESOURCES,
-        "Out of memory: the server has no room left for a packet of this size; send it again when less is going on, \
-         send less at a time, or raise memory.limit_bytes",
+        "Out of memory: the server has no room left for a packet of this size; send it again while fewer large statements run, \
+         send less at a time, or raise [memory] limit_bytes",
     )
 }

@@ -187,7 +187,7 @@ impl ConnectionReply {
         if let Err(_payload) = catch_unwind(AssertUnwindSafe(work)) {
             tracing::error!("connection {}: sending a reply panicked", self.control.id);
             self.control.cut();
-            let defect = "sending the answer failed in an unexpected way";
+            let defect = "the reply failed because of a defect; the server's log has the details";
             *self.state.lock() = State::Decided(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)));
             self.sent.notify_all();
         }

@@ -194,7 +194,7 @@ impl Shared {
             None => Err(Error::new(
                 errno::ER_UNKNOWN_ERROR,
                 format!(
-                    "{}: whether the connection was killed is not known",
+                    "{}: it is unknown whether the connection was killed; check information_schema.cluster_processlist",
                     no_reply(&target.address)
                 ),
             )),

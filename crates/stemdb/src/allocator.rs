@@ -8,18 +8,18 @@ use std::ptr::null_mut;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// jemalloc reads it when the process starts; `MALLOC_CONF` in the environment overrides it. There is a
-/// thread for each active connection. So the cache of a thread is small, and unused memory returns to the
-/// system soon. But a busy thread looks less often for memory to return, because the next statement would
+/// The settings of jemalloc, read when the process starts. `MALLOC_CONF` in the environment overrides them.
+/// There is a thread for each active connection, so the cache of a thread is small, and unused memory returns
+/// to the system soon. A busy thread checks rarely for memory to return, because the next statement would
 /// allocate it again.
 #[unsafe(export_name = "malloc_conf")]
 pub static MALLOC_CONF: &[u8] =
     b"background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096,tcache_nslots_small_max:32,tcache_gc_incr_bytes:262144\0";
 
-/// The purge of all arenas: 4096 stands for all of them (`MALLCTL_ARENAS_ALL`).
+/// Purges all arenas: 4096 is `MALLCTL_ARENAS_ALL`.
 const PURGE_ALL: &CStr = c"arena.4096.purge";
 
-/// Returns to the system, now, all memory that was freed.
+/// Returns all freed memory to the system at once.
 pub fn purge() {
     // SAFETY: The name ends with a zero byte. This control takes no argument and returns no value.
     let failed =

@@ -1,4 +1,4 @@
-//! The memory of the process: its limit, the parts of a fixed size, and the broker that shares out the rest.
+//! The memory of the process: its limit, the parts of fixed size, and the broker that distributes the rest.
 
 use std::time::Duration;
 
@@ -6,28 +6,29 @@ use memory::{Broker, Part, Plan, Process};
 
 use crate::configuration::Memory;
 
-/// Memory of the program itself: its code, which is copied to large pages, schemas and plans, threads.
+/// Memory of the program itself: its code (copied to large pages), schemas, plans and threads.
 const PROGRAM_BYTES: usize = 96 << 20;
 
 const WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// Bytes the process may have.
+/// How many bytes the process may use.
 pub fn limit_bytes(asked: &Memory) -> u64 {
     let machine = memory::machine_bytes();
     // The rest is for other programs and for the kernel, whose file cache counts against the same limit.
     asked.limit_bytes.unwrap_or(machine - machine / 8)
 }
 
-/// The default of `stemdb_memory_limit`, the memory of one statement: several run at a time, beside the
-/// caches.
+/// The default of `stemdb_memory_limit`, the memory of one statement. Several statements run at the same
+/// time, beside the caches.
 pub fn statement_bytes(limit_bytes: u64) -> u64 {
     (limit_bytes / 8).clamp(64 << 20, 1 << 30)
 }
 
-/// `parts`: what the store takes, by name. `connections`: how many there may be.
+/// `parts`: the parts of fixed size that the store takes, by name. `connections`: the largest number of
+/// connections.
 ///
 /// # Errors
-/// For a person at a terminal: too little is left to statements.
+/// A message for the terminal: too little is left for statements.
 pub fn start(
     asked: &Memory,
     limit_bytes: u64,

@@ -1,19 +1,19 @@
-//! The configuration file: TOML, every key optional, unknown keys refused by name. The command line overrides
-//! it.
+//! The configuration file: TOML, every key optional. Unknown keys are errors that name the key. The command
+//! line overrides the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// What `--config FILE.toml` may hold.
+/// The contents of `--config FILE.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Configuration {
     /// `rocksdb:DIR`, `tikv://PD:PORT[,PD:PORT...][/KEYSPACE]` or `memory:`.
     pub store: Option<String>,
-    /// The directory of the server's own files: a certificate it made, what queries spill. Default: that of a
-    /// `rocksdb:` store, else none.
+    /// The directory of the server's own files: its self-signed certificate, and spilled data of queries.
+    /// Default: the directory of a `rocksdb:` store, otherwise none.
     pub data_dir: Option<PathBuf>,
     /// Address and port for MySQL clients.
     pub listen: Option<String>,
@@ -21,7 +21,7 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// Address and port for `/status` and `/metrics`.
     pub status: Option<String>,
-    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Turn it off
+    /// Whether the server's code is copied to large pages: faster, for about 40 MiB of memory. Turn it off
     /// for profilers and probes, which find no function names in the copy. Default: true.
     pub large_code_pages: Option<bool>,
     pub tls: Tls,
@@ -41,8 +41,8 @@ pub struct Tls {
     /// PEM files. Without them the server makes a self-signed certificate in its data directory.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// PEM file of the authorities that sign clients' certificates. With it clients are asked for one, which they need
-    /// only if their account says so (REQUIRE X509).
+    /// PEM file of the authorities that sign clients' certificates. With it, the server requests a
+    /// certificate from each client. A client needs one only if its account requires it (REQUIRE X509).
     pub client_ca: Option<PathBuf>,
     /// Refuse clients on TCP that do not use TLS.
     pub required: bool,
@@ -55,52 +55,52 @@ pub struct ProxyProtocol {
     pub networks: Vec<String>,
 }
 
-/// Of the process.
+/// The memory of the process.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Memory {
-    /// Bytes the process may have. Default: seven eighths of the machine's memory, or of what its control
-    /// group allows it.
+    /// Bytes the process may use. Default: seven eighths of the machine's memory, or of the limit of its
+    /// control group.
     pub limit_bytes: Option<u64>,
     /// How long a large statement waits for memory that other statements hold. Default: 120.
     pub wait_seconds: Option<u64>,
 }
 
-/// Of a `rocksdb:` store.
+/// Settings of a `rocksdb:` store.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
     /// Size of the cache of uncompressed blocks, in bytes. Default: a quarter of the memory limit.
     pub block_cache_bytes: Option<usize>,
-    /// Size of the cache of rows, which are read faster than from blocks, in bytes. Default: an eighth of the
-    /// memory limit.
+    /// Size of the cache of rows in bytes. Rows are read faster from it than from blocks. Default: an eighth
+    /// of the memory limit.
     pub row_cache_bytes: Option<usize>,
-    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, 8 to 256
-    /// MiB.
+    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, between 8
+    /// and 256 MiB.
     pub history_bytes: Option<usize>,
-    /// Bytes of new data gathered in memory before they are written as a file.
+    /// Bytes of new data to collect in memory before they are written to a file.
     pub write_buffer_bytes: Option<usize>,
-    /// Files that the store may have open.
+    /// How many files the store may have open.
     pub max_open_files: Option<i32>,
-    /// Bytes of the disk that no new data may take; statements that make room (DROP, TRUNCATE) may. Default:
-    /// 256 MiB, or a twentieth of a small disk.
+    /// Bytes of the disk that new data may not use. Statements that free space (DROP, TRUNCATE) may use them.
+    /// Default: 256 MiB, or a twentieth of a small disk.
     pub reserve_bytes: Option<u64>,
 }
 
-/// Of a `tikv:` store. With `ca`, connections to PD and TiKV use TLS.
+/// Settings of a `tikv:` store. With `ca`, connections to PD and TiKV use TLS.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tikv {
     /// PEM: the certificate authority of the cluster.
     pub ca: Option<PathBuf>,
-    /// PEM: the server's certificate and key for the cluster, where it requires them.
+    /// PEM files: the server's certificate and key for the cluster, if it requires them.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// The name in the cluster's certificates, if it is not the host of its addresses.
+    /// The name in the cluster's certificates, if it differs from the host in its addresses.
     pub server_name: Option<String>,
-    /// How long a read, or a step of a commit, is tried again while stores are down or regions move. Default: 40.
+    /// How long a read, or a step of a commit, is retried while stores are down or regions move. Default: 40.
     pub operation_timeout_seconds: Option<u64>,
-    /// Threads that do nothing but send and receive. Default: a quarter of the cores, one to four.
+    /// Threads that only send and receive. Default: a quarter of the cores, one to four.
     pub io_threads: Option<usize>,
 }
 

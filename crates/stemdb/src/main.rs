@@ -1,8 +1,8 @@
 //! The `stemdb` binary: command line, configuration file, wiring. No logic.
 //!
-//! Not here: what the subcommands do. `serve` joins `server` and `session` ([`sessions`] puts one behind the traits of
-//! the other); `import`, `export`, `replay`, `check-compat`, `bench` and `demo` are crates of these names or parts of
-//! `loadgen`.
+//! Not here: what the subcommands do. `serve` joins `server` and `session` ([`sessions`] implements the
+//! traits of the one with the other). `import` and `export` are in the crate `import`; `replay` and
+//! `check-compat` in `replay`; `bench` and `demo` in `loadgen`.
 //!
 //! Where to go next: [`serve`], then `server`'s documentation for the way of a connection, `session`'s for that of a
 //! statement.
@@ -32,23 +32,24 @@ struct Arguments {
 enum Command {
     /// Runs the database server until SIGTERM.
     Serve(serve::Arguments),
-    /// Reads all files of a store that no server has open, and says whether they are whole. Changes nothing.
+    /// Reads all files of a store that no server has open, and reports whether they are intact. Changes
+    /// nothing.
     Check(offline::CheckArguments),
-    /// Says what a damaged log has lost and, with --accept-data-loss, lets the store start without it.
+    /// Reports what a damaged log has lost and, with --accept-data-loss, lets the store start without it.
     Repair(offline::RepairArguments),
     /// Runs the order workload against a server and prints throughput and latencies.
     Demo(loadgen::DemoArguments),
     /// Measures any MySQL server with the workloads of the public record.
     #[command(subcommand)]
     Bench(loadgen::BenchCommand),
-    /// Moves an application's data here: copies it from a live server and follows that until the switch, or
-    /// loads dumps, CSV and Parquet files.
+    /// Moves an application's data to StemDB: copies it from a live server and follows its changes until the
+    /// switch, or loads dumps, CSV and Parquet files.
     Import(import::ImportArguments),
-    /// Writes databases at one point as SQL, CSV or Parquet.
+    /// Writes databases, as of one point in time, as SQL, CSV or Parquet.
     Export(import::ExportArguments),
-    /// Sends the statements of a server's log again, and reports times, errors and differences.
+    /// Runs the statements of a server's log again, and reports times, errors and differences.
     Replay(replay::ReplayArguments),
-    /// Lists what of a dump or a log will not work, without running it.
+    /// Lists what in a dump or a log StemDB does not support, without running it.
     CheckCompat(replay::CheckCompatArguments),
 }
 

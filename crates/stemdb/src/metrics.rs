@@ -1,4 +1,4 @@
-//! What sessions and the store add to `/metrics`, in Prometheus' text form.
+//! The metrics of sessions and of the store on `/metrics`, in Prometheus' text form.
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use session::Shared;
 use session::statistics::{Kind, LATENCY_BOUNDS_US};
 
-/// Appends all of it.
+/// Appends all metrics.
 pub fn append(shared: &Shared, out: &mut String) {
     // Writing to a String cannot fail.
     let _ = queries(shared, out);
@@ -97,13 +97,13 @@ fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The limit of the process, the parts of a fixed size, and what statements and transactions hold of the
-/// rest.
+/// The limit of the process, the parts of fixed size, and how much of the rest statements and transactions
+/// hold.
 fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     let figures = shared.engine.memory.figures();
     writeln!(
         out,
-        "# HELP stemdb_memory_part_bytes What is taken off the limit before statements have theirs."
+        "# HELP stemdb_memory_part_bytes Parts of the limit that are reserved when the server starts."
     )?;
     writeln!(out, "# TYPE stemdb_memory_part_bytes gauge")?;
     for part in &figures.parts {
@@ -115,12 +115,12 @@ fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "# HELP stemdb_memory_used_bytes What statements and transactions hold."
+        "# HELP stemdb_memory_used_bytes Memory that statements and transactions hold."
     )?;
     writeln!(out, "# TYPE stemdb_memory_used_bytes gauge")?;
     for (share, bytes) in [
         ("small", figures.small),
-        ("kept", figures.session),
+        ("session", figures.session),
         ("large", figures.large),
         ("packets", figures.packets),
     ] {

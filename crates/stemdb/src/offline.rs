@@ -1,11 +1,11 @@
-//! `stemdb check` and `stemdb repair`: commands on a store's directory that no server has open.
+//! `stemdb check` and `stemdb repair`: commands on the directory of a store that no server has open.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kv_rocksdb::recovery::{self, Repaired};
 
-/// Exit codes of `check`; of `repair`, 1: there is damage, and nothing was done about it.
+/// Exit codes of `check`. `repair` exits with 1 if there is damage and it has changed nothing.
 const DAMAGED: u8 = 1;
 const NOT_CHECKED: u8 = 2;
 
@@ -21,13 +21,14 @@ pub struct CheckArguments {
 pub struct RepairArguments {
     /// Directory of the store, as in rocksdb:DIR.
     dir: PathBuf,
-    /// Go on without the transactions that the damaged part of the log held. Without it, nothing is changed.
+    /// Continue without the transactions in the damaged part of the log. Without this option nothing is
+    /// changed.
     #[arg(long)]
     accept_data_loss: bool,
 }
 
-/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if it could not be
-/// read.
+/// Prints what the directory holds and whether it is intact. Exit code: 0, 1 if it is damaged, 2 if it could
+/// not be read.
 pub fn check(arguments: &CheckArguments) -> ExitCode {
     match recovery::check(&arguments.dir) {
         Ok(checked) => {
@@ -51,7 +52,7 @@ pub fn check(arguments: &CheckArguments) -> ExitCode {
     }
 }
 
-/// Prints what the damage of the log costs, and accepts that with --accept-data-loss.
+/// Prints what is lost with the damaged part of the log, and cuts it off if --accept-data-loss is given.
 pub fn repair(arguments: &RepairArguments) -> ExitCode {
     let dir = arguments.dir.display();
     match recovery::repair(&arguments.dir, arguments.accept_data_loss) {

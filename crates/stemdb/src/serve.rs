@@ -30,12 +30,12 @@ pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: for
-    /// data that is gone when the server stops [default: rocksdb:./stemdb-data]
+    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...][/KEYSPACE], or memory: for data that is
+    /// lost when the server stops [default: rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Directory of the server's own files (a certificate it made, what queries spill) [default: the store's
-    /// directory; on a cluster, none]
+    /// Directory of the server's own files: its self-signed certificate, spilled data of queries [default:
+    /// the store's directory; on a cluster, none]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Address for MySQL clients [default: 127.0.0.1:4000]
@@ -49,7 +49,7 @@ pub struct Arguments {
     status: Option<String>,
 }
 
-/// Refuses a processor without the instructions that RocksDB's checksums are compiled to
+/// Refuses processors that lack the instructions which RocksDB's checksums are compiled to
 /// (`scripts/rocksdb-c++`).
 fn check_processor() -> Result<(), String> {
     #[cfg(target_arch = "x86_64")]
@@ -61,7 +61,7 @@ fn check_processor() -> Result<(), String> {
     Ok(())
 }
 
-/// On a thread of its own: the server starts and serves its first clients meanwhile.
+/// Runs on a thread of its own, so that the server starts and serves its first clients meanwhile.
 fn move_code() {
     let moving = || match scheduling::code::move_to_large_pages() {
         Ok(bytes) => tracing::debug!(bytes, "code was moved to large pages"),
@@ -75,14 +75,14 @@ fn move_code() {
     }
 }
 
-/// Serves until SIGTERM or SIGINT. The message of an error is for a person at a terminal.
+/// Serves until SIGTERM or SIGINT. An error's message is for the terminal.
 pub fn run(arguments: Arguments) -> Result<(), String> {
     check_processor()?;
     let configuration = match &arguments.config {
         Some(path) => Configuration::read(path)?,
         None => Configuration::default(),
     };
-    // Before anything that takes long, so that a signal during the start is not lost.
+    // This comes before anything that takes long, so that a signal during the start is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
     let started = Instant::now();
     if configuration.large_code_pages.unwrap_or(true) {
@@ -138,7 +138,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         memory,
         ..ServerConfig::default()
     };
-    // Last: from here on the other servers on the store wait for this one.
+    // This comes last: from here on the other servers on the store wait for this one.
     let catalog = open_catalog(&store, &listen, &status, &configuration)
         .map_err(|e| format!("{place}: {}", e.message))?;
     let shared = Shared::new(store.clone(), catalog, variables, spill);
@@ -188,7 +188,7 @@ fn start(
     Server::start(config, sessions, figures).map_err(|e| e.to_string())
 }
 
-/// Opens the catalog: as one of several nodes, if other servers may use the store.
+/// Opens the catalog. If other servers may use the store, this server becomes one of several nodes.
 fn open_catalog(
     store: &Store,
     listen: &str,
@@ -227,7 +227,7 @@ fn stop(server: &ServerHandle, shutdown: &Shutdown, signals: &mut Signals) {
     server.drain(shutdown.drain_seconds.map_or(DEFAULT_DRAIN, Duration::from_secs));
 }
 
-/// Prints the one line that says that the server accepts clients.
+/// Prints the line that says that the server accepts clients.
 fn announce(server: &ServerHandle, place: &str, started: Instant) {
     let listening: Vec<String> = server.addresses().iter().map(SocketAddr::to_string).collect();
     println!(
@@ -240,8 +240,8 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
 
 const SECURE_FILE_PRIV: &str = "secure_file_priv";
 
-/// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the
-/// server was started.
+/// Global variables: those of the configuration file, checked as SET GLOBAL checks them, and those that show
+/// how the server was started.
 fn global_variables(
     configuration: &Configuration,
     listen: &str,
@@ -287,7 +287,8 @@ fn global_variables(
         .variable_texts()?
         .into_iter()
         .partition(|(name, _)| name == SECURE_FILE_PRIV);
-    // Not to be set at run time. Without it, or with NULL, statements read and write no files of the server.
+    // This variable cannot be set at run time. If it is NULL, statements read and write no files on the
+    // server.
     let directory = fixed.into_iter().map(|(_, text)| (SECURE_FILE_PRIV, text));
     shown_variables.extend(directory.filter(|(_, text)| text != "NULL"));
     let variables = GlobalVariables::new(&shown_variables);
@@ -304,7 +305,8 @@ fn hostname() -> String {
     name.trim().to_owned()
 }
 
-/// The address that other servers show for this one: with the host's name, if it listens on all interfaces.
+/// The address that other servers show for this one. If the server listens on all interfaces, it has the
+/// host's name.
 fn advertised(listen: &str) -> String {
     let (host, port) = listen.rsplit_once(':').unwrap_or((listen, ""));
     let host_ip = host.trim_matches(['[', ']']).parse::<IpAddr>();

@@ -1,4 +1,4 @@
-//! Puts `session` behind the traits of `server`, so that neither depends on the other.
+//! Implements the traits of `server` with `session`, so that neither depends on the other.
 
 use std::io;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Sessions for Adapter {
                 }),
             },
             second_auth_string: a.options.second_authentication.clone(),
-            // Logins are counted where both numbers are set.
+            // Logins are tracked only if both numbers are set.
             tracking: a
                 .options
                 .login_tracking

@@ -12,26 +12,25 @@ use kv::Store;
 
 use crate::configuration::{Configuration, Storage, Tikv};
 
-/// A variable of the environment, for tests (tests/README.md): at 1, each read that the row cache answers is
-/// compared with RocksDB.
+/// An environment variable for tests (tests/README.md). If it is 1, each read from the row cache is compared
+/// with RocksDB.
 const COMPARE_CACHED_READS: &str = "STEMDB_COMPARE_CACHED_READS";
 
-/// An open store, and the directory of the server's own files: its certificate, what queries spill.
+/// An open store, and the directory of the server's own files: its certificate, and spilled data of queries.
 pub struct Opened {
     pub store: Store,
-    /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's
-    /// temporary directory.
+    /// `None`: the certificate exists only in memory, and queries spill to the system's temporary directory.
     pub data_directory: Option<PathBuf>,
     /// The parts of the store that take memory, by name, in bytes.
     pub memory_parts: Vec<(&'static str, u64)>,
 }
 
-/// `data_directory`: as configured. Without it, it is the store's own directory; a cluster has none, so that
-/// a server on it leaves nothing behind. `memory_bytes`: the limit of the process, of which the store takes
-/// its part.
+/// Opens the store. `data_directory`: as configured. Without it, it is the directory of the store. A cluster
+/// has none, so a server on it leaves no files behind. `memory_bytes`: the limit of the process; the store
+/// takes a part of it.
 ///
 /// # Errors
-/// For a person at a terminal.
+/// A message for the terminal.
 pub fn open(
     place: &str,
     data_directory: Option<PathBuf>,
@@ -76,7 +75,7 @@ pub fn open(
     })
 }
 
-/// A new directory is for the server's user alone: tables, hashes of passwords and a key will be in it.
+/// Only the server's user may read a new directory: it will hold tables, password hashes and a private key.
 fn make(directory: &Path) -> Result<(), String> {
     let failed = |e: io::Error| format!("{}: {e}", directory.display());
     if directory.is_dir() {
@@ -88,7 +87,7 @@ fn make(directory: &Path) -> Result<(), String> {
     DirBuilder::new().mode(0o700).create(directory).map_err(failed)
 }
 
-/// For tests: whether the store checks what its writes depend on.
+/// For tests: whether the store checks the promises that writes rely on.
 const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
 
 fn checks_promises() -> bool {

@@ -1,5 +1,5 @@
-//! Compares the documents with the repository: which crate may use which, whether links lead somewhere, and whether the
-//! tests exist that `docs/commit.md` names.
+//! Compares the documents with the repository: which crate may use which, whether links have a target, and
+//! whether the tests exist that `docs/commit.md` names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 
-/// The repository's folder.
+/// The root folder of the repository.
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("crates/stemdb lies in the repository")
@@ -71,7 +71,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
     crates
 }
 
-/// What stands between backquotes.
+/// The texts between backquotes.
 fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

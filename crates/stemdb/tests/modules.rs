@@ -1,12 +1,13 @@
-//! Looks for import cycles between the files of each crate: modules import in one direction, so that each can
-//! be read and changed with those below it in mind only.
+//! Looks for import cycles between the files of each crate. Modules import in one direction, so that each can
+//! be read and changed with only those below it in mind.
 //!
-//! What counts: `use` statements and paths in code that begin with `crate::`, `self::` or `super::`, of files
-//! without their tests. A name that `lib.rs` re-exports counts as an import of the file that has it; `lib.rs`
-//! itself, which declares all modules, does not count. Nor do inherent methods that a type has in other
-//! files: where the recursion is in the language (an expression may hold a query, a query holds expressions),
-//! the two sides call each other by methods of one type (`planner`'s `Binder`), or by a function that is
-//! passed along (`executor`'s `Scope`). The types of the AST name each other through `syntax::ast`.
+//! These count: `use` statements and paths in code that begin with `crate::`, `self::` or `super::`, in files
+//! without their tests. A name that `lib.rs` re-exports counts as an import of the file that defines it.
+//! `lib.rs` itself, which declares all modules, does not count. Neither do inherent methods that a type has
+//! in other files. Where the language is recursive (an expression may hold a query, a query holds
+//! expressions), the two sides call each other through methods of one type (`planner`'s `Binder`) or through
+//! a function that is passed along (`executor`'s `Scope`). The types of the AST name each other through
+//! `syntax::ast`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -28,7 +28,7 @@ pub enum Fault {
     None,
 }
 
-/// A step of a bulk load or of what reads for it.
+/// A step of a bulk load, or of the reads that precede it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// A scan of rows and index entries, not of metadata.

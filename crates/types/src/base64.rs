@@ -20,7 +20,7 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes of base 64 text, white space ignored; `None` if it is none.
+/// Decodes base 64 text, ignoring white space; `None` if the text is not base 64.
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut digits, mut padding) = (0u32, 0, 0);

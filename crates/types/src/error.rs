@@ -28,7 +28,7 @@ impl Error {
         errno::sqlstate(self.code)
     }
 
-    /// Error 1235: something MySQL has and StemDB has not. `what` names it; `instead` says what to do.
+    /// Error 1235: StemDB lacks something that MySQL has. `what` names it; `instead` says what to do.
     pub fn not_supported(what: impl fmt::Display, instead: &str) -> Self {
         let tail = if instead.is_empty() {
             String::new()
@@ -41,7 +41,7 @@ impl Error {
         )
     }
 
-    /// Error 1105: a state that should not exist. Always a defect of ours.
+    /// Error 1105: a state that must not occur. It is always a defect of StemDB.
     pub fn internal(message: impl fmt::Display) -> Self {
         Self::new(errno::ER_UNKNOWN_ERROR, format!("internal error: {message}"))
     }
@@ -364,7 +364,7 @@ pub mod errno {
         ER_AES_INVALID_KDF_OPTION_SIZE = 3238, "HY000";
         ER_CANNOT_CONVERT_STRING = 3854, "HY000";
         ER_UNSUPPORTED_SQL_MODE = 3899, "HY000";
-        // TiDB's, for what MySQL has no number for.
+        // TiDB's numbers, for errors that MySQL has no number for.
         ER_TXN_TOO_LARGE = 8004, "HY000";
         ER_WRITE_CONFLICT = 9007, "HY000";
         ER_SNAPSHOT_TOO_OLD = 9006, "HY000";

@@ -1,14 +1,15 @@
-//! MySQL's data types, their values in memory, and its errors: the vocabulary every other crate speaks.
+//! MySQL's data types, their values in memory, and its errors. Every other crate uses them.
 //!
 //! Not here: arithmetic, comparison of mixed types, casts and functions (`functions`); bytes on disk
 //! (`codec`); bytes on the network (`wire`).
 //!
 //! - [`SqlType`]: the type of a column or an expression, and which Arrow array holds its values.
 //! - [`Value`]: one value. [`mod@array`]: many of them, as Arrow arrays.
-//! - [`Decimal`]: 65 digits of exact arithmetic. [`temporal`]: dates and times, MySQL's odd ones included.
+//! - [`Decimal`]: exact arithmetic with 65 digits. [`temporal`]: dates and times, also MySQL's zero dates.
 //! - [`mod@json`]: documents in the binary form, and as trees.
 //! - [`Collation`]: order and equality of strings, and sort keys that agree with them.
-//! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.
+//! - [`Error`]: number, SQLSTATE and message of MySQL's errors. What a client sees of a failure is decided
+//!   here.
 //!
 //! Where to go next: [`SqlType`], whose documentation has a table of all types; then `functions`.
 

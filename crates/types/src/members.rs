@@ -1,11 +1,11 @@
 //! The members of an ENUM or SET type, interned.
 //!
-//! A list of members is made once per process and never freed, so that a type with members is copied and
-//! compared as cheaply as any other. What this takes is bounded by the definitions that the process has read:
-//! equal lists are one.
+//! A list of members is made once per process and never freed, so that a type with members is as cheap to
+//! copy and compare as any other. Equal lists are shared, so the memory is bounded by the definitions that
+//! the process has read.
 //!
-//! In memory a value is a number: of an ENUM the position of the member, from 1 on, with 0 for the empty text
-//! of a value that is not a member; of a SET one bit for each member, the first one the lowest.
+//! In memory a value is a number. Of an ENUM it is the position of the member, from 1 on; 0 is the empty text
+//! of an invalid value. Of a SET it has one bit for each member, the lowest bit for the first.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -27,7 +27,7 @@ struct List {
 
 static INTERNED: OnceLock<Mutex<HashSet<ByTexts>>> = OnceLock::new();
 
-/// A list that is found by its texts.
+/// A list in the set of interned lists, hashed and compared by its texts.
 struct ByTexts(&'static List);
 
 impl std::borrow::Borrow<[String]> for ByTexts {
@@ -61,7 +61,7 @@ impl Members {
         if let Some(found) = interned.get(texts.as_slice()) {
             return Self(found.0);
         }
-        // Of equal members, which only a mode that is not strict allows, the first one counts.
+        // If members are equal, which only non-strict mode allows, the first one counts.
         let numbered = texts.iter().cloned().enumerate().rev();
         let positions = numbered.map(|(position, text)| (text, position)).collect();
         let list: &'static List = Box::leak(Box::new(List { texts, positions }));
@@ -73,19 +73,19 @@ impl Members {
         &self.0.texts
     }
 
-    /// The characters of the longest text of an ENUM.
+    /// The length in characters of the longest text of an ENUM.
     pub fn enum_chars(&self) -> u32 {
         let chars = self.texts().iter().map(|text| text.chars().count());
         chars.max().unwrap_or(0) as u32
     }
 
-    /// The characters of the longest text of a SET: all members, and the commas between them.
+    /// The length in characters of the longest text of a SET: all members, with commas between them.
     pub fn set_chars(&self) -> u32 {
         let chars: usize = self.texts().iter().map(|text| text.chars().count()).sum();
         (chars + self.texts().len().saturating_sub(1)) as u32
     }
 
-    /// The largest number of an ENUM.
+    /// The largest number of a value of an ENUM.
     pub fn enum_max(&self) -> u64 {
         self.texts().len() as u64
     }
@@ -98,7 +98,7 @@ impl Members {
         }
     }
 
-    /// The text of a number of an ENUM: empty for 0, and for a number beyond the last member.
+    /// The text of an ENUM's number: empty for 0 and for a number beyond the last member.
     pub fn enum_text(&self, number: u64) -> &'static str {
         let position = usize::try_from(number)
             .ok()
@@ -108,7 +108,7 @@ impl Members {
             .map_or("", String::as_str)
     }
 
-    /// The members of a number of a SET, in the order of the definition.
+    /// The members in a SET's number, in the order of the definition.
     pub fn set_texts(&self, bits: u64) -> impl Iterator<Item = &'static str> + use<> {
         let texts = self.texts().iter().take(Self::SET_MAX).enumerate();
         texts
@@ -116,14 +116,14 @@ impl Members {
             .map(|(_, text)| text.as_str())
     }
 
-    /// The position, from 0 on, of the member that is equal to a text under the collation.
+    /// The position, from 0 on, of the member that equals a text under the collation.
     pub fn find(&self, text: &str, collation: Collation) -> Option<usize> {
         let same = |member: &String| collation.compare(member.as_bytes(), text.as_bytes()).is_eq();
         let exact = self.0.positions.get(text).copied();
         exact.or_else(|| self.texts().iter().position(same))
     }
 
-    /// The bits of the members in a text with commas between them, and whether all of them are members.
+    /// The bits of the members in a text separated by commas, and whether every part of it is a member.
     pub fn find_set(&self, text: &str, collation: Collation) -> (u64, bool) {
         if text.is_empty() {
             return (0, true);
@@ -138,8 +138,8 @@ impl Members {
         (bits, complete)
     }
 
-    /// Whether different numbers have texts that are different under the collation: no member is equal to
-    /// the empty text, which number 0 has.
+    /// Whether different numbers always have different texts under the collation. If a member equals the
+    /// empty text, which number 0 has, they do not.
     pub fn texts_differ(&self, collation: Collation) -> bool {
         self.find("", collation).is_none()
     }

@@ -1,20 +1,20 @@
-//! Doubles in a given width: what a CHAR or VARCHAR that is too short for a number keeps of it.
+//! Doubles in a limited width: how a number is stored in a CHAR or VARCHAR that is too short for it.
 //!
-//! Source: the behaviour of MySQL 8.0.33, which gives up digits before it fails.
+//! Source: the behaviour of MySQL 8.0.33, which drops digits before it fails.
 
 use std::io::Write;
 
-/// Decimal digits a double always holds: beyond, MySQL prefers `1e16`.
+/// Decimal digits that a double always holds. MySQL prints numbers with more of them as `1e16`.
 const DIGITS: i32 = 15;
 
-/// A positive number's digits, without zeros at either end; the point stands after `point` of them.
+/// A positive number's digits, without zeros at either end. The point stands after `point` of them.
 struct Digits {
     digits: Vec<u8>,
     point: i32,
 }
 
 impl Digits {
-    /// Of `[d]d[.ddd]`, or `d[.ddd]e[-]x`.
+    /// Parses `[d]d[.ddd]` or `d[.ddd]e[-]x`.
     fn of(text: &str) -> Self {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let whole = mantissa.split('.').next().unwrap_or_default().len();
@@ -30,7 +30,7 @@ impl Digits {
         Self { digits, point }
     }
 
-    /// The shortest that read back as `value`, or `most` significant ones (at least one).
+    /// The shortest digits that read back as `value`, but at most `most` significant ones (at least one).
     fn significant(value: f64, most: i32) -> Self {
         let shortest = Self::of(&format!("{value:e}"));
         let most = most.max(1) as usize;
@@ -40,7 +40,7 @@ impl Digits {
         Self::of(&format!("{value:.*e}", most - 1))
     }
 
-    /// The shortest, or as many as there are with `places` behind the point; none where it rounds to zero.
+    /// The shortest digits, but at most `places` after the point; none if that rounds to zero.
     fn behind_point(value: f64, places: i32) -> Self {
         let shortest = Self::of(&format!("{value:e}"));
         let places = places.max(0);
@@ -55,13 +55,13 @@ impl Digits {
     }
 }
 
-/// Appends a DOUBLE in at most `width` characters: all its digits if there is room, else as many as one of
-/// the forms `12.3` and `1.2e3` holds. False: not even one digit and the exponent fit, and what was appended
-/// is cut.
+/// Appends a DOUBLE in at most `width` characters: all its digits if there is room, otherwise as many as fit
+/// in one of the forms `12.3` and `1.2e3`. False: not even one digit and the exponent fit, and the appended
+/// text is cut off.
 pub fn write_f64_within(value: f64, width: usize, out: &mut Vec<u8>) -> bool {
     let end = out.len() + width;
     let negative = value.is_sign_negative();
-    // A number's own sign takes a place; that of -0 comes on top.
+    // The sign counts towards the width, except for that of -0.
     let room = i32::try_from(width).unwrap_or(i32::MAX) - i32::from(value < 0.0);
     if negative {
         out.push(b'-');
@@ -85,12 +85,12 @@ pub fn write_f64_within(value: f64, width: usize, out: &mut Vec<u8>) -> bool {
     fits && width > 0
 }
 
-/// Digits of the exponent in `1e10`.
+/// How many digits the exponent of `1e10` has.
 fn exponent_digits(point: i32) -> i32 {
     1 + i32::from(point >= 101 || point <= -99) + i32::from(point >= 11 || point <= -9)
 }
 
-/// Whether the form without exponent is taken: it has room for all digits, or for more than the other.
+/// Whether to use the form without exponent: it has room for all digits, or for more than the other form.
 fn is_plain(number: &Digits, room: i32) -> bool {
     let (len, point) = (number.len(), number.point);
     let needed = match point {
@@ -117,7 +117,7 @@ fn write_plain(value: f64, mut number: Digits, room: i32, out: &mut Vec<u8>) -> 
         number = Digits::behind_point(value, room.max(point) - point);
     }
     if number.digits.is_empty() {
-        // What is left is zero, and has no sign.
+        // The remaining digits are zero, and MySQL prints no sign.
         if out.last() == Some(&b'-') {
             out.pop();
         }
@@ -163,8 +163,8 @@ fn write_scientific(value: f64, mut number: Digits, room: i32, out: &mut Vec<u8>
 mod tests {
     use super::*;
 
-    /// What MySQL 8.0.33 stored in VARCHAR(1), VARCHAR(2) and so on; `!`: error 1406, and what INSERT IGNORE
-    /// stored.
+    /// What MySQL 8.0.33 stored in VARCHAR(1), VARCHAR(2) and so on. `!`: it raised error 1406; the text is
+    /// what INSERT IGNORE stored.
     #[test]
     fn doubles_as_short_columns_keep_them() {
         for (value, expected) in STORED {

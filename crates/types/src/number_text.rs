@@ -9,7 +9,7 @@ use std::io::Write;
 const FIXED_POINT_MAX: i32 = 15;
 const FIXED_POINT_MIN: i32 = -14;
 
-/// The digits that MySQL prints of a FLOAT. To be read back exactly, 32 bits would need up to nine.
+/// How many digits MySQL prints of a FLOAT. Reading it back exactly could take up to nine.
 const FLOAT_DIGITS: usize = 6;
 
 /// Appends a DOUBLE: the shortest digits that read back as the same number.
@@ -23,13 +23,12 @@ pub fn write_f64(value: f64, out: &mut Vec<u8>) {
         return;
     }
     if !value.is_finite() {
-        // MySQL never stores these. They are printed, so that a defect elsewhere shows.
+        // MySQL never stores these. Printing them makes defects elsewhere visible.
         let _ = write!(out, "{value}");
         return;
     }
     if value.abs() >= 1e15 && value != value.trunc() {
-        // With digits behind the point, the plain form is the shorter one up to where a double has no such
-        // digits.
+        // A number that still has digits after the point is shorter in the plain form.
         let _ = write!(out, "{value}");
         return;
     }
@@ -59,7 +58,7 @@ pub fn write_fixed(value: f64, decimals: u8, out: &mut Vec<u8>) {
     let shortest = format!("{value}");
     let fraction = shortest.split_once('.').map_or(0, |(_, f)| f.len());
     if fraction <= decimals && value.is_finite() {
-        // The digits a double cannot hold are zeros, not the binary fraction's own.
+        // Digits beyond a double's precision are zeros, not the binary value's own digits.
         out.extend_from_slice(shortest.as_bytes());
         if decimals > 0 {
             if fraction == 0 {

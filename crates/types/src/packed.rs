@@ -1,8 +1,8 @@
-//! Tables in the binary: compressed, and unpacked when they are first used.
+//! Compressed tables inside the binary, unpacked when they are first used.
 
 use std::io::Read;
 
-/// What zlib compressed. The tables are part of the program, so that this does not fail.
+/// Decompresses with zlib. The tables are part of the program, so this does not fail.
 pub fn unpack(data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let read = flate2::read::ZlibDecoder::new(data).read_to_end(&mut out);

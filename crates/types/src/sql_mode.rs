@@ -1,6 +1,6 @@
-//! `@@sql_mode`, as far as it changes how statements are read and what expressions give.
+//! The parts of `@@sql_mode` that change how statements are parsed and what expressions return.
 
-/// Flags of `@@sql_mode` that change what expressions mean. Source: manual 5.1.11 "Server SQL Modes".
+/// Flags of `@@sql_mode`. Source: manual 5.1.11 "Server SQL Modes".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct SqlMode {
@@ -18,15 +18,15 @@ pub struct SqlMode {
     pub high_not_precedence: bool,
     pub ignore_space: bool,
     pub real_as_float: bool,
-    /// A day up to the 31st is right in any month.
+    /// Accepts days up to the 31st in any month.
     pub allow_invalid_dates: bool,
-    /// Fractions of a second are cut, not rounded.
+    /// Fractions of a second are truncated, not rounded.
     pub time_truncate_fractional: bool,
-    /// CHAR columns are read with the spaces up to their length.
+    /// CHAR columns are returned with trailing spaces up to their length.
     pub pad_char_to_full_length: bool,
     /// NO_ENGINE_SUBSTITUTION is off: an unknown storage engine is replaced, with a warning.
     pub substitutes_engines: bool,
-    /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are left out.
+    /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are ignored.
     pub no_dir_in_create: bool,
 }
 

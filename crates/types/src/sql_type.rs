@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Collation, Members};
 
-/// Which of MySQL's types. Source: MySQL 8.0 manual, chapter 11 "Data Types".
+/// MySQL's types. Source: MySQL 8.0 manual, chapter 11 "Data Types".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TypeKind {
     /// The type of a bare `NULL`.
@@ -41,7 +41,7 @@ pub enum TypeKind {
 
 /// The type of a column or an expression.
 ///
-/// In memory a value of each type is held, both in [`crate::Value`] and in Arrow, as
+/// Both [`crate::Value`] and Arrow arrays hold the values of each type as
 ///
 /// | types | Arrow | meaning |
 /// |---|---|---|
@@ -68,7 +68,7 @@ pub struct SqlType {
     pub decimals: u8,
     /// Strings, ENUM and SET: their collation. Every other type: [`Collation::Binary`].
     pub collation: Collation,
-    /// Of a column of numbers: shown with zeros in front, up to the display width.
+    /// A column of numbers is shown with leading zeros up to the display width.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub zerofill: bool,
 }
@@ -89,7 +89,7 @@ impl SqlType {
         decimals: Self::NOT_FIXED,
         ..Self::plain(TypeKind::Double, 22)
     };
-    /// The type of a DOUBLE that was computed: MySQL announces one character more than for a column.
+    /// The type of a computed DOUBLE: MySQL announces one character more than for a column.
     pub const COMPUTED_DOUBLE: Self = Self {
         length: 23,
         ..Self::DOUBLE
@@ -181,8 +181,8 @@ impl SqlType {
         }
     }
 
-    /// The type of a text, or of bytes, that a client gives for a parameter. It only has to be long enough,
-    /// and texts of about a length share plans.
+    /// The type of a text, or of bytes, that a client sends as a parameter. Its length is rounded up, so that
+    /// parameters of similar lengths share plans.
     pub fn given(length: usize, collation: Collation) -> Self {
         let length = match length {
             0..=255 => 255,
@@ -221,7 +221,7 @@ impl SqlType {
         )
     }
 
-    /// The type of a value that is computed of such values: ZEROFILL is for columns.
+    /// The type of a value computed from values of this type: without ZEROFILL, which only columns have.
     pub fn computed(self) -> Self {
         Self {
             zerofill: false,

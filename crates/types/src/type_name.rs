@@ -1,4 +1,4 @@
-//! Types' names as MySQL prints them: in SHOW CREATE TABLE, SHOW COLUMNS, information_schema.
+//! The names of types as MySQL prints them: in SHOW CREATE TABLE, SHOW COLUMNS, information_schema.
 //!
 //! Not here: collations, which are clauses of the column, and the protocol's codes (`wire`).
 
@@ -13,8 +13,8 @@ impl SqlType {
         let mut text = self.data_type().to_owned();
         // Writing to a String cannot fail.
         let _ = match self.kind {
-            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN, but for
-            // ZEROFILL's.
+            // Besides that of ZEROFILL, MySQL 8 shows only this display width, because clients read it as
+            // BOOLEAN.
             TypeKind::TinyInt if self.length == 1 && !self.unsigned => write!(text, "(1)"),
             _ if self.zerofill && self.is_integer() => write!(text, "({})", self.length),
             TypeKind::Decimal => write!(text, "({},{})", self.length, self.decimals),
@@ -68,8 +68,8 @@ impl SqlType {
         }
     }
 
-    /// The most bytes a value of a string type, an ENUM, a SET or JSON has as text, in its own character set;
-    /// 0 for the other types.
+    /// The most bytes that a value of a string type, an ENUM, a SET or JSON takes as text in its own
+    /// character set; 0 for other types.
     pub fn max_bytes(&self) -> u64 {
         match self.kind {
             TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => {
@@ -83,7 +83,7 @@ impl SqlType {
         }
     }
 
-    /// The bytes of a value of any other type by MySQL's count, in rows and keys; 0 for strings and JSON.
+    /// How many bytes MySQL counts for a value of any other type, in rows and keys; 0 for strings and JSON.
     pub fn fixed_bytes(&self) -> u64 {
         let fraction = u64::from(self.decimals.div_ceil(2));
         match self.kind {
@@ -116,7 +116,7 @@ fn quoted_list(members: Members) -> String {
     texts.join(",")
 }
 
-/// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
+/// A string literal, escaped as in SHOW CREATE TABLE.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
@@ -134,7 +134,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// Nine digits take four bytes, the rest as few as will do.
+/// Nine digits take four bytes; the remaining digits take as few bytes as possible.
 fn decimal_bytes(digits: u32) -> u64 {
     const REST: [u64; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
     u64::from(digits / 9) * 4 + REST[(digits % 9) as usize]

@@ -8,8 +8,8 @@ use crate::{Decimal, Members, SqlType, TypeKind, number_text};
 /// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP, YEAR, ENUM, SET and BIT are `UInt`, TIME is `Int`, text is
 /// `String`, binary data is `Bytes`.
 ///
-/// Equality is that of the variants: strings byte for byte; numbers of different variants are never equal.
-/// SQL's comparison is in `functions`.
+/// Equality is that of the variants: strings are equal byte for byte, and numbers of different variants are
+/// never equal. SQL's comparison is in `functions`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null,
@@ -62,7 +62,7 @@ impl Value {
         }
     }
 
-    /// What the value of this type takes in memory, roughly, in bytes.
+    /// The approximate memory that the value takes, in bytes.
     pub fn size_bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -73,10 +73,8 @@ impl Value {
             }
     }
 
-    /// Appends the value as MySQL's text protocol prints a value of type `ty`. Appends nothing for NULL,
-    /// which the caller marks in its own way.
-    ///
-    /// Text comes out as UTF-8, whatever the type's character set.
+    /// Appends the value as MySQL's text protocol prints a value of type `ty`, in UTF-8 whatever the type's
+    /// character set. Appends nothing for NULL: the caller marks it.
     pub fn write_text(&self, ty: &SqlType, out: &mut Vec<u8>) {
         match self {
             Self::Null => {}
@@ -91,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The text of [`Value::write_text`]; `None` for NULL.
+    /// The text that [`Value::write_text`] appends; `None` for NULL.
     pub fn to_text(&self, ty: &SqlType) -> Option<Vec<u8>> {
         if self.is_null() {
             return None;
@@ -115,7 +113,7 @@ impl Value {
     }
 }
 
-/// Bytes as MySQL's messages show them: those that are not printable ASCII as `\xFF`.
+/// Bytes as MySQL's messages show them: bytes that are not printable ASCII become `\xFF`.
 pub fn shown_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for &byte in bytes {
@@ -171,7 +169,7 @@ pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
 pub(crate) fn write_decimal(value: &Decimal, ty: &SqlType, out: &mut Vec<u8>) {
     let start = out.len();
     if ty.is_decimal() && ty.decimals != value.scale {
-        // A value too wide for its type's scale is printed as it is rather than not at all.
+        // A value too wide for its type's scale is printed unchanged.
         value.rescale(ty.decimals).unwrap_or(*value).write_text(out);
     } else {
         value.write_text(out);
@@ -179,7 +177,7 @@ pub(crate) fn write_decimal(value: &Decimal, ty: &SqlType, out: &mut Vec<u8>) {
     fill(start, ty.length + u32::from(ty.decimals > 0), ty, out);
 }
 
-/// Puts zeros in front of the text that begins at `start`, if the type shows them.
+/// Inserts leading zeros at `start`, if the type has ZEROFILL.
 fn fill(start: usize, width: u32, ty: &SqlType, out: &mut Vec<u8>) {
     let missing = (width as usize).saturating_sub(out.len() - start);
     if ty.zerofill && missing > 0 {

@@ -189,7 +189,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
             .map_or(ty.collation.charset(), Collation::charset)
             .max_bytes_per_char()
     };
-    // MySQL takes a TEXT's bytes for characters where it converts.
+    // Where MySQL converts, it counts a TEXT's bytes as characters.
     let bytes_per_byte = if results.is_none() { 1 } else { bytes_per_char };
     match ty.kind {
         TypeKind::Null => 0,
@@ -220,7 +220,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     }
 }
 
-/// `column_length` of a TEXT or BLOB that is not a column. MySQL takes its bytes for characters.
+/// `column_length` of a TEXT or BLOB that is not a column. MySQL counts its bytes as characters.
 pub fn computed_text_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     if ty.is_binary() {
         return ty.length;

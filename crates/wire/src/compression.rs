@@ -125,7 +125,7 @@ impl Decompressor {
         }
     }
 
-    /// A decompressor that goes on with the bytes that have not been unpacked yet.
+    /// A decompressor that continues with the bytes that have not been unpacked yet.
     pub fn fork(&self) -> Self {
         Self {
             algorithm: self.algorithm,

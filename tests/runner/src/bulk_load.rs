@@ -1,5 +1,6 @@
-//! LOAD DATA of a file on the server's disk into an empty table, as a bulk load: MySQL's errors, in the order of the
-//! file's rows, and nothing is left behind. What the client sends (LOCAL): `tests/sql/load`.
+//! LOAD DATA of a file on the server's disk into an empty table, as a bulk load. It reports MySQL's errors,
+//! in the order of the file's rows, and a failed load leaves nothing behind. `tests/sql/load` covers files
+//! that the client sends (LOCAL).
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +15,7 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::{code, text};
 
-/// MySQL 8.0.33's answers: the file, its error, what SHOW WARNINGS lists in sql_mode ''.
+/// MySQL 8.0.33's results: the file, its error, and the output of SHOW WARNINGS with sql_mode ''.
 const FILES: [(&str, &str); 4] = [
     (
         "1,1,a\n2,2,b\n3,1,c\n2,4,d\n5,x,e\n",
@@ -127,7 +128,7 @@ fn errors(server: &Server) -> Result<(), String> {
             return Err(format!("{contents:?}: rows are left"));
         }
     }
-    // The warnings of rows behind the one that fails are not listed.
+    // Rows after the one that fails have no warnings.
     conn.query_drop("SET sql_mode = ''").map_err(text)?;
     let load = statement(server, FILES[3].0)?;
     if !matches!(conn.query_drop(&load), Err(error) if code(&error) == 1062) {
@@ -189,7 +190,7 @@ fn beside_others(server: &Server) -> Result<(), String> {
     conn.query_drop("TRUNCATE t").map_err(text)
 }
 
-/// The client stops in the middle of the file until the load has been looked at.
+/// The client pauses in the middle of the file while the test looks at the load.
 fn killed(server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     conn.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
@@ -207,7 +208,7 @@ fn killed(server: &Server) -> Result<(), String> {
         file.write_all(first.as_bytes())?;
         file.flush()?;
         if let Ok(goes_on) = goes_on.lock() {
-            // An error: the check has failed, and ends.
+            // A send error means that the check has failed and ended.
             let _ = goes_on.recv();
         }
         file.write_all(rest.as_bytes())
@@ -236,7 +237,7 @@ fn killed(server: &Server) -> Result<(), String> {
     conn.query_drop("TRUNCATE t").map_err(text)
 }
 
-/// Waits until a bulk load keeps writers out.
+/// Waits until a bulk load blocks writers.
 fn keeps_writers_out(server: &Server) -> Result<(), String> {
     let mut writer = connect(server)?;
     writer.query_drop("SET lock_wait_timeout = 1").map_err(text)?;

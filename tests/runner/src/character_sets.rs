@@ -149,7 +149,7 @@ pub fn error_messages(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Database, table, original table and name of a column, in the case that the statement uses.
+/// Database, table, original table and name of a column, in the letter case of the statement.
 pub fn table_names(address: &Address) -> Result<(), String> {
     let mut raw = login(address)?;
     for (select, expected) in [

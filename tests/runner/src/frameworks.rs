@@ -1,6 +1,6 @@
-//! The programs under `tests/clients/frameworks/`: applications on frameworks. Each prints a line for each
-//! thing it does, `NAME: RESULT`. What it prints on MySQL 8.0.33 is recorded beside it and must be what it
-//! prints here.
+//! The programs under `tests/clients/frameworks/`: applications that use frameworks. Each prints a line for
+//! everything it does, `NAME: RESULT`. The output on MySQL 8.0.33 is recorded next to the program, and must
+//! be the same here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,9 +14,9 @@ struct Framework {
     name: &'static str,
     /// Below `tests/clients/frameworks`.
     directory: &'static str,
-    /// Programs it needs in the PATH, or files with their whole path.
+    /// Programs it needs in the PATH, or files with their full path.
     needs: &'static [&'static str],
-    /// Commands that build it in its directory. `$OUT` is for what is built there.
+    /// Commands that build it in its directory. `$OUT` is the directory for build results.
     build: &'static str,
     run: &'static str,
 }
@@ -52,7 +52,7 @@ const fn java(name: &'static str, run: &'static str) -> Framework {
     }
 }
 
-/// Both are bins of one package, so that what they share is compiled once.
+/// Both are programs of one package, so that shared dependencies are compiled once.
 const fn rust(name: &'static str, run: &'static str) -> Framework {
     Framework {
         name,
@@ -63,7 +63,7 @@ const fn rust(name: &'static str, run: &'static str) -> Framework {
     }
 }
 
-/// The version that Debian 12 has: there is no other way to pin it, and another prints other lines.
+/// The version in Debian 12. It cannot be pinned in another way, and other versions print other lines.
 const ACTIVE_RECORD: &str =
     "/usr/share/rubygems-integration/all/specifications/activerecord-6.1.7.10.gemspec";
 
@@ -98,8 +98,8 @@ const ALL: [Framework; 13] = [
     ),
 ];
 
-/// Runs the applications, or the named ones, and compares what they print with what they print on MySQL, or
-/// records it with `UPDATE=1`. `clients`: the directory of all clients.
+/// Runs all applications, or the named ones, and compares their output with the recorded output, or records
+/// it with `UPDATE=1`. `clients`: the directory of all clients.
 pub fn check(address: &Address, clients: &Path, out: &Path, names: &[String], report: &mut Report) {
     for framework in &ALL {
         if !names.is_empty() && !names.iter().any(|n| n == framework.name) {

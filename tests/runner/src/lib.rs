@@ -1,15 +1,15 @@
-//! Black-box tests: they talk to a running server as any client does, and use nothing of its internals.
+//! Black-box tests: they talk to a running server as a client does, and use none of its internals.
 //!
 //! - [`sql`]: the corpus of scripts with the results of real MySQL 8.0.
 //! - [`rust_client`] and [`clients`]: checks by real clients.
 //! - [`protocol`]: packets that no client sends.
-//! - [`agree`]: random queries, which must have the same results in both executors.
-//! - [`concurrency`]: what holds with many writers; [`crash`]: what holds after `kill -9`.
-//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`bulk_load`]: files
-//!   into empty tables; [`memory`]: one budget for all that runs at once.
-//! - [`tikv`]: all of that which makes sense on a cluster, and faults of a cluster.
+//! - [`agree`]: random queries that must have the same results in both executors.
+//! - [`concurrency`]: promises that hold with many writers; [`crash`]: promises that hold after `kill -9`.
+//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`bulk_load`]:
+//!   files into empty tables; [`memory`]: one memory budget for all concurrent statements.
+//! - [`tikv`]: the suites that make sense on a cluster, and faults of a cluster.
 //! - [`moving`]: `stemdb import --from`, `replay` and `check-compat`.
-//! - [`workloads`]: workloads of `stemdb bench` whose answers are known.
+//! - [`workloads`]: workloads of `stemdb bench` with known results.
 //! - [`server`]: starts, kills and finds servers; [`report`]: counts what passed.
 //!
 //! Not here: tests of one crate, which are in that crate. Where to go next: `tests/README.md`, which has the commands.

@@ -43,7 +43,7 @@ pub fn check(program: &Program, report: &mut Report) {
 
 fn one_line(program: Program) -> Result<(), String> {
     let server = Server::start(program, &[])?;
-    // The line is written before the first connection is accepted, or just after.
+    // The server prints the line just before or just after it accepts the first connection.
     thread::sleep(Duration::from_millis(200));
     let log = server.log_tail();
     let port = server.address.port.to_string();
@@ -199,8 +199,8 @@ fn second_process(program: Program) -> Result<(), String> {
         .map_err(|e| format!("the first process: {e}"))
 }
 
-/// If acknowledged rows cannot be read, the start, `check` and `repair` report it. `repair` continues
-/// without them only on request.
+/// If acknowledged rows cannot be read, the server refuses to start, and `check` and `repair` report the
+/// damage. `repair` continues without these rows only if asked to.
 fn damaged_log(program: Program) -> Result<(), String> {
     const ROWS: u32 = 400;
     let mut server = Server::start(program, &[])?;
@@ -314,7 +314,7 @@ fn open_account(program: Program) -> Result<(), String> {
         Err(said) if said.contains("root") && said.contains("password") => {}
         other => return Err(format!("listening everywhere: {other:?}")),
     }
-    // With a password it may listen there.
+    // With a password, it may listen on all interfaces.
     server.listen("127.0.0.1");
     server.run()?;
     let mut conn = server.address.connect().map_err(text)?;
@@ -354,8 +354,8 @@ fn status(program: Program) -> Result<(), String> {
     if code != 200 || !metrics.contains("# TYPE ") || !metrics.contains("# HELP ") {
         return Err(format!("/metrics: {code} {:.300}", metrics));
     }
-    // A part of a metric's name for each promised kind: queries by kind, latencies, connections,
-    // transactions, conflicts.
+    // A part of a metric's name for each kind of metric: queries, latencies, connections, transactions,
+    // conflicts.
     for promised in ["quer", "seconds_bucket", "connection", "transaction", "conflict"] {
         if !metrics.contains(promised) {
             return Err(format!("/metrics says nothing of {promised}"));
@@ -367,7 +367,7 @@ fn status(program: Program) -> Result<(), String> {
     }
 }
 
-/// Every metric that `deploy/monitoring` names is one of the server's.
+/// The server has every metric that `deploy/monitoring` names.
 fn monitoring(program: Program) -> Result<(), String> {
     let server = Server::start(program, &[])?;
     // Histograms have lines once something was counted.
@@ -399,7 +399,7 @@ fn names_of_metrics(content: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Rows that are not in a file of the store yet.
+/// Statistics of rows that are not in any file of the store yet.
 fn fresh_rows(program: Program) -> Result<(), String> {
     const ROWS: u64 = 30_000;
     let server = Server::start(program, &[])?;

@@ -17,7 +17,7 @@ const ROWS: u64 = 150_000;
 const BATCH: u64 = 1_000;
 /// How much the server may grow while it sends all rows: a small part of their 150 MB.
 const GROWTH_MAX: u64 = 64 << 20;
-/// Too little to sort or group all rows in memory.
+/// Too little memory to sort or group all rows.
 const MEMORY_LIMIT: u64 = 8 << 20;
 
 /// Caches so small that they cannot be mistaken for a result held in memory.
@@ -133,7 +133,7 @@ fn ordered(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Whatever the limit, and whatever the keys take: the sorts of all partitions share it.
+/// With every limit and every size of keys: the sorts of all partitions share the memory.
 fn spills(server: &Server) -> Result<(), String> {
     const PART: u64 = 5;
     let mut conn = connect(server)?;
@@ -204,7 +204,7 @@ fn large_transaction(server: &Server) -> Result<(), String> {
         Err(mysql::Error::MySqlError(e)) if matches!(e.code, 8004 | 8175 | 1038) => {}
         Err(e) => return Err(text(e)),
     }
-    // All of it is written, or nothing.
+    // Either all of it is written, or nothing.
     match conn
         .query_first::<u64, _>("SELECT COUNT(*) FROM copy")
         .map_err(text)?

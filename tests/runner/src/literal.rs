@@ -54,7 +54,8 @@ fn parse(text: &str) -> Result<(Value, &str), String> {
     Ok((value, tail))
 }
 
-/// The string up to its closing quote, and what follows; `''` is a quote, `\n`, `\t` and `\\` as usual.
+/// The string up to its closing quote, and the rest. `''` is a quote; `\n`, `\t` and `\\` have their usual
+/// meaning.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! LOAD DATA LOCAL: clients that send nothing, send what is not a row, or break off.
+//! LOAD DATA LOCAL with clients that send nothing, send invalid rows, or stop in the middle.
 
 use std::io;
 
@@ -73,7 +73,7 @@ fn request(raw: &mut Raw, statement: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Sends a file in pieces, and expects an answer.
+/// Sends a file in pieces, and checks the reply.
 fn sent(raw: &mut Raw, statement: &[u8], pieces: &[&[u8]], expected: &Answer) -> Result<(), String> {
     request(raw, statement)?;
     for piece in pieces.iter().chain([&b"".as_slice()]) {

@@ -21,7 +21,7 @@ use stemdb_tests::{
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
 struct Cli {
-    /// A line for each passed check too.
+    /// Also prints a line for each passed check.
     #[arg(long, global = true)]
     verbose: bool,
     #[command(flatten)]
@@ -30,37 +30,36 @@ struct Cli {
     command: Command,
 }
 
-/// What is tested: by default a server of its own for each suite, from the `stemdb` beside this program.
+/// The server under test. By default each suite starts its own, with the `stemdb` next to this program.
 #[derive(Args)]
 struct Target {
-    /// A running server (or the environment's DSN): mysql://root@127.0.0.1:4000
+    /// A running server (default: the environment variable DSN): mysql://root@127.0.0.1:4000
     #[arg(long, global = true)]
     dsn: Option<String>,
-    /// Its Unix socket.
+    /// The Unix socket of the running server.
     #[arg(long, global = true)]
     socket: Option<PathBuf>,
-    /// The running server is MySQL itself: what only StemDB has is left out.
+    /// The running server is MySQL: skip features that only StemDB has.
     #[arg(long, global = true)]
     mysql: bool,
     /// The stemdb binary to start.
     #[arg(long, global = true)]
     stemdb: Option<PathBuf>,
-    /// The store it serves, as `stemdb serve --store` takes it [default: RocksDB in a directory of the
-    /// test's own]
+    /// The store to serve, as in `stemdb serve --store` [default: RocksDB in a temporary directory]
     #[arg(long, global = true)]
     store: Option<String>,
-    /// Start MySQL instead, from the directory it is installed in.
+    /// Start MySQL instead, from this installation directory.
     #[arg(long, global = true)]
     mysqld: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// The SQL corpus: scripts and MySQL's answers.
+    /// The SQL corpus: scripts with the results of MySQL.
     Sql(SqlArgs),
     /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
     Concurrency,
-    /// Random queries, which both executors must answer alike, and MySQL where it runs.
+    /// Random queries, which both executors (and a MySQL, if there is one) must answer alike.
     Agree(AgreeArgs),
     /// Commands and packets that clients rarely or never send.
     Protocol,
@@ -68,7 +67,7 @@ enum Command {
     RustClient,
     /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench.
     Clients(ClientsArgs),
-    /// Workloads of `stemdb bench` whose answers are known.
+    /// Workloads of `stemdb bench` with known results.
     Workloads,
     /// Starting, stopping, configuration, status. Only for StemDB.
     Lifecycle,
@@ -76,41 +75,40 @@ enum Command {
     Moving,
     /// More data than memory. Only for StemDB.
     Limits,
-    /// Many large sorts at once, within a limit of memory. Only for StemDB.
+    /// Many large sorts at once, within a memory limit. Only for StemDB.
     Memory(MemoryArgs),
-    /// On a TiKV cluster: the stand-in, which it starts, or the --store that is named. Only for StemDB.
+    /// Suites on a TiKV cluster: on the stand-in, or on the cluster that --store names. Only for StemDB.
     Tikv(TikvArgs),
     /// kill -9 under load.
     Crash(CrashArgs),
-    /// All of it.
+    /// All suites.
     All(CrashArgs),
 }
 
 #[derive(Args, Default)]
 struct SqlArgs {
-    /// Where the scripts are [default: tests/sql]
+    /// The directory of the scripts [default: tests/sql]
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// Write the server's answers into the scripts instead of comparing (or UPDATE=1 in the environment).
+    /// Write the server's results into the scripts instead of comparing (or set UPDATE=1).
     #[arg(long)]
     update: bool,
-    /// Which executor answers; all three ways by default.
+    /// The executor that runs queries; default: all three settings, one after the other.
     #[arg(long, value_enum)]
     route: Vec<Route>,
-    /// Only scripts whose path contains one of these.
+    /// Run only scripts whose path contains one of these.
     filters: Vec<String>,
 }
 
 #[derive(Args)]
 struct AgreeArgs {
-    /// A running MySQL, which must answer the queries over several tables alike:
-    /// mysql://root@127.0.0.1:3306
+    /// A running MySQL, which must answer the queries over several tables alike: mysql://root@127.0.0.1:3306
     #[arg(long)]
     judge: Option<String>,
-    /// Of the queries over several tables.
+    /// The seed of the queries over several tables.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many schemas they are made for.
+    /// How many schemas to make for them.
     #[arg(long)]
     rounds: Option<u64>,
 }
@@ -129,25 +127,25 @@ impl AgreeArgs {
 
 #[derive(Args)]
 struct MemoryArgs {
-    /// Twenty clients that sort 300 MB each, with a limit of 2 GiB. Takes minutes, and 10 GB of disk for
-    /// what is spilled.
+    /// Twenty clients that sort 300 MB each, with a memory limit of 2 GiB. Takes minutes, and 10 GB of disk
+    /// for spilled data.
     #[arg(long)]
     full: bool,
 }
 
 #[derive(Args)]
 struct ClientsArgs {
-    /// Only these.
+    /// Run only these clients.
     names: Vec<String>,
 }
 
 #[derive(Args, Default)]
 struct TikvArgs {
-    /// A shell's command that harms the cluster of --store and mends it again; `faults` runs one in each
-    /// round.
+    /// A shell command that causes a fault in the cluster of --store and repairs it. `faults` runs one in
+    /// each round.
     #[arg(long)]
     harm: Vec<String>,
-    /// Only these.
+    /// Run only these suites.
     names: Vec<String>,
 }
 
@@ -236,7 +234,7 @@ fn on_a_server(
     Ok(())
 }
 
-/// Clients are built next to this program, so that a second run finds them.
+/// Clients are built next to this program, so that the next run finds them.
 fn clients(names: &[String], address: &Address, report: &mut Report) -> Result<(), String> {
     clients::check(address, Path::new(CLIENTS), &clients_out()?, names, report);
     Ok(())
@@ -276,7 +274,7 @@ fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
     corpus::check(&selection, &opts, address.stemdb, &routes, report);
 }
 
-/// A server under test, and what must live as long as it does.
+/// A server under test.
 struct Running {
     address: Address,
     own: Option<Server>,

@@ -1,4 +1,4 @@
-//! One budget for the process: many large sorts at once, large packets, and point selects beside them,
+//! One memory budget for the process: many large sorts at once, large packets, and point selects meanwhile,
 //! within a memory limit. Only for StemDB.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::{code, text};
 pub struct Scale {
     /// The memory limit of the server, in bytes.
     pub limit: u64,
-    /// Sizes of its caches, where the limit is too small for the default ones.
+    /// The sizes of its caches, if the limit is too small for the default sizes.
     storage: &'static str,
     /// Rows of about 1 kB each, which every client sorts.
     pub rows: u64,
@@ -43,7 +43,7 @@ impl Scale {
         }
     }
 
-    /// For a machine with that much memory, with the caches that the server chooses: three times the limit.
+    /// For a machine with that much memory, with the default caches: the sorts need three times the limit.
     pub fn full() -> Self {
         Self {
             limit: 2 << 30,
@@ -57,8 +57,8 @@ impl Scale {
 
 const BATCH: u64 = 1_000;
 
-/// What the kernel may count beyond what the server counts, as a part of the limit: pages that were just
-/// freed.
+/// How much more the kernel may count than the server does, as a fraction of the limit: for example pages
+/// that were just freed.
 const ALLOWANCE: f64 = 1.0 / 16.0;
 
 pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
@@ -92,7 +92,7 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
     );
 }
 
-/// The rows and their index entries take three times as many bytes as a transaction may write.
+/// The rows and their index entries take three times as many bytes as one transaction may write.
 fn bulk_load(server: &Server, scale: &Scale) -> Result<(), String> {
     const ROWS: u64 = 180_000;
     let mut conn = connect(server, "GLOBAL local_infile = ON")?;
@@ -170,7 +170,7 @@ fn status(conn: &mut Conn, name: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("no Stemdb_memory_{name}"))
 }
 
-/// Waits until so many statements wait for memory.
+/// Waits until this many statements wait for memory.
 fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
     eventually(
         &format!("{count} statements should wait for memory by now"),
@@ -178,12 +178,12 @@ fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
     )
 }
 
-/// A sort in memory, of rows whose order is computed.
+/// A sort in memory, by a computed key.
 fn sort_in_memory(rows: u64) -> String {
     format!("SELECT id, pad FROM big WHERE id <= {rows} ORDER BY CONCAT(pad, '-'), id")
 }
 
-/// Sorts whose clients stop reading hold their rows, until the next sort has to wait.
+/// Sorts whose clients stop reading hold their memory, so the next sort has to wait.
 fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
     let mut watch = connect(server, "@unused = 0")?;
     let refused = status(&mut watch, "refused")?;
@@ -207,7 +207,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
             }
             Ok::<u64, (u16, String)>(count)
         });
-        // It has its memory, or waits for it.
+        // It has its memory, or it waits for it.
         let is_waiting = loop {
             if first.recv_timeout(Duration::from_millis(5)).is_ok() {
                 break false;
@@ -227,7 +227,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
             return Err("a hundred sorts hold their rows, and none had to wait".to_string());
         }
     }
-    // A statement that needs little, and one with a time limit.
+    // A statement that needs little memory, and one with a time limit.
     let one: Option<u64> = watch
         .query_first("SELECT id FROM big WHERE id = 17")
         .map_err(text)?;
@@ -250,7 +250,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
         Ok(Err(1317)) => {}
         other => return Err(format!("KILL QUERY while waiting: {other:?}")),
     }
-    // When the others end, the waiting sort continues.
+    // When the other sorts end, the waiting sort continues.
     await_waiting(&mut watch, 1)?;
     for (_, go_on, thread) in holders {
         let _ = go_on.send(());
@@ -265,7 +265,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
     }
 }
 
-/// Uncommitted writes take from the budget, and give it back.
+/// Uncommitted writes count against the budget, and are released.
 fn uncommitted_writes(server: &Server) -> Result<(), String> {
     let mut watch = connect(server, "@unused = 0")?;
     let mut conn = connect(server, "@unused = 0")?;
@@ -287,8 +287,8 @@ fn uncommitted_writes(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Clients each send all but the last frame of a large packet, until the server has no memory for one more.
-/// That client gets error 1041 and loses its connection. The others are served, and all memory comes back.
+/// Clients each send all but the last frame of a large packet, until the server has no memory for another.
+/// That client gets error 1041 and loses its connection. The others are served, and all memory is released.
 fn large_packets(server: &Server) -> Result<(), String> {
     const FRAME_BYTES: usize = 0xff_ffff;
     const FULL_FRAMES: usize = 3;
@@ -309,7 +309,7 @@ fn large_packets(server: &Server) -> Result<(), String> {
         let sent = (FULL_FRAMES * FRAME_BYTES) as u64;
         let is_refused = eventually("a packet is neither counted nor refused", || {
             let is_refused = status(&mut watch, "refused")? > refusals;
-            // While the last frame arrives, the packet takes some megabytes more than at its end.
+            // While its last frame arrives, the packet takes a few megabytes more than afterwards.
             let is_counted = bytes_received(&mut watch)? >= received + sent
                 && status(&mut watch, "used_bytes")? >= used + sent - (1 << 20);
             Ok((is_refused || is_counted).then_some(is_refused))
@@ -350,7 +350,7 @@ fn bytes_received(conn: &mut Conn) -> Result<u64, String> {
         .ok_or_else(|| "no Bytes_received".to_string())
 }
 
-/// Polls until `ask` returns a value.
+/// Repeats `ask` until it returns a value.
 fn eventually<T>(otherwise: &str, mut ask: impl FnMut() -> Result<Option<T>, String>) -> Result<T, String> {
     let started = Instant::now();
     loop {

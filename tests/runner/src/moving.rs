@@ -1,6 +1,6 @@
-//! `stemdb import --from`, `replay` and `check-compat`, from one server to another. Only for StemDB, which is
-//! source and target: no other server is on a fresh machine. Logs of MySQL and MariaDB are recorded in
-//! `crates/import/src/binlog/fixtures`.
+//! `stemdb import --from`, `replay` and `check-compat` between two servers. Only for StemDB, which is both
+//! source and target, because a test machine need not have another server.
+//! `crates/import/src/binlog/fixtures` has recorded logs of MySQL and MariaDB.
 
 use std::fs;
 use std::io::Write;
@@ -70,7 +70,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// `pairs`: the rows of the table of that name.
+    /// Starts two servers. `pairs`: the rows of the table of that name.
     pub fn start(program: &Program, binary: PathBuf, pairs: &[String]) -> Result<Self, String> {
         let source = Server::start(program.clone(), &[])?;
         let target = Server::start(program.clone(), &[])?;
@@ -90,7 +90,7 @@ impl Servers {
         })
     }
 
-    /// Runs `stemdb` and returns whether it succeeded, and all that it printed.
+    /// Runs `stemdb`. Returns whether it succeeded, and its output.
     pub fn stemdb(&self, arguments: &[&str], input: &[u8]) -> Result<(bool, String), String> {
         let mut child = Command::new(&self.binary)
             .args(arguments)
@@ -100,7 +100,7 @@ impl Servers {
             .spawn()
             .map_err(text)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that fails reads no further.
+            // A program that fails stops reading.
             let _ = stdin.write_all(input);
         }
         let output = child.wait_with_output().map_err(text)?;
@@ -164,7 +164,7 @@ impl Move {
         Ok(())
     }
 
-    /// Rows that differ on either side are copied again, and only their chunks.
+    /// Only chunks with rows that differ are copied again.
     fn catches_up(&mut self) -> Result<(), String> {
         let (mut source, mut target) = self.connect()?;
         for statement in [

@@ -1,4 +1,5 @@
-//! `stemdb import` of files and `stemdb export`: what goes out comes in again, and bad input.
+//! `stemdb export`, and `stemdb import` of files: exported data can be imported again, and bad input is
+//! reported.
 
 use std::fs;
 use std::path::PathBuf;
@@ -115,7 +116,7 @@ impl Files {
                 "SHOW CREATE VIEW named",
             ],
         )?;
-        // Nothing is mixed with what is there, and nothing is loaded into it.
+        // An export does not mix with existing files, and an import does not load into existing tables.
         let (succeeded, printed) = self.run(
             &["export", "--from", "mysql://root@127.0.0.1:1/shop", &directory],
             b"",
@@ -142,7 +143,7 @@ impl Files {
         let file = self.path("whole.sql");
         self.export(&file, &["--file"])?;
         let dump = fs::read(&file).map_err(text)?;
-        // From standard input, over what is there: the dump drops the tables first.
+        // Reads standard input, and replaces existing tables: the dump drops them first.
         self.target()?
             .query_drop("DELETE FROM shop.pairs")
             .map_err(text)?;
@@ -162,7 +163,8 @@ impl Files {
         self.is_loaded("of_csv", CONTENTS.get(..5).unwrap_or_default())
     }
 
-    /// Tables without their indexes; a date that no calendar has is NULL, and DECIMAL of many digits a text.
+    /// Parquet has no indexes. A date that no calendar has becomes NULL, and a DECIMAL with many digits
+    /// becomes text.
     fn parquet(&mut self) -> Result<(), String> {
         let directory = self.path("as-parquet");
         self.export(&directory, &["--format", "parquet"])?;
@@ -202,7 +204,7 @@ impl Files {
             !succeeded && printed.contains("it is cut off") && printed.contains("goes on from there"),
             &printed,
         )?;
-        // Without its last line only.
+        // Only the last line is missing.
         self.write("cut.sql", dump.replace("-- Dump completed", "--"))?;
         let (succeeded, printed) = self.import("cut", &[&path], b"")?;
         expect(!succeeded && printed.contains("Dump completed"), &printed)?;
@@ -215,7 +217,7 @@ impl Files {
         let mut target = self.target()?;
         let count: Option<u64> = target.query_first("SELECT COUNT(*) FROM cut.cut").map_err(text)?;
         expect(count == Some(600), &format!("{count:?} rows"))?;
-        // Another file in its place is not taken for it.
+        // An import does not continue with another file of the same name.
         self.write("cut.sql", &dump[..dump.len() / 2])?;
         self.import("cut", &[&path], b"")?;
         self.write("cut.sql", dump.replace("REPEAT('x', 100)", "REPEAT('y', 100)"))?;

@@ -1,4 +1,4 @@
-//! Data directories that older versions of StemDB wrote are opened, read and written.
+//! Data directories of older versions of StemDB can be opened, read and written.
 //!
 //! `tests/data-directories/NAME` is the store of such a version, as it was after SIGTERM.
 
@@ -13,7 +13,7 @@ use crate::text;
 
 const DIRECTORIES: &str = "tests/data-directories";
 
-/// A server whose data an older version wrote.
+/// Starts a server on data that an older version wrote.
 fn start(program: Program, name: &str) -> Result<Server, String> {
     let mut server = Server::prepare(program, &[])?;
     let data = server.data();
@@ -26,8 +26,8 @@ fn start(program: Program, name: &str) -> Result<Server, String> {
     Ok(server)
 }
 
-/// JSON was stored as text: it is read, is found by indexes of expressions on it, and gets the new form,
-/// which keeps a DECIMAL, as it is written.
+/// Old stores have JSON as text. It can be read, and indexes of expressions find it. Writing it converts it
+/// to the binary form, which preserves DECIMALs.
 pub(crate) fn json_as_text(program: Program) -> Result<(), String> {
     let server = start(program, "json-as-text")?;
     let mut conn = server.address.connect_to("old").map_err(text)?;

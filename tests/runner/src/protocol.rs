@@ -131,7 +131,7 @@ fn simple_commands(address: &Address) -> Result<(), String> {
     }
 }
 
-/// Each definition ends with the column's default: a client library refuses a reply without it.
+/// Each definition ends with the column's default: client libraries refuse a reply without it.
 fn field_list(address: &Address) -> Result<(), String> {
     let text = |e: std::io::Error| e.to_string();
     let mut raw = login(address)?;
@@ -204,7 +204,7 @@ fn unknown_statements(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// An error packet or nothing, and then the end of the connection.
+/// Expects an error packet or nothing, and then the end of the connection.
 fn refused(raw: &mut Raw) -> Result<(), String> {
     for _ in 0..3 {
         match raw.answer() {
@@ -238,7 +238,7 @@ fn garbage_at_login(address: &Address) -> Result<(), String> {
         let mut raw = Raw::open(address).map_err(|e| e.to_string())?;
         raw.read().map_err(|e| e.to_string())?;
         raw.stream.write_all(&bytes).map_err(|e| e.to_string())?;
-        // Tells a server that waits for the rest of a packet that there is none.
+        // A server that waits for the rest of a packet sees that nothing more comes.
         let _ = raw.stream.shutdown(Shutdown::Write);
         refused(&mut raw).map_err(|e| format!("after {:02x?}: {e}", &bytes[..bytes.len().min(16)]))?;
     }
@@ -314,7 +314,7 @@ fn vanishing(address: &Address) -> Result<(), String> {
     ] {
         conn.query_drop(statement).map_err(|e| e.to_string())?;
     }
-    // In a transaction; while a statement runs; and before its reply is read.
+    // The client vanishes in a transaction, while a statement runs, and before it has read the reply.
     let mut idle = login(address)?;
     expect(&mut idle, "BEGIN", b"\x03BEGIN", &Answer::Ok)?;
     expect(
@@ -412,8 +412,8 @@ fn max_connections(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// An idle client gets error 4031, which is not a reply to a command. So its number is 0, with compression
-/// in both layers. Drivers take any other number for a reply out of order.
+/// An idle client gets error 4031, which is no reply to a command. So its sequence number is 0, with
+/// compression in both layers. Drivers treat any other number as a packet out of order.
 fn idle_clients(address: &Address) -> Result<(), String> {
     const CLIENT_COMPRESS: u32 = 32;
     const SET: &[u8] = b"\x03SET wait_timeout = 1";
@@ -428,7 +428,7 @@ fn idle_clients(address: &Address) -> Result<(), String> {
         raw.stream.write_all(command).map_err(text)?;
         let mut sent = Vec::new();
         raw.stream.read_to_end(&mut sent).map_err(text)?;
-        // First the OK packet, in a frame of its own.
+        // The OK packet comes first, in a frame of its own.
         let ok = header + sent.first().copied().map_or(0, usize::from);
         let error = sent.get(ok..).unwrap_or_default();
         // A compressed packet contains its uncompressed length.
@@ -463,8 +463,8 @@ fn random_packets(address: &Address) -> Result<(), String> {
         }
         match raw.answer() {
             Ok(Answer::Ok | Answer::Error { .. }) => {}
-            // Part of a longer reply, or the end of the connection: a new connection is simpler than
-            // reading on.
+            // Part of a longer reply, or the end of the connection. Opening a new connection is simpler than
+            // reading the rest.
             Ok(Answer::Other(_) | Answer::Closed) => raw = login(address)?,
             Err(e) => return Err(format!("packet {n}, {payload:02x?}: {e}")),
         }

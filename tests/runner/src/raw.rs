@@ -1,4 +1,4 @@
-//! MySQL's protocol by hand, for packets that no driver sends.
+//! A client that sends arbitrary packets.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ pub enum Answer {
         state: String,
     },
     Other(Vec<u8>),
-    /// The server closed the connection instead.
+    /// The server closed the connection instead of replying.
     Closed,
 }
 
@@ -55,7 +55,7 @@ impl Raw {
         }
     }
 
-    /// The same with a collation, given by number. Returns the server's last packet of the login.
+    /// [`Raw::login`] with a collation, given by number. Returns the server's last packet of the login.
     pub fn log_in(address: &Address, capabilities: u32, collation: u8) -> io::Result<(Self, Answer)> {
         let mut raw = Self::open(address)?;
         raw.read()?;
@@ -73,8 +73,8 @@ impl Raw {
         raw.write(&response)?;
         loop {
             match raw.answer()? {
-                // The server asks for another authentication method. The data of an empty password are
-                // empty in all of them.
+                // The server requests another authentication method. In all of them, an empty password has
+                // empty data.
                 Answer::Other(packet) if packet.first() == Some(&0xfe) => raw.write(&[])?,
                 Answer::Other(_) => {}
                 other => return Ok((raw, other)),

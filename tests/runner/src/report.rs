@@ -1,4 +1,4 @@
-//! What passed, failed and was skipped: one line each, and the summary at the end of a run.
+//! Reports what passed, failed and was skipped: one line each, and a summary at the end of a run.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ pub struct Report {
     failed: Vec<String>,
     skipped: usize,
     verbose: bool,
-    /// Where the checks run; printed before their names, unless it is empty.
+    /// Where the checks run. It is printed before their names, unless it is empty.
     place: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Report {
         println!("skip  {}: {why}", self.full_name(name));
     }
 
-    /// Prints a measurement where passed checks are printed.
+    /// Prints a measurement, if passed checks are printed.
     pub fn note(&self, what: &str) {
         if self.verbose {
             println!("      {}", self.full_name(what));
@@ -70,7 +70,7 @@ impl Report {
         }
     }
 
-    /// Prints the line that `scripts/test` adds up, and returns the exit code.
+    /// Prints the line that `scripts/test.sh` adds up, and returns the exit code.
     pub fn finish(&self) -> ExitCode {
         for name in &self.failed {
             println!("failed: {name}");

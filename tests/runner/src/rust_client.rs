@@ -96,7 +96,8 @@ fn socket(address: &Address) -> Result<(), Failure> {
     equal("database", database.as_deref(), Some(DATABASE))
 }
 
-/// Whose privileges count for what a view reads (manual 25.6, "Stored Object Access Control").
+/// A view reads with the privileges of its definer or its invoker (manual 25.6, "Stored Object Access
+/// Control").
 fn views_of_accounts(address: &Address) -> Result<(), Failure> {
     let mut root = address.connect()?;
     for statement in [
@@ -177,7 +178,7 @@ fn tls(address: &Address) -> Result<(), Failure> {
     )
 }
 
-/// A result may have more columns than a table, in text and in binary, from every part of the server that
+/// A result may have more columns than a table, as text and in binary, from every part of the server that
 /// computes results.
 fn wide_results(address: &Address) -> Result<(), Failure> {
     let mut conn = connect(address)?;

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// A server that needs longer to start has failed, also with recovery after a kill.
 const START_MAX: Duration = Duration::from_secs(60);
 
-/// The variable that makes StemDB check the promises about its writes.
+/// The environment variable that makes StemDB check the promises about its writes.
 pub const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
 
 /// A server's address, for clients.
@@ -25,7 +25,7 @@ pub struct Address {
     pub socket: Option<PathBuf>,
     /// `None` where it is not known, and on MySQL.
     pub status_port: Option<u16>,
-    /// False on MySQL: checks of StemDB's own features are left out.
+    /// False on MySQL: checks of StemDB's own features are skipped.
     pub stemdb: bool,
     /// Whether a row may be larger than the 6 MiB that a cluster accepts.
     pub large_rows: bool,
@@ -128,8 +128,8 @@ impl Server {
         })
     }
 
-    /// From the next start on, each read that the row cache answers is compared with the store. On a
-    /// difference the server panics, and [`Server::check_log`] finds that.
+    /// From the next start on, each read from the row cache is compared with the store. If they differ, the
+    /// server panics, and [`Server::check_log`] reports that.
     pub fn compare_cached_reads(&mut self) {
         self.set_environment("STEMDB_COMPARE_CACHED_READS", "1");
     }
@@ -175,7 +175,7 @@ impl Server {
                     self.log_tail()
                 ));
             }
-            // Logs in, since an open port alone does not show that the server works.
+            // Logs in, because an open port alone does not show that the server works.
             let opts = self.address.builder().pass(self.root_password.clone());
             match Conn::new(opts) {
                 Ok(_) => return Ok(start.elapsed()),

@@ -1,4 +1,4 @@
-//! What a client with SESSION_TRACK receives about its transaction, packet by packet.
+//! The reports about its transaction that a client with SESSION_TRACK receives, packet by packet.
 
 use std::io;
 
@@ -11,8 +11,8 @@ const SERVER_SESSION_STATE_CHANGED: u64 = 1 << 14;
 const CHARACTERISTICS: u8 = 4;
 const STATE: u8 = 5;
 
-/// A statement, and what the last packet of its reply reports: the transaction's state, and the statements
-/// that begin it.
+/// A statement, and what the last packet of its reply reports: the state of the transaction, and the
+/// statements that would start it again.
 type Step = (&'static str, Option<&'static str>, Option<&'static str>);
 
 const NONE: Option<&str> = Some("________");

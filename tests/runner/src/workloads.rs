@@ -1,5 +1,5 @@
-//! Workloads of `stemdb bench` whose answers can be checked, at the smallest scale. TPC-H's queries run a second time
-//! with so little memory that nothing of their joins, groups and sorts fits in.
+//! Workloads of `stemdb bench` with known results, at the smallest scale. TPC-H's queries run a second time
+//! with so little memory that their joins, groups and sorts must spill.
 
 use loadgen::options::Options;
 use loadgen::registry;
@@ -12,7 +12,7 @@ use crate::text;
 
 const WORKLOADS: [(&str, &[(&str, &str)]); 2] = [("tpch", &[("scale", "0.01")]), ("ch", &[])];
 
-/// With it and the analytical executor, a hash table of any of TPC-H's larger tables at that scale is too large.
+/// With this limit and the analytical executor, a hash table of any of TPC-H's larger tables is too large.
 const SMALL_LIMIT: &[(&str, &str)] = &[
     ("stemdb_memory_limit", "1572864"),
     ("stemdb_route", "'analytical'"),
@@ -35,7 +35,7 @@ pub fn check(address: &Address, report: &mut Report) {
     }
 }
 
-/// The checks, and how they were run.
+/// Lists of checks, each with a label for how they were run.
 type Lists = Vec<(&'static str, Checks)>;
 
 fn run(address: &Address, name: &str, options: &[(&str, &str)]) -> Result<Lists, String> {

@@ -1,6 +1,7 @@
-//! COUNT and SUM of distinct values, where a query has several such that are not of one argument.
+//! COUNT and SUM of distinct values, for queries that have several of them with different arguments.
 //!
-//! DataFusion keeps the sets of values; which are equal is decided before, by their comparable forms.
+//! DataFusion holds the sets of values. The values are converted to their comparable forms before, so MySQL's
+//! rules decide which are equal.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use types::Error;
 
 use crate::error::carry;
 
-/// How many distinct values of a type.
+/// Counts the distinct values of a type.
 pub fn count(ty: &DataType) -> Result<Box<dyn Accumulator>> {
     Ok(match ty {
         DataType::Int64 => Box::new(PrimitiveDistinctCountAccumulator::<Int64Type>::new(ty)),
@@ -40,7 +41,7 @@ pub fn has_grouped_count(ty: &DataType) -> bool {
     matches!(ty, DataType::Int64 | DataType::UInt64)
 }
 
-/// How many distinct values in each group.
+/// Counts the distinct values in each group.
 pub fn grouped_count(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
     Ok(match ty {
         DataType::Int64 => Box::new(PrimitiveDistinctCountGroupsAccumulator::<Int64Type>::new()),

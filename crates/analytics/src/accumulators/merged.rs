@@ -30,7 +30,7 @@ impl Groups {
     }
 }
 
-/// SQL's FILTER clause, which MySQL has not.
+/// Refuses SQL's FILTER clause, which MySQL does not have.
 fn no_filter(filter: Option<&BooleanArray>) -> Result<()> {
     match filter {
         None => Ok(()),

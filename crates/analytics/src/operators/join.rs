@@ -23,10 +23,11 @@ use crate::limits::partitions;
 pub enum JoinMethod {
     /// All pairs are compared. The right side is held in memory.
     Pairs,
-    /// The right side is held in memory, in a hash table. `one_table`: one for all partitions of the left
-    /// side; else both sides are cut by their keys.
+    /// The right side is held in memory, in a hash table. `one_table`: all partitions of the left side share
+    /// one table; otherwise both sides are partitioned by their keys.
     Hash { one_table: bool },
-    /// Both sides are cut by their keys into so many partitions, and sorted by them, which spills.
+    /// Both sides are partitioned by their keys, with this many partitions, and sorted by them. The sorts
+    /// spill.
     SortMerge { partitions: usize },
 }
 
@@ -36,7 +37,7 @@ pub struct Sides {
     pub right: Plan,
     /// Columns of the left side, and of the right side, that have to be equal. NULL is equal to nothing.
     pub keys: Vec<(PhysicalExprRef, PhysicalExprRef)>,
-    /// A condition on pairs besides.
+    /// A further condition on pairs.
     pub filter: Option<JoinFilter>,
 }
 
@@ -137,7 +138,7 @@ fn sort_merge(sides: Sides, join_type: JoinType, output: Vec<usize>, partitions:
     )
 }
 
-/// The rows in partitions by their keys.
+/// Partitions the rows by their keys.
 fn cut(plan: Plan, keys: Vec<PhysicalExprRef>, partitions: usize) -> Result<Plan> {
     if partitions == 1 {
         return Ok(together(plan));
@@ -146,7 +147,7 @@ fn cut(plan: Plan, keys: Vec<PhysicalExprRef>, partitions: usize) -> Result<Plan
     Ok(Arc::new(RepartitionExec::try_new(plan, by_key)?))
 }
 
-/// The rows in one partition.
+/// Merges the rows into one partition.
 fn together(plan: Plan) -> Plan {
     match plan.output_partitioning().partition_count() {
         1 => plan,

@@ -1,30 +1,30 @@
-//! Rows that an operator above would drop are not decoded. Where rows are in the order of the column that
-//! decides, long runs of them are not even read.
+//! Drops rows that an operator above would drop, before they are decoded. If rows are in the order of the
+//! column that decides, long runs of them are not even read.
 
 use schema::layout::IntegerColumn;
 
 use crate::scan_filter::{Condition, Following, ScanFilter};
 
-/// After so many rows it is known whether the check is worth its time.
+/// After so many rows it is decided whether the check pays.
 const TRIAL_ROWS: u64 = 16_384;
 
-/// After so many dropped rows in a row, the scan goes on at the next key: to search for it takes about as
-/// long as to drop so many rows.
+/// After so many dropped rows in a row, the scan seeks the next key instead: a seek takes about as long as
+/// dropping that many rows.
 const RUN_ROWS: u32 = 32;
 
-/// Where a scan goes on.
+/// Where a scan continues.
 pub enum GoOn {
     NextRow,
     /// At the first key from this one on.
     From(Vec<u8>),
-    /// There are no more rows that may be wanted.
+    /// No more rows can be wanted.
     Nowhere,
 }
 
-/// Whether a row's value satisfies a condition that is learned while the query runs.
+/// Checks a row's value against a condition that is learned while the query runs.
 pub struct LearnedCheck {
     filter: ScanFilter,
-    /// The condition is known, and leaves rows out.
+    /// The condition is known, and it pays to check it.
     is_on: bool,
     checked: u64,
     dropped: u64,
@@ -48,8 +48,8 @@ impl LearnedCheck {
         self.filter.column.leads()
     }
 
-    /// Looks whether the condition is known. One that leaves out less than a tenth of the rows is not used
-    /// any longer.
+    /// Checks whether the condition is known by now. A condition that drops less than a tenth of the rows is
+    /// not used any longer.
     pub fn begin(&mut self) {
         let is_useful = self.checked < TRIAL_ROWS || self.dropped > self.checked / 10;
         self.is_on = is_useful
@@ -59,7 +59,7 @@ impl LearnedCheck {
             };
     }
 
-    /// Whether the row may be wanted.
+    /// Whether an operator above may want the row.
     #[inline]
     pub fn may_hold(&mut self, key: &[u8], row: &[u8]) -> bool {
         if !self.is_on {
@@ -78,7 +78,7 @@ impl LearnedCheck {
         holds
     }
 
-    /// Where to go on behind a row that was dropped.
+    /// Where to continue after a dropped row.
     #[inline]
     pub fn behind(&mut self, key: &[u8], row: &[u8]) -> GoOn {
         match self.run {
@@ -99,7 +99,7 @@ impl LearnedCheck {
         };
         match keys.following(value) {
             Following::Key(next) => column.start_of(key, next).map_or(GoOn::NextRow, GoOn::From),
-            // Larger values than the set can have are not decided on.
+            // The set cannot hold larger values, so it says nothing about them.
             Following::Nothing if column.is_signed_at(key) => GoOn::Nowhere,
             Following::Nothing | Following::Unknown => GoOn::NextRow,
         }

@@ -35,13 +35,13 @@ use crate::limits::partitions;
 use crate::operators::Translated;
 use crate::scan_filter::{ScanFilter, ScanWishes};
 
-/// More pieces than partitions, so that a partition that finishes early takes further pieces.
+/// There are more pieces than partitions, so that a partition that finishes early takes further pieces.
 const PIECES_PER_PARTITION: usize = 8;
 
-/// Rows to read before other tasks of the thread get their turn, even if no batch is complete.
+/// After so many rows, other tasks of the thread get their turn, even if no batch is complete.
 const ROWS_A_TURN: u64 = 65_536;
 
-/// The largest number of bytes of rows in a batch, without its last row. It is less if a query may have
+/// The largest number of bytes of rows in a batch, not counting its last row. It is less if a query may use
 /// little memory.
 const BATCH_BYTES: usize = 8 << 20;
 /// Rows that are wider than the sampled ones may exceed the batch's part of the memory by this factor.
@@ -50,8 +50,9 @@ const WIDE_ROWS: usize = 2;
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
 
-/// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
-/// `batches`: how many partitions, and the bytes of rows that a batch should have. `wishes`: what operators above it want of it.
+/// A scan with the columns `c0..`. With `positions`, an unsigned column follows that orders rows by key.
+/// `batches`: the number of partitions, and how many bytes of rows a batch should have. `wishes`: what the
+/// operators above want from it.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
@@ -104,8 +105,8 @@ pub fn scan(
     })
 }
 
-/// Moves the ends of pieces so that rows which agree in some leading parts of the primary key are in one of them.
-/// `false`: that is not possible, or would leave partitions without work.
+/// Moves the ends of pieces so that all rows which agree in some leading parts of the primary key are in one
+/// piece. `false`: that is not possible, or would leave partitions without work.
 fn cut_between_groups(pieces: &mut Vec<KeyRange>, scan: &TableScan, parts: usize) -> bool {
     let Some(bytes) = (parts > 0).then(|| leading_bytes(&scan.table, parts)).flatten() else {
         return false;
@@ -126,8 +127,9 @@ fn cut_between_groups(pieces: &mut Vec<KeyRange>, scan: &TableScan, parts: usize
     is_enough
 }
 
-/// The order of each partition's rows: it takes pieces in the order of their keys. Of the primary key, the leading
-/// parts whose values have the order of their stored form; groups by them are complete one after the other.
+/// The order of each partition's rows, because a partition takes pieces in the order of their keys. It has
+/// those leading parts of the primary key whose stored form sorts as the values do. Groups by them are
+/// complete one after the other.
 fn order_of(scan: &TableScan, schema: &SchemaRef) -> Option<LexOrdering> {
     if scan.table.row_ranges().len() > 1 {
         return None;
@@ -202,7 +204,7 @@ struct Batches {
     piece: Option<Piece>,
 }
 
-/// The result of a turn of reading.
+/// The result of one turn of reading.
 enum Turn {
     Batch(RecordBatch),
     /// No row satisfied the filter so far.
@@ -255,7 +257,7 @@ impl Batches {
         let before = piece.rows_read;
         let start = self.shared.scan.read.as_ref().map(|_| Instant::now());
         let ended = loop {
-            // Where it goes on, and whether in this turn.
+            // Where to continue, and whether in this turn.
             let mut resume = None;
             let mut ended = false;
             let mut failure = None;
@@ -304,7 +306,7 @@ impl Stream for Batches {
         match self.turn() {
             Ok(Turn::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
             Ok(Turn::End) => Poll::Ready(None),
-            // A cancelled task ends here.
+            // Yields: a cancelled task ends here.
             Ok(Turn::Nothing) => {
                 context.waker().wake_by_ref();
                 Poll::Pending

@@ -1,8 +1,8 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! A condition that compares a stored number or date with a constant is decided on the row's bytes
-//! ([`row_checks`]), and so is what an operator above the scan has learned ([`super::learned`]). For the
-//! others there are two ways:
+//! A condition that compares a stored number or date with a constant is checked on the row's bytes
+//! ([`row_checks`]). So is a condition that an operator above the scan has learned ([`super::learned`]). For
+//! other conditions there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
 //!   removed;
@@ -10,7 +10,7 @@
 //!   and only the rows that pass are decoded whole.
 //!
 //! Which way is cheaper depends on how many columns the filter does not read and on how many rows pass. The
-//! rows so far show the latter.
+//! latter is estimated from the rows so far.
 
 use std::sync::Arc;
 
@@ -30,18 +30,18 @@ use crate::columns::schema_of;
 use crate::limits::BATCH_ROWS;
 use crate::scan_filter::ScanFilter;
 
-/// Rows in a scan's first batch. Each further batch may have twice as many, up to [`BATCH_ROWS`], so that a
-/// LIMIT is reached soon.
+/// Rows in a scan's first batch. Each further batch may have twice as many, up to [`BATCH_ROWS`]. So a small
+/// LIMIT is reached early.
 const FIRST_BATCH_ROWS: usize = 64;
 
-/// Bytes of rows that are copied before the filter is evaluated: few enough to be in the processor's cache
-/// then.
+/// How many bytes of rows are copied before the filter is evaluated. They should still be in the processor's
+/// cache then.
 const KEPT_BYTES: usize = 512 << 10;
 
 /// The cost of copying a row's bytes, in decoded cells.
 const KEEPING_COST: u64 = 4;
 
-/// The assumed selectivity of a filter that has seen no rows: one row of so many passes.
+/// The assumed selectivity of a filter before it has seen rows: one row in so many passes.
 const EXPECTED_SELECTIVITY: u64 = 4;
 
 /// Collects the rows of one batch after the other.
@@ -51,10 +51,10 @@ pub struct Rows {
     /// The columns, with the positions if they are asked for.
     schema: SchemaRef,
     positions: Option<Vec<u64>>,
-    /// What of the filter is decided on a row's bytes.
+    /// The parts of the filter that are checked on a row's bytes.
     checks: Vec<RangeCheck>,
-    /// What operators above say of a row before it is decoded: of the column that rows are in the order of,
-    /// and of others.
+    /// Conditions that operators above have learned, checked before a row is decoded: on the column that
+    /// orders the rows, and on other columns.
     leading: Vec<LearnedCheck>,
     learned: Vec<LearnedCheck>,
     filter: Option<Filter>,
@@ -92,7 +92,7 @@ struct Alone {
     waiting: Waiting,
 }
 
-/// The keys and values of rows, one behind the other.
+/// The keys and values of rows, stored one after the other.
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
@@ -146,13 +146,13 @@ impl Rows {
         rows >= self.max_rows || (rows > 0 && self.bytes >= self.max_bytes)
     }
 
-    /// Before some rows are read.
+    /// Called before a turn of reading.
     pub fn begin(&mut self) {
         let all = self.leading.iter_mut().chain(&mut self.learned);
         all.for_each(LearnedCheck::begin);
     }
 
-    /// Takes a row. Returns where the scan goes on.
+    /// Takes a row. Returns where the scan continues.
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<GoOn> {
         for check in &mut self.leading {
             if !check.may_hold(key, value) {
@@ -186,7 +186,7 @@ impl Rows {
         self.decode(key, value, position)
     }
 
-    /// The rows so far that satisfy the filter. The next batch begins.
+    /// Returns the rows so far that satisfy the filter, and begins the next batch.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         self.decide()?;
         let rows = self.decoder.len();

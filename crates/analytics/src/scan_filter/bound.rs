@@ -1,4 +1,4 @@
-//! The bound of a sort with a limit: rows behind it are not among the first.
+//! The bound of a sort with a limit: rows beyond it are not among the first.
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use datafusion_execution::TaskContext;
 
 use super::observed::{Observe, Observer};
 
-/// Limits beyond which no bound is kept: it would become known late.
+/// No bound is used for larger limits: it would become known late.
 pub const LIMIT_MAX: usize = 10_000;
 
-/// The value that the last row within the limit has in the first column of the order, of the rows that the
-/// sort has seen so far.
+/// For a sort with a limit: the first sort column's value in the last row within the limit, of the rows seen
+/// so far.
 ///
-/// It is kept as a *rank*: values in the order of the sort have ascending ranks.
+/// It is stored as a *rank*: values in the sort's order have ascending ranks.
 #[derive(Debug)]
 pub struct Bound {
     descending: bool,
@@ -47,7 +47,7 @@ impl Bound {
         self.rank(value) <= self.rank.load(Ordering::Relaxed)
     }
 
-    /// The rank of NULL, which comes before all values; `None` if it comes behind all.
+    /// The rank of NULL, which comes before all values; `None` if it comes after all.
     fn rank_of_null(&self) -> Option<i64> {
         (!self.descending).then_some(i64::MIN)
     }
@@ -80,7 +80,7 @@ impl Observe for KeepBound {
     }
 }
 
-/// The rows of one partition. They are enough for a bound of all partitions' rows.
+/// The ranks of one partition's rows. Each partition's rows give a bound that is valid for all.
 struct Keeping {
     bound: Arc<Bound>,
     column: usize,
@@ -114,7 +114,8 @@ impl Observer for Keeping {
     fn see(&mut self, batch: &RecordBatch) {
         let array = batch.column(self.column);
         let nulls = array.null_count();
-        // Values that are larger than an `i64` are left out: of fewer rows the bound is only further away.
+        // Values that do not fit an `i64` are left out. A bound made of fewer rows is still valid, only less
+        // strict.
         match array.data_type() {
             DataType::Int64 => self.add_all(array.as_primitive::<Int64Type>().iter(), nulls),
             DataType::UInt64 => {

@@ -1,4 +1,4 @@
-//! The keys of a join's right side are collected.
+//! An operator that collects the keys of a join's right side.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,14 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use super::keys::{KEYS_MAX, PendingKeys};
 use super::observed::{Observe, Observer};
 
-/// A column of keys, and the set that is made of them.
+/// A column of keys, and the set to make of them.
 #[derive(Debug, Clone)]
 pub struct KeyColumn {
     pub column: usize,
     pub keys: Arc<PendingKeys>,
 }
 
-/// Collects keys. When all partitions have ended, the sets of them are complete.
+/// Collects keys. The sets are complete when all partitions have ended.
 #[derive(Debug)]
 pub struct CollectKeys {
     columns: Arc<[KeyColumn]>,
@@ -116,7 +116,8 @@ impl Observer for Collecting {
     }
 }
 
-/// Appends an array's values; NULL is equal to nothing. Returns whether all could be represented.
+/// Appends an array's values without NULL, which is equal to nothing. Returns whether all could be
+/// represented.
 fn take_keys(array: &ArrayRef, keys: &mut Vec<i64>) -> bool {
     match array.data_type() {
         DataType::Int64 => {
@@ -128,7 +129,7 @@ fn take_keys(array: &ArrayRef, keys: &mut Vec<i64>) -> bool {
         }
         DataType::UInt64 => {
             let values = array.as_primitive::<UInt64Type>().iter().flatten();
-            // A scan does not decide on larger values.
+            // Scans do not check larger values.
             keys.extend(values.filter_map(|value| i64::try_from(value).ok()));
         }
         _ => return false,

@@ -1,19 +1,19 @@
-//! A set of integers that may say yes for a few others.
+//! A set of integers with false positives: a bitmap or a Bloom filter.
 
 use std::sync::OnceLock;
 
-/// Keys beyond which no set is made: so many rows of the right side hardly leave any of the left side out.
+/// With more keys no set is made: so large a right side rarely excludes rows of the left side.
 pub const KEYS_MAX: usize = 1 << 20;
 
-/// A bitmap may have so many bits for each key; a sparser set is a Bloom filter.
+/// The most bits that a bitmap may have for each key. A sparser set becomes a Bloom filter.
 const BITMAP_BITS_A_KEY: u64 = 64;
 const BITMAP_BITS_MIN: u64 = 1 << 16;
-/// Of so many keys or fewer a Bloom filter has a list besides.
+/// A Bloom filter of at most so many keys has a sorted list of them, too.
 const LISTED_MAX: usize = 1 << 16;
-/// Of a Bloom filter: one key in some fifty that are not in the set passes.
+/// The size of a Bloom filter: about one in fifty keys outside the set passes.
 const BLOOM_BITS_A_KEY: usize = 16;
 
-/// A set that is known once the right side of a join has been read.
+/// A set that becomes known when the right side of a join has been read.
 #[derive(Debug, Default)]
 pub struct PendingKeys(OnceLock<KeySet>);
 
@@ -35,9 +35,9 @@ pub struct KeySet {
     low: i64,
     high: i64,
     words: Vec<u64>,
-    /// Set for a Bloom filter: what leaves the number of a word of a hash.
+    /// Set for a Bloom filter: the shift that turns a hash into the index of a word.
     bloom_shift: Option<u32>,
-    /// Of a Bloom filter of few keys: the keys in order.
+    /// The keys in order, if a Bloom filter has few.
     listed: Vec<i64>,
 }
 
@@ -52,7 +52,7 @@ pub enum Following {
 impl KeySet {
     fn of(keys: &[i64]) -> Self {
         let (Some(&low), Some(&high)) = (keys.iter().min(), keys.iter().max()) else {
-            // Nothing is between these.
+            // No key is in this range.
             return Self {
                 low: i64::MAX,
                 high: i64::MIN,
@@ -97,7 +97,7 @@ impl KeySet {
         }
     }
 
-    /// The least key of the set behind a value.
+    /// The least key of the set that is greater than a value.
     pub fn following(&self, value: i64) -> Following {
         if value >= self.high {
             return Following::Nothing;

@@ -1,16 +1,16 @@
-//! What operators above a scan know of its rows, so that it leaves rows out before it decodes them (sideways
+//! What operators above a scan know of its rows, so that the scan drops rows before it decodes them (sideways
 //! information passing).
 //!
-//! - A hash join reads its right side before the first row of its left side. A row of the left side whose key
-//!   is not among the right side's keys has no partner: [`keys`], collected by [`collect`].
-//! - A sort with a limit drops rows that come behind as many others: [`bound`].
+//! - A hash join reads its right side before the first row of its left side. A left row whose key is not
+//!   among the right side's keys has no partner: [`keys`], collected by [`collect`].
+//! - A sort with a limit drops rows that sort after as many others: [`bound`].
 //!
-//! And how it should share its rows out: a grouping by leading parts of the primary key wants the rows of a
-//! group in one partition.
+//! A grouping by leading parts of the primary key also says how the scan should partition its rows: the rows
+//! of a group in one partition.
 //!
-//! [`observed`] shows an operator's rows to what learns from them. [`scan_of`]: the scan whose column is
-//! meant. A scan looks for what is known whenever it begins to read. Without it, it reads all rows, so
-//! nothing depends on what runs first.
+//! [`observed`] passes an operator's rows to code that learns from them. [`scan_of`] finds the scan of a
+//! column. A scan checks what is known whenever it begins to read. If nothing is known yet, it reads all
+//! rows, so results do not depend on what runs first.
 
 mod bound;
 mod collect;
@@ -46,15 +46,15 @@ pub enum Condition {
     Bound(Arc<Bound>),
 }
 
-/// What operators above a scan say of it.
+/// What the operators above a scan want from it.
 #[derive(Debug, Default)]
 pub struct ScanWishes {
     pub filters: Vec<ScanFilter>,
-    /// Rows that agree in so many leading parts of the primary key should be in one partition; 0: any rows.
+    /// Rows that agree in so many leading parts of the primary key should be in one partition; 0: no matter.
     pub grouped_parts: usize,
 }
 
-/// The filters of the scans that are not translated yet. A scan is known by its address in the plan.
+/// The wishes for scans that have not been translated yet. A scan is identified by its address in the plan.
 #[derive(Debug, Default)]
 pub struct ScanFilters(RefCell<HashMap<*const TableScan, ScanWishes>>);
 
@@ -71,8 +71,8 @@ impl ScanFilters {
         self.0.borrow_mut().entry(scan).or_default().filters.push(filter);
     }
 
-    /// Asks the scan below a grouping for whole groups in each partition, if its keys have leading parts of
-    /// the primary key.
+    /// If a grouping's keys have leading parts of the primary key, requests whole groups in each partition
+    /// from the scan below it.
     pub fn group(&self, input: &Rel, keys: &[Expr]) {
         let columns: Vec<(&TableScan, usize)> =
             keys.iter().filter_map(|key| scanned(input, bare(key)?)).collect();
@@ -86,8 +86,8 @@ impl ScanFilters {
         self.0.borrow_mut().entry(scan).or_default().grouped_parts = grouped;
     }
 
-    /// Makes a filter of a sort's limit for the scan that the first column of its order comes from. `input`:
-    /// the sort's. The result keeps the bound.
+    /// Makes a filter from a sort's limit, for the scan that the first column of its order comes from.
+    /// `input`: the sort's input. The result maintains the bound.
     pub fn of_limit(&self, input: &Rel, keys: &[SortKey], limit: usize) -> Option<KeepBound> {
         let first = keys.first()?;
         if limit == 0 || limit > LIMIT_MAX || keys.iter().any(|key| is_fallible(&key.expr)) {
@@ -101,7 +101,8 @@ impl ScanFilters {
         Some(KeepBound { bound, column, limit })
     }
 
-    /// Makes filters of a join's keys for the scans of its left side. Returns for each the number of the key.
+    /// Makes filters from a join's keys, for the scans of its left side. Returns each with the number of its
+    /// key.
     pub fn make(&self, join: &Join) -> Vec<(usize, Arc<PendingKeys>)> {
         if !matches!(join.kind, JoinKind::Inner | JoinKind::Semi) {
             return Vec::new();
@@ -131,7 +132,8 @@ impl ScanFilters {
     }
 }
 
-/// The scan that an operator's rows come from, each from one of its rows, with a column's number there.
+/// The scan whose rows an operator passes on one by one, and the number that a column of the operator has
+/// there.
 fn scanned(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
     match rel {
         Rel::Scan(scan) => Some((scan, column)),
@@ -141,9 +143,9 @@ fn scanned(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
     }
 }
 
-/// The scan that an operator's column comes from as it is stored, with its number there, if rows of the scan
-/// may be left out that only make output rows which are left out too. Where an expression may raise an error
-/// or a warning, it would be seen which rows it is computed for.
+/// The scan that an operator's column comes from unchanged, and the column's number there. It is found only
+/// if dropping rows of the scan drops nothing but the output rows that they would become. An expression that
+/// may raise an error or a warning prevents this: a client could notice for which rows it was computed.
 fn scan_of(rel: &Rel, column: usize) -> Option<(&TableScan, usize)> {
     match rel {
         Rel::Scan(scan) if !scan.filter.as_ref().is_some_and(is_fallible) => Some((scan, column)),

@@ -1,4 +1,4 @@
-//! An operator that passes rows on and shows them to an observer.
+//! An operator that passes rows on unchanged and shows them to an observer.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,20 +19,20 @@ use futures::{Stream, StreamExt};
 
 use crate::operators::Plan;
 
-/// What rows are shown to.
+/// Makes the observers of an operator's partitions.
 pub trait Observe: fmt::Debug + Send + Sync {
-    /// The same for another input, of so many partitions.
+    /// The same for another input with this many partitions.
     fn over(&self, partitions: usize) -> Arc<dyn Observe>;
 
-    /// For the rows of one partition.
+    /// The observer of one partition.
     fn partition(&self, context: &TaskContext) -> Box<dyn Observer>;
 }
 
-/// Sees the rows of one partition.
+/// Observes the rows of one partition.
 pub trait Observer: Send {
     fn see(&mut self, batch: &RecordBatch);
 
-    /// There are no more rows. `complete`: none is missing because of an error.
+    /// Called after the last row. `complete`: no rows are missing because of an error.
     fn end(&mut self, complete: bool);
 }
 
@@ -101,7 +101,7 @@ impl ExecutionPlan for Observed {
 /// The rows of one partition.
 struct Rows {
     input: SendableRecordBatchStream,
-    /// Until the end.
+    /// `None` after the end.
     observer: Option<Box<dyn Observer>>,
 }
 

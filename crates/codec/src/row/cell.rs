@@ -163,7 +163,7 @@ pub(super) fn decode_text(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-/// A document in the binary form, made of the text that older versions stored.
+/// A document in the binary form, converted if an older version stored its text.
 #[inline]
 pub(super) fn decode_json(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     if !JsonBinary::is_stored_text(bytes) {
@@ -236,8 +236,8 @@ impl Form {
     }
 }
 
-/// Takes one value as it is decoded. [`CellValue`] would have room for the largest kind of value, and would
-/// be moved as a whole.
+/// Takes one value as it is decoded. A [`CellValue`] instead would be as large as the largest kind of value,
+/// and would be moved as a whole.
 pub trait TakeCell<'a>: Sized {
     type Out;
     type Error: From<Error>;

@@ -6,7 +6,7 @@ use super::cell::{Form, decode_signed, decode_unsigned};
 use super::view::find_small;
 use crate::decimal::SmallForm;
 
-/// A column whose value in a row can be read as an integer that orders as the values do: a DECIMAL by its
+/// A column whose value can be read from a row as an integer that sorts as the values do: a DECIMAL by its
 /// digits, a date by its packed form.
 #[derive(Debug, Clone)]
 pub struct StoredNumber {
@@ -22,7 +22,7 @@ enum NumberForm {
 }
 
 impl StoredNumber {
-    /// `None` for types that are not stored so.
+    /// `None` for types that are not stored as such a number.
     pub fn new(id: i64, ty: &SqlType) -> Option<Self> {
         let form = match Form::of(ty) {
             Form::Signed => NumberForm::Signed,
@@ -33,7 +33,7 @@ impl StoredNumber {
         Some(Self { id, form })
     }
 
-    /// The value in a row. `None`: the row lacks it, or is not of the usual form; it must be decoded.
+    /// The value in a row. `None`: the row lacks it or has an unusual form, so it must be decoded.
     #[inline]
     pub fn value(&self, row: &[u8]) -> Option<i64> {
         let bytes = find_small(row, self.id)?;
@@ -54,14 +54,14 @@ pub struct RangeCheck {
 }
 
 impl RangeCheck {
-    /// From `low` to `high`, both included. `None` for types that are not compared so.
+    /// From `low` to `high`, both included. `None` for types without a [`StoredNumber`].
     pub fn new(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
         let number = StoredNumber::new(id, ty)?;
         Some(Self { number, low, high })
     }
 
-    /// Whether the row may satisfy the condition. A row whose value is not read here is left to those that
-    /// decode it.
+    /// Whether the row may satisfy the condition. True also if the value cannot be read here: the caller
+    /// decodes the row and evaluates the condition itself.
     #[inline]
     pub fn may_hold(&self, row: &[u8]) -> bool {
         let value = self.number.value(row);

@@ -40,7 +40,7 @@ enum Values {
     Time(Vec<i64>),
     Double(Vec<f64>),
     Decimal128(Decimals),
-    /// Of more digits than fit into 128 bits.
+    /// Decimals with more digits than fit into 128 bits.
     Decimal(Box<ColumnBuilder>),
     Text(Strings),
     Bytes(Strings),
@@ -55,7 +55,7 @@ struct Decimals {
     values: Vec<i128>,
 }
 
-/// Strings one behind the other.
+/// Strings, stored one after the other.
 #[derive(Debug)]
 struct Strings {
     /// The start of each string, and the end of the last one.
@@ -118,8 +118,8 @@ impl ColumnBuffer {
         }
     }
 
-    /// Reserves memory for so many more rows. For strings it assumes the length of those so far, and at most
-    /// [`BYTES_AHEAD_MAX`].
+    /// Reserves memory for this many more rows. Strings are assumed to be as long as those so far, and get at
+    /// most [`BYTES_AHEAD_MAX`].
     pub fn reserve(&mut self, rows: usize) {
         match &mut self.values {
             Values::Null(_) | Values::Decimal(_) => {}
@@ -165,7 +165,7 @@ impl ColumnBuffer {
     pub fn push_null(&mut self) {
         if let Values::Null(_) | Values::Decimal(_) = self.values {
         } else {
-            // A batch has far fewer than 2^32 rows: the ends of its strings are counted in 32 bits.
+            // A batch has far fewer than 2^32 rows: Arrow counts the ends of its strings with 32 bits.
             self.nulls.push(self.len() as u32);
         }
         match &mut self.values {
@@ -237,7 +237,8 @@ impl ColumnBuffer {
             Values::Decimal(builder) => builder.finish(),
             Values::Text(strings) => {
                 let (offsets, bytes) = strings.take();
-                // Checks that all of it is UTF-8, and that each value begins and ends between two characters.
+                // Checks that all bytes are UTF-8, and that each value begins and ends between two
+                // characters.
                 let text = StringArray::try_new(offsets, bytes, nulls).map_err(|_| Error::Malformed {
                     what: "text in a row",
                 })?;
@@ -305,7 +306,7 @@ impl Strings {
     fn push(&mut self, bytes: &[u8]) -> Result<(), types::Error> {
         let end = i32::try_from(self.bytes.len() + bytes.len()).map_err(|_| too_much())?;
         match bytes {
-            // Without the call that copies any number of bytes.
+            // A single byte is pushed without a call of `memcpy`.
             [byte] => self.bytes.push(*byte),
             _ => self.bytes.extend_from_slice(bytes),
         }
@@ -330,7 +331,7 @@ impl Strings {
 fn too_much() -> types::Error {
     types::Error::new(
         errno::ER_MEMORY_EXCEEDED,
-        "more than 2 GiB of strings in one column of a batch",
+        "more than 2 GiB of strings in one column of a batch; select fewer or shorter values",
     )
 }
 
@@ -362,7 +363,7 @@ mod tests {
         ] {
             let mut column = ColumnBuffer::new(&ty);
             for round in 0..2 {
-                // The second round has no NULLs: those of the first must be gone.
+                // The second round has no NULLs. Those of the first round must not remain.
                 let is_null = |row: usize| round == 0 && row % 3 == 1;
                 for row in 0..20 {
                     let value = if is_null(row) { &Value::Null } else { &value };

@@ -1,4 +1,4 @@
-//! Chosen columns of rows, straight into the buffers of Arrow arrays.
+//! Decodes chosen columns of rows directly into the buffers of Arrow arrays.
 
 use types::{SqlType, Value};
 
@@ -16,7 +16,7 @@ pub struct ColumnSource {
 }
 
 impl ColumnSource {
-    /// `default`: the column's value in rows that do not hold it, as rows store it (a TIMESTAMP in UTC).
+    /// `default`: the column's value in rows that lack it, as rows store it (a TIMESTAMP in UTC).
     pub fn new(id: i64, ty: &SqlType, default: Value) -> Self {
         Self {
             id,
@@ -92,15 +92,15 @@ impl RowDecoder {
         Self { columns }
     }
 
-    /// Whether no column is wanted, so that rows need not be read.
+    /// Whether no column is wanted. Then rows need not be read.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
     /// Appends one value to each of the wanted buffers. `utc_to_local` converts a packed TIMESTAMP of the row
-    /// to the session's zone. `shape`: what rows before had, of this decoder.
+    /// to the session's zone. `shape` holds the layout of rows that this decoder has seen before.
     ///
-    /// After an error some buffers may have one value more than others: the batch must be dropped.
+    /// After an error some buffers may have one value more than others, so the batch must be dropped.
     pub fn decode(
         &self,
         row: &[u8],
@@ -151,7 +151,7 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// Decodes the same values one by one.
+    /// Decodes the same columns to values instead of buffers.
     pub fn decode_values(
         &self,
         row: &[u8],
@@ -210,7 +210,7 @@ mod tests {
         encoder.push(100, &Value::Null, &SqlType::BIGINT).unwrap();
         let row = encoder.finish().unwrap();
 
-        // In reverse, with a NULL and a missing column in between.
+        // The columns in reverse order, with a NULL and a missing column in between.
         let mut wanted: Vec<(i64, SqlType, Value)> = columns
             .iter()
             .enumerate()
@@ -225,7 +225,7 @@ mod tests {
         });
         let decoder = RowDecoder::new(sources.enumerate());
         let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuffer::new(&w.1)).collect();
-        // As the first row, as another one of its shape, and after a row with fewer columns.
+        // The first row, a second row of the same shape, and a row after one with fewer columns.
         let mut shape = RowShape::default();
         let mut fewer = RowEncoder::new();
         fewer.push(100, &Value::Int(7), &SqlType::BIGINT).unwrap();

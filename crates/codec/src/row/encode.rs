@@ -19,7 +19,7 @@ impl RowEncoder {
         Self::default()
     }
 
-    /// With memory for so many columns, whose values take about so many bytes.
+    /// Reserves memory for this many columns, whose values take about this many bytes.
     pub fn with_capacity(columns: usize, bytes: usize) -> Self {
         Self {
             values: Vec::with_capacity(columns),
@@ -28,7 +28,7 @@ impl RowEncoder {
         }
     }
 
-    /// Adds a column. Ids must come in ascending order, as the catalog gives them or sorted by the caller.
+    /// Adds a column. Ids must ascend.
     ///
     /// # Errors
     /// [`Error::WrongType`]; [`Error::Malformed`] for an id out of order or out of range.
@@ -89,7 +89,7 @@ impl RowEncoder {
         let id_list = (values.len() + nulls.len()) * id_bytes;
         let front = HEADER_LEN + id_list + values.len() * end_bytes;
 
-        // The values move behind the header, the ids and the ends.
+        // The values move to after the header, the ids and the ends.
         let length = row.len();
         row.resize(front + length, 0);
         row.copy_within(..length, front);
@@ -116,7 +116,7 @@ impl RowEncoder {
     }
 }
 
-/// An id behind the last one of its list.
+/// Checks that an id is greater than the last one of its list.
 fn next_id(id: i64, last: Option<u32>) -> Result<u32> {
     let id = u32::try_from(id).ok();
     id.filter(|id| last.is_none_or(|last| last < *id))

@@ -1,27 +1,27 @@
-//! Where columns are in rows that have the same ones.
+//! The positions of columns in rows that have the same columns.
 
 use super::view::{Place, RowView, small_ends};
 
-/// Where chosen columns are in rows with the same ids of values and of NULLs. Most rows of a table are alike,
-/// so that their ids need not be searched each time.
+/// The positions of chosen columns in rows that have the same columns with values and the same NULLs. Most
+/// rows of a table do, so their ids need not be searched in each row.
 #[derive(Debug, Default)]
 pub struct RowShape {
     /// The first bytes of such a row, up to its values' ends; empty until the first row.
     head: Vec<u8>,
     values: usize,
-    /// Of each chosen column.
+    /// For each chosen column.
     places: Vec<Place>,
 }
 
 impl RowShape {
-    /// Whether a row is of this shape.
+    /// Whether a row has this shape.
     #[inline]
     pub(super) fn fits(&self, row: &[u8]) -> bool {
         !self.head.is_empty() && begins_with(row, &self.head)
     }
 
-    /// Becomes the shape of a row, which has been checked. `ids`: those of the chosen columns, ascending.
-    /// `false`: large rows have none.
+    /// Takes the shape of a row that has been checked. `ids`: those of the chosen columns, ascending. Returns
+    /// false for large rows, which have no shape.
     #[cold]
     pub(super) fn learn(&mut self, row: &[u8], view: &RowView<'_>, ids: impl Iterator<Item = i64>) -> bool {
         let head = view.small_head().and_then(|length| row.get(..length));
@@ -45,7 +45,7 @@ impl RowShape {
     }
 }
 
-/// `starts_with` by words, without the call that compares any number of bytes.
+/// `starts_with` by words, without a call of `memcmp`.
 #[inline]
 fn begins_with(row: &[u8], head: &[u8]) -> bool {
     let Some(start) = row.get(..head.len()) else {
@@ -65,7 +65,7 @@ pub(super) struct Shaped<'a> {
 }
 
 impl<'a> Shaped<'a> {
-    /// The bytes of the value at a position; `None`: the row's ends are out of order or beyond it.
+    /// The bytes of the value at a position; `None` if the row's ends are out of order or beyond the row.
     #[inline]
     pub fn value(&self, position: usize) -> Option<&'a [u8]> {
         let (start, end) = small_ends(self.ends, position)?;

@@ -8,19 +8,19 @@ use crate::{Error, Result};
 pub enum Cell<'a> {
     Bytes(&'a [u8]),
     Null,
-    /// Not in the row: it was written before the column was added, or the key holds the column, or the row
-    /// leaves NULLs out.
+    /// The row does not have it: it was written before the column was added, or the key holds the column, or
+    /// the encoder left out a NULL.
     Missing,
 }
 
-/// A row's bytes, with its header read and checked. It is small, since each reader of a row's columns holds
+/// A row's bytes, with the header read and checked. It is small, because each reader of a row's columns holds
 /// one.
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     large: bool,
     value_count: usize,
     null_count: usize,
-    /// The bytes behind the header, which are long enough for the ids and ends.
+    /// The bytes after the header. They are long enough for the ids and ends.
     body: &'a [u8],
 }
 
@@ -51,7 +51,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Looks a column up. A row whose values' ends are out of order or beyond the row is an error.
+    /// Looks up a column. It is an error if the values' ends are out of order or beyond the row.
     #[inline]
     pub fn get(&self, id: i64) -> Result<Cell<'a>> {
         if self.large {
@@ -88,7 +88,7 @@ impl<'a> RowView<'a> {
         })
     }
 
-    /// How many of the row's bytes come before its values' ends, if it is not large.
+    /// How many bytes of the row come before the values' ends; `None` for a large row.
     pub(super) fn small_head(&self) -> Option<usize> {
         (!self.large).then(|| HEADER_LEN + self.ends_at())
     }
@@ -108,14 +108,14 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// The bytes of an id, and of a value's end.
+    /// How many bytes an id takes, and the end of a value.
     #[inline(always)]
     fn lengths(&self) -> (usize, usize) {
         if self.large { (4, 4) } else { (1, 2) }
     }
 
-    /// Where in the body the values' ids end, those of NULLs, and the values' ends, where the first value
-    /// begins.
+    /// Where in the body the ids of the values end, where those of the NULLs end, and where the ends of the
+    /// values end (and the first value begins).
     #[inline(always)]
     fn ends_at(&self) -> usize {
         (self.value_count + self.null_count) * self.lengths().0
@@ -162,7 +162,7 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// From the previous value's end to its own. The two ends lie side by side.
+/// Where the value at a position starts and ends. The two numbers lie side by side.
 #[inline(always)]
 pub(super) fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
     let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
@@ -173,9 +173,9 @@ pub(super) fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)>
     Some((end([a, b]), end([c, d])))
 }
 
-/// The bytes of a column's value, for nearly all columns of nearly all rows: of a row that is not large and
-/// that holds the column. `None` means nothing: the caller must use [`RowView`]. It is not inlined, since it
-/// would take twice the code inside other functions.
+/// The bytes of a column's value in the usual case: the row is not large and has the column. `None` says
+/// nothing about the row: the caller must use [`RowView`]. It is not inlined, because inside other functions
+/// it would take twice the code.
 #[inline(never)]
 pub(super) fn find_small(row: &[u8], id: i64) -> Option<&[u8]> {
     let (&[version, flags, v0, v1, n0, n1], body) = row.split_first_chunk::<HEADER_LEN>()?;
@@ -240,7 +240,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where a column is in a row: which of its values, if it is one.
+/// The position of a column in a row: the index of its value, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Value(usize),
@@ -257,14 +257,14 @@ fn seek(ids: &[u8], passed: &mut usize, id: u8) -> bool {
     if next >= id {
         return next == id;
     }
-    // Ids have few gaps. Without gaps it would be as many positions ahead as it is larger, and it cannot be
-    // further.
+    // Ids have few gaps. Without a gap, the id's distance in positions equals the difference of the ids, and
+    // it cannot be larger.
     let furthest = *passed + usize::from(id - next);
     if ids.get(furthest) == Some(&id) {
         *passed = furthest;
         return true;
     }
-    // Likewise from the larger id that may stand there: behind the gap there are few others.
+    // The same is done backwards from the larger id at that position: only few ids lie between the two.
     if let Some(&behind) = ids.get(furthest) {
         let nearest = furthest.saturating_sub(usize::from(behind.wrapping_sub(id)));
         if nearest > *passed && ids.get(nearest) == Some(&id) {

@@ -46,8 +46,12 @@ pub use single::Accumulator;
 /// Binds an aggregate by its lower-case name: `count` (no argument means `COUNT(*)`), `sum` and so on, but
 /// for [`bind_group_concat`].
 pub fn bind(name: &str, args: Vec<Expr>, distinct: bool, env: &TypeEnv) -> Result<AggregateCall> {
-    let function = AggregateFunction::from_name(name)
-        .ok_or_else(|| Error::not_supported(format!("{}()", name.to_uppercase()), ""))?;
+    let function = AggregateFunction::from_name(name).ok_or_else(|| {
+        Error::not_supported(
+            format!("{}()", name.to_uppercase()),
+            "compute it in the application",
+        )
+    })?;
     AggregateCall::bind(function, args, distinct, env)
 }
 

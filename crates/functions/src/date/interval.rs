@@ -77,7 +77,12 @@ impl Unit {
             "hour_microsecond" => Self::HourMicrosecond,
             "minute_microsecond" => Self::MinuteMicrosecond,
             "second_microsecond" => Self::SecondMicrosecond,
-            _ => return Err(Error::not_supported(format!("the interval unit {name}"), "")),
+            _ => {
+                return Err(Error::not_supported(
+                    format!("the interval unit {name}"),
+                    "use MICROSECOND to YEAR",
+                ));
+            }
         })
     }
 

@@ -61,8 +61,8 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
         Some(Expr::Literal { value, .. }) => value.as_u64().unwrap_or(0),
         Some(_) => {
             return Err(Error::not_supported(
-                "the precision is not a number",
-                "write the number of digits",
+                "a precision that is not a literal",
+                "write the number of digits, 0 to 6",
             ));
         }
     };

@@ -518,6 +518,9 @@ fn patterns(schema: &Json) -> std::result::Result<Vec<(Regex, &Json)>, Stop> {
 fn compiled(pattern: &str) -> std::result::Result<Regex, Stop> {
     Regex::new(pattern).map_err(|_| {
         let what = format!("the regular expression {pattern} in a JSON schema");
-        Stop::Refused(Error::not_supported(what, ""))
+        Stop::Refused(Error::not_supported(
+            what,
+            "use a pattern without look-around and back references",
+        ))
     })
 }

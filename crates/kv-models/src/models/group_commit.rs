@@ -1,7 +1,7 @@
-//! The queue of commits. What has to hold: each member gets its outcome once; a commit whose outcome is
-//! success is in the log, and synced if it asked for that; commits that queue in order are written and
-//! completed in that order; one group is written at a time. And all that although the thread that writes
-//! fails or panics, and although a completion panics.
+//! The queue of commits. What must hold: each member gets its outcome once; a commit that reports success is
+//! in the log, and synced if it requested that; commits are written and completed in the order in which they
+//! queued; one group is written at a time. All this must hold even if the writing thread fails or panics, and
+//! if a completion panics.
 
 use super::below;
 use crate::engine::Durability;
@@ -21,7 +21,7 @@ struct Log {
     written: Vec<u64>,
     synced: usize,
     completed: Vec<(u64, bool)>,
-    /// What was wrong. A panic here would be caught like those on purpose.
+    /// What was wrong. A panic here would be caught like the injected ones.
     wrong: Vec<String>,
 }
 
@@ -36,10 +36,10 @@ impl Log {
 struct World {
     commits: GroupCommit<u64>,
     log: Unseen<Log>,
-    /// How many have been completed.
+    /// How many commits have been completed.
     completed: Mutex<u64>,
     another: Condvar,
-    /// One of so many groups fails, and one of so many completions panics; 0: none does.
+    /// One in so many groups fails, and one in so many completions panics; 0: none.
     faults: u64,
 }
 
@@ -72,7 +72,7 @@ impl World {
         for (at, work) in works.iter().enumerate() {
             if fate == 1 && at == 1 {
                 self.log().is_writing = false;
-                // A panic without a message on the terminal.
+                // Panics without a message on the terminal.
                 resume_unwind(Box::new("on purpose"));
             }
             let mut log = self.log();
@@ -146,7 +146,7 @@ fn check(faults: u64, with_thread: bool) {
             thread::spawn(move || (0..EACH).for_each(|n| world.submit(thread * EACH + n, n == 1)))
         })
         .collect();
-    // Maybe while some commits are still arriving.
+    // Possibly while some commits are still arriving.
     let stops_early = below(2) == 0;
     if stops_early {
         world.commits.stop();
@@ -155,7 +155,7 @@ fn check(faults: u64, with_thread: bool) {
         .into_iter()
         .for_each(|thread| thread.join().expect("no panic"));
     {
-        // All commits are completed without that.
+        // Without a stop, all commits are completed.
         let mut completed = world.completed.lock();
         while *completed < THREADS * EACH {
             world.another.wait(&mut completed);

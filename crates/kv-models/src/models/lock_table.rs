@@ -1,6 +1,5 @@
-//! Row locks. What has to hold: one exclusive owner at a time and no other beside it; a waiting request is
-//! woken when its turn has come; of transactions that wait for each other one is the victim; nothing is left
-//! in the table.
+//! Row locks. What must hold: an exclusive owner is the only owner; a waiting request is woken when its turn
+//! has come; if transactions wait for each other, one of them is the victim; at the end the table is empty.
 
 use crate::lock::Owner;
 use crate::lock_table::{Acquired, LockRequest, LockTable};
@@ -191,7 +190,7 @@ pub fn upgrades() {
     assert!(victims(&outcomes) <= 1, "{outcomes:?}");
 }
 
-/// A waiting transaction is killed, maybe just when its turn has come.
+/// A waiting transaction is killed, possibly just when its turn comes.
 pub fn an_interrupt() {
     let world = Arc::new(World::default());
     together(
@@ -212,8 +211,8 @@ pub fn an_interrupt() {
     );
 }
 
-/// A request that waits alone for the end of a shared lock gives up. A request for a shared lock behind it is
-/// granted at once; the owner waits for that.
+/// A request that alone waits for the end of a shared lock gives up. A request for a shared lock queued after
+/// it must be granted at once, because the lock's owner waits for that.
 pub fn a_turn_that_is_passed_on() {
     let world = Arc::new(World::default());
     together(

@@ -1,4 +1,4 @@
-//! The models, and how they are run.
+//! The models, and how they are explored.
 
 pub mod group_commit;
 pub mod lock_table;
@@ -11,13 +11,13 @@ use shuttle::{Config, Runner};
 /// A failure's message contains the schedule, which `shuttle::replay` runs again.
 const SEED: u64 = 0x5EED;
 
-/// How often a thread that could continue is preempted, at most: most defects need two or three preemptions.
+/// The most preemptions of threads that could continue, in one run: most defects need two or three.
 const PREEMPTIONS: [usize; 2] = [2, 4];
 
 const STACK_BYTES: usize = 256 << 10;
 
 /// Runs a model `runs` times with each kind of schedule: with few preemptions, and with very many. The
-/// variable `STEMDB_MODEL_RUNS` multiplies the runs.
+/// environment variable `STEMDB_MODEL_RUNS` multiplies the runs.
 pub fn explore(runs: usize, model: fn()) {
     let factor = std::env::var("STEMDB_MODEL_RUNS").ok();
     let runs = runs * factor.and_then(|factor| factor.parse().ok()).unwrap_or(1);

@@ -1,9 +1,8 @@
 //! The row cache, with a map in place of RocksDB: commits, loads, reads, the removal of deletions and of
 //! ranges, each in the steps that `kv-rocksdb` takes for it.
 //!
-//! What has to hold: a reader finds in a page what was committed at or before its timestamp, no older and no
-//! newer version, and never half of a commit; and when no thread is running any more, each page has what is
-//! stored.
+//! What must hold: a reader finds in a page what was committed at or before its timestamp, no older and no
+//! newer version, and never a part of a commit. When no thread runs any more, each page has what is stored.
 
 use crate::cache::{Lookup, Page, PageLoad, PageRange, RowCache, StoredEntries};
 use crate::layout::{TS_BYTES, Version, push_version};
@@ -13,9 +12,9 @@ use crate::{KeyRange, ManualClock, Pins, Result, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Unseen, PoisonError};
 
-/// No page holds it.
+/// Values of this length are in no page.
 const TOO_LONG: usize = 33 << 10;
-/// Two of these end a load, four split a page.
+/// Two values of this length end a load, four split a page.
 const LONG: usize = 9 << 10;
 
 type Key = &'static str;

@@ -76,7 +76,7 @@ questions! {
     LoadKeyspaceRequest LoadKeyspaceResponse "/keyspacepb.Keyspace/LoadKeyspace",
 }
 
-/// A request to PD's etcd, which has no PD headers.
+/// A request to the etcd inside PD, which knows no PD headers.
 impl Question for RangeRequest {
     type Answer = RangeResponse;
     const PATH: &'static str = "/etcdserverpb.KV/Range";

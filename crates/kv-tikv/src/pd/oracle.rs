@@ -150,7 +150,7 @@ impl OracleState {
         let count = u64::from(answer.count);
         if physical_ms > PHYSICAL_MS_MAX || logical >> LOGICAL_BITS != 0 || count == 0 || count > logical + 1
         {
-            return Err("a timestamp out of its range".into());
+            return Err("PD sent a timestamp out of range".into());
         }
         let newest = timestamp_from_ms(physical_ms) + logical;
         let (batch, sender) = {
@@ -158,7 +158,7 @@ impl OracleState {
             let batch = queue.in_flight.pop_front().ok_or("an answer without a request")?;
             if u64::try_from(batch.len()).unwrap_or(u64::MAX) != count {
                 queue.in_flight.push_front(batch);
-                return Err("not as many timestamps as asked for".into());
+                return Err("PD sent fewer timestamps than requested".into());
             }
             (batch, queue.sender.take())
         };

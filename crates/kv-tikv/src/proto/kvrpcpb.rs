@@ -365,8 +365,9 @@ pub struct CheckTxnStatusRequest {
     pub primary_key: Vec<u8>,
     #[prost(uint64, tag = "3")]
     pub lock_ts: u64,
-    /// The reader's timestamp: the transaction is asked to commit after it. 0 asks for nothing. The largest
-    /// value asks for nothing either, and the response says that a running transaction will commit later.
+    /// The reader's timestamp: the transaction is asked to commit after it. With 0, nothing is asked. With
+    /// the largest value nothing is asked either, and the response says that a running transaction will
+    /// commit later.
     #[prost(uint64, tag = "4")]
     pub caller_start_ts: u64,
     /// Decides whether the lock has expired.

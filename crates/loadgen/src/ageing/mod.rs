@@ -1,5 +1,5 @@
-//! A table that lives for long: inserts, updates and deletes in balance. What accumulates behind the live
-//! rows (old versions, holes, levels not yet merged) shows as throughput or P99 that gets worse from
+//! A table under inserts, updates and deletes in balance, for a long time. What accumulates beside the live
+//! rows (old versions, free space, levels not merged yet) shows as throughput or P99 that gets worse from
 //! interval to interval.
 //!
 //! `table` creates and checks the table, `worker` changes it. The result's series has the intervals; the
@@ -57,8 +57,8 @@ struct Live {
 }
 
 impl Live {
-    /// An even share for one of `threads` workers. A worker that comes after all of them (after a
-    /// reconnect) gets the rest.
+    /// An even share for one of `threads` workers. A worker that comes after all of them (after a reconnect)
+    /// gets the remaining rows.
     fn share(&mut self, threads: usize) -> Vec<i64> {
         let shares = threads.saturating_sub(self.served).max(1);
         self.served += 1;
@@ -99,7 +99,7 @@ impl Workload for Ageing {
     }
 }
 
-/// The ratio of the last tenth of the intervals to the first; 1 is no decay.
+/// The ratio of the last tenth of the intervals to the first. 1: no decay.
 fn decay(series: &[Interval]) -> Vec<Figure> {
     let measured: Vec<&Interval> = series.iter().filter(|i| i.start_seconds >= 0.0).collect();
     let tenth = measured.len() / 10;

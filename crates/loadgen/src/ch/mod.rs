@@ -2,9 +2,9 @@
 //! same time 22 analytical queries on the same tables, which are TPC-H's in TPC-C's schema.
 //!
 //! It adds TPC-H's suppliers, nations and regions to TPC-C's tables. Some connections are analysts, which
-//! send the queries in turn; all others are terminals. What must hold of TPC-C's tables holds here, too. The
-//! answers change as terminals write, so they are checked when nothing runs: on StemDB the two executors must
-//! give the same.
+//! send the queries in turn; all others are terminals. TPC-C's consistency conditions hold here, too. The
+//! results of queries change as terminals write, so they are checked when nothing runs: on StemDB, both
+//! executors must return the same rows.
 
 mod population;
 
@@ -131,7 +131,7 @@ impl Workload for Ch {
     }
 }
 
-/// Checks that both executors of StemDB answer a query alike. Another server must only answer it.
+/// Checks that both executors of StemDB return the same rows for a query. Other servers only have to run it.
 fn check_query(connection: &mut Connection, number: usize, sql: &str, checks: &mut Checks) -> Result<()> {
     let name = format!("q{number}");
     if !connection.server_version().contains("StemDB") {
@@ -142,7 +142,7 @@ fn check_query(connection: &mut Connection, number: usize, sql: &str, checks: &m
     let mut answer = |route: &str| -> Result<Vec<Row>> {
         connection.query(&format!("SET stemdb_route = '{route}'"))?;
         let mut rows = connection.fetch_query(sql)?;
-        // Rows that are equal in what a query is ordered by may come in any order.
+        // Rows that tie in the ORDER BY may come in any order.
         rows.sort_by_cached_key(|row| format!("{row:?}"));
         Ok(rows)
     };

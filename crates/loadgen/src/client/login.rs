@@ -36,7 +36,7 @@ pub(super) fn open(target: &Target) -> Result<WireConnection> {
             match attempt(target)? {
                 (connection, Outcome::LoggedIn) => Ok(connection),
                 _ => Err(Error::Protocol(
-                    "it asks for the password again and again".to_owned(),
+                    "it requests the password on every login: the account is not cached".to_owned(),
                 )),
             }
         }
@@ -86,7 +86,7 @@ fn wanted(target: &Target) -> u32 {
     } else {
         capability::CONNECT_WITH_DB
     };
-    // FOUND_ROWS: an update that finds its row but changes nothing must count as found.
+    // FOUND_ROWS: an update that finds its row counts, even if it changes nothing.
     capability::LONG_PASSWORD
         | capability::FOUND_ROWS
         | capability::LONG_FLAG
@@ -128,7 +128,7 @@ impl WireConnection {
                     let plugin = String::from_utf8_lossy(reader.nul_bytes()?).into_owned();
                     let nonce = nonce(reader.rest())?;
                     let answer = proof(&plugin, target.password(), &nonce)
-                        .ok_or_else(|| Error::Protocol(format!("it asks for the plugin {plugin}")))?;
+                        .ok_or_else(|| Error::Protocol(format!("it requests the authentication plugin {plugin}, which is not supported; use --client driver")))?;
                     self.reply(|out| out.put_bytes(&answer))?;
                 }
                 0x01 => match reader.rest() {
@@ -164,7 +164,7 @@ impl Greeting {
         let mut reader = Reader::new(payload);
         if reader.u8()? != VERSION {
             return Err(Error::Protocol(
-                "it does not greet as a MySQL server does".to_owned(),
+                "the first packet is not a MySQL greeting".to_owned(),
             ));
         }
         let version = String::from_utf8_lossy(reader.nul_bytes()?).into_owned();

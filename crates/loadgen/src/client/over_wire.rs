@@ -1,9 +1,9 @@
 //! The load generator's own client, over `wire`. It does only what is necessary.
 //!
-//! There is one buffer in each direction, and one write and usually one read per statement. Rows that are
-//! not used are counted in the buffer and discarded. Packets are `wire`'s. Logging in is in `login`,
-//! parameters and rows in `value`, prepared statements sent as text in `text`. Not here: TLS, compression,
-//! several results of one statement.
+//! There is one buffer in each direction, and one write and usually one read per statement. Rows that are not
+//! used are counted in the buffer and discarded. `wire` defines the packets. `login` logs in, `value` has
+//! parameters and rows, `text` sends prepared statements as text. Not here: TLS, compression, several results
+//! of one statement.
 
 use std::io::{Read, Write};
 
@@ -246,7 +246,11 @@ impl WireConnection {
                     last_insert_id: reader.lenenc_int()?,
                 });
             }
-            Some(0xfb) => return Err(Error::Protocol("it asks for a file (LOAD DATA LOCAL)".to_owned())),
+            Some(0xfb) => {
+                return Err(Error::Protocol(
+                    "it requests a local file (LOAD DATA LOCAL)".to_owned(),
+                ));
+            }
             _ => {}
         }
         let columns = usize::try_from(Reader::new(payload).lenenc_int()?)

@@ -2,10 +2,10 @@
 //! rows.
 //!
 //! The table is that of the US airline on-time performance data in Percona's benchmarks: 109 columns and a
-//! key. Its rows are generated with the skew of the real ones, and are the same for the same seed. The
-//! queries are the four by which the public record compares servers on that table: `COUNT(*)`; a count by
-//! year; five equality filters over the whole table; a grouped and ordered aggregate with a filter. Each is
-//! one operation; they are sent in turn, as text.
+//! key. Its rows are generated as skewed as the real ones, and are the same for the same seed. The queries
+//! are the four with which the public record compares servers on that table: `COUNT(*)`; a count by year;
+//! five equality filters over the whole table; a grouped and ordered aggregate with a filter. Each is one
+//! operation. They are sent in turn, as text.
 //!
 //! - [`schema`]: the columns.
 //! - [`flight`], with [`airports`], [`carriers`] and [`calendar`]: the data; [`row`]: the data as rows.
@@ -44,7 +44,7 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
     "flights in the table that prepare makes; about 450 bytes each",
 )];
 
-/// As many ids as the key has.
+/// The largest number of rows: the key has this many ids.
 const ROWS_MAX: u64 = 4_000_000_000;
 /// About 250 KB a statement.
 const ROWS_A_STATEMENT: u64 = 500;
@@ -114,7 +114,8 @@ impl Workload for Ontime {
             );
             checksums.push(first);
         }
-        // Not a check by itself: it can be compared with the checksum of another server with the same rows.
+        // This is no check by itself. It can be compared with the checksum of another server that has the
+        // same rows.
         checks.add(
             "all answers",
             true,

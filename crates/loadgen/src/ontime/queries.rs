@@ -6,8 +6,8 @@ use super::schema::TABLE;
 use crate::client::{Connection, Row, Value};
 use crate::error::Result;
 
-/// The last query leaves out groups below this part of the table: 100,000 of about 180 million rows in the
-/// record.
+/// The last query drops groups with less than this part of the table: 100,000 of about 180 million rows in
+/// the record.
 const ROWS_A_RARE_GROUP: u64 = 1800;
 
 /// A query, and how its result is compared.

@@ -94,7 +94,7 @@ pub fn check(orders: u64, context: &Context, checks: &mut Checks) -> Result<()> 
     checks.add(
         "orders",
         count >= orders as i64,
-        format!("{count}, of which {orders} were there first"),
+        format!("{count}, of which {orders} were loaded"),
     );
     // Transactions are atomic, so the tables' sizes have fixed ratios.
     for (table, each) in [

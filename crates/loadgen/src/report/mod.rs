@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::result::BenchResult;
 
-/// What other pages are made of: `stemdb replay` writes one.
+/// Parts of a page. `stemdb replay` writes pages with them, too.
 pub use chart::{Across, BarChart, Line, LineChart, escape};
 
 /// The style sheet of a page.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::choices::{self, CUSTOMERS, Constants, DISTRICTS, ITEMS, between};
 use crate::random::Random;
 
-/// An item that does not exist: one of a hundred new orders asks for it by mistake.
+/// An item that does not exist. One of a hundred new orders asks for it by mistake.
 pub const UNUSED_ITEM: u64 = ITEMS + 1;
 
 /// In the order of [`Kind::NAMES`].

@@ -1,4 +1,4 @@
-//! What the queries must answer, and the comparison with what a server answers.
+//! The expected answers of the queries, and their comparison with a server's answers.
 //!
 //! At scale 1 these are the answers that the standard publishes, with two digits after the point. At the
 //! small scales they were recorded from MySQL 8.0.33 (`check tpch -o record=FILE`). A file of answers has a
@@ -23,12 +23,12 @@ const NULL: &str = "\\N";
 /// A query's rows.
 pub type Rows = Vec<Vec<String>>;
 
-/// The answers of the queries, by number; those that are not known are absent.
+/// The answers of the queries, by number. Unknown answers are absent.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answers(BTreeMap<usize, Rows>);
 
 impl Answers {
-    /// What is known for this scale.
+    /// The known answers for this scale.
     pub fn of_scale(scale: f64) -> Result<Self> {
         if scale == 1.0 {
             return Self::published();
@@ -50,7 +50,7 @@ impl Answers {
         (1..=22).map(answer).collect::<Result<_>>().map(Self)
     }
 
-    /// Reads a file that [`Self::print`] has made.
+    /// Reads a file that [`Self::print`] has written.
     pub fn parse(text: &str) -> Result<Self> {
         let mut all = BTreeMap::new();
         let mut current: Option<&mut Rows> = None;
@@ -83,7 +83,7 @@ impl Answers {
         out
     }
 
-    /// Says what is wrong with a server's rows; `None` if the answer is right, or if it is not known.
+    /// Describes what is wrong with a server's rows; `None` if they are right, or if the answer is not known.
     pub fn mistake(&self, query: &Query, rows: &[Row]) -> Option<String> {
         let expected = self.0.get(&query.number)?;
         let found: Rows = rows.iter().map(|row| row.0.iter().map(text).collect()).collect();
@@ -109,7 +109,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Says where two answers differ. Rows that are equal in the `order` columns may come in any order.
+/// Describes where two answers differ. Rows that are equal in the `order` columns may come in any order.
 fn compare(expected: &Rows, found: &Rows, order: &[usize]) -> Option<String> {
     if expected.len() != found.len() {
         return Some(format!("{} rows, not {}", found.len(), expected.len()));
@@ -126,7 +126,7 @@ fn compare(expected: &Rows, found: &Rows, order: &[usize]) -> Option<String> {
         for (position, row) in found.iter().enumerate().take(end).skip(begin) {
             match left.iter().position(|expected| same_row(expected, row)) {
                 Some(at) => drop(left.swap_remove(at)),
-                // A LIMIT may cut through rows that tie: any of them are right.
+                // A LIMIT may cut between rows that tie. Any of these rows are right.
                 None if end == expected.len() && tied(&row) && expected.len() > 1 => {}
                 None => {
                     let (row, expected) = (row.join("|"), left[0].join("|"));
@@ -143,8 +143,8 @@ fn same_row(expected: &[String], found: &[String]) -> bool {
     expected.len() == found.len() && expected.iter().zip(found).all(|(a, b)| same(a, b))
 }
 
-/// Whether two values are equal, up to one in the last digit of a number with a fraction: servers divide
-/// with other precisions, and published answers are rounded.
+/// Whether two values are equal, up to one in the last digit of a number with a fraction: servers divide with
+/// different precisions, and published answers are rounded.
 fn same(expected: &str, found: &str) -> bool {
     if expected == found {
         return true;

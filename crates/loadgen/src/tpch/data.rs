@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 
 /// A statement is sent when it has this length.
 const STATEMENT_BYTES: usize = 512 * 1024;
-/// Rows of the generator's unit (a part, an order) that one part of the work has. An order has four lines on
-/// average, a part four suppliers.
+/// How many of the generator's units (a part, an order) one part of the work has. An order has four lines on
+/// average, a part has four suppliers.
 const UNITS_A_PART: f64 = 4000.0;
 
 /// A range of one table's rows.
@@ -77,7 +77,7 @@ impl Part {
     }
 }
 
-/// Rows on their way into one table.
+/// Rows to be inserted into one table.
 struct Insert<'a> {
     connection: &'a mut Connection,
     table: &'static str,

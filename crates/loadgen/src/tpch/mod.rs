@@ -1,12 +1,12 @@
-//! TPC-H: eight tables of a wholesaler's orders, and 22 questions about them.
+//! TPC-H: eight tables of a wholesaler's orders, and 22 queries on them.
 //!
 //! The queries are those of the standard's power test, with its validation parameters, each as one operation
 //! and in the order of their numbers. The rows are those of its generator, so that answers can be compared
-//! with published ones: each answer of each run is checked, and a wrong one counts as an error. There are no
-//! refresh functions and no audit, so the figures compare servers with each other, and are not QphH.
+//! with the published ones. Each answer of each run is checked, and a wrong one counts as an error. There are
+//! no refresh functions and no audit. So the figures compare servers with each other, and are not QphH.
 //!
-//! - [`TABLES`], [`data`]: the tables and their rows. [`queries`]: the queries. [`answers`]: what they must
-//!   answer.
+//! - [`TABLES`], [`data`]: the tables and their rows. [`queries`]: the queries. [`answers`]: the expected
+//!   answers.
 
 pub mod answers;
 pub mod data;
@@ -144,7 +144,7 @@ impl Workload for Tpch {
     }
 }
 
-/// The sum and the geometric mean of the queries' median times; nothing unless every query was answered.
+/// The sum and the geometric mean of the queries' median times; nothing if a query has failed.
 pub fn query_times(operations: &[Operation]) -> Vec<Figure> {
     if operations.is_empty() || operations.iter().any(|operation| operation.count == 0) {
         return Vec::new();

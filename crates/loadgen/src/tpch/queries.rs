@@ -1,4 +1,4 @@
-//! The 22 queries with the standard's validation parameters, and what their answers are ordered by.
+//! The 22 queries with the standard's validation parameters, and the columns that order their answers.
 
 /// A query.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -86,7 +86,7 @@ pub(super) fn check(records: u64, context: &Context, checks: &mut Checks) -> Res
     checks.add(
         "records",
         count >= records as i64,
-        format!("{count}, of which {records} were there first"),
+        format!("{count}, of which {records} were loaded"),
     );
     let one = connection.prepare(&format!(
         "SELECT {} FROM usertable WHERE YCSB_KEY = ?",

@@ -174,7 +174,7 @@ fn alter_item(
         AlterItem::OrderBy if table.handle == Handle::Hidden => {
             return Err(Error::not_supported(
                 "ALTER TABLE ... ORDER BY of a table without a primary key",
-                "add a primary key by which rows are in this order",
+                "add a primary key with these columns",
             ));
         }
         AlterItem::OrderBy => changes.push(AlterChange::OrderBy),

@@ -139,7 +139,7 @@ impl Binder<'_> {
         };
         if as_of.is_some() && (found.is_virtual() || found.is_temporary()) {
             return Err(Error::not_supported(
-                "AS OF TIMESTAMP on tables of the server and on temporary tables",
+                "AS OF TIMESTAMP on system tables and temporary tables",
                 "leave it out",
             ));
         }
@@ -300,8 +300,8 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     };
     if get.as_of.is_some() {
         return Err(Error::not_supported(
-            "locking rows of the past",
-            "leave AS OF TIMESTAMP out",
+            "a locking clause with AS OF TIMESTAMP",
+            "leave one of them out",
         ));
     }
     Ok(Some(Locking {

@@ -45,7 +45,7 @@ pub(super) fn of(binder: &Binder<'_>, create: &CreateTable) -> Result<Option<Col
     if create.partitioning.is_some() {
         return Err(Error::not_supported(
             "generating invisible primary key for the partitioned tables",
-            "name a primary key",
+            "define a primary key",
         ));
     }
     definition().map(Some)
@@ -108,7 +108,7 @@ fn check_change(key: &Column, change: &AlterChange) -> Result<()> {
         AlterChange::Repartition(PartitionChange::By(_)) => {
             return Err(Error::not_supported(
                 "partitioning a table with a generated invisible primary key",
-                "name a primary key",
+                "define a primary key",
             ));
         }
         _ => false,

@@ -405,9 +405,8 @@ fn add_columns(
     {
         if !expose(&mut root, id) {
             return Err(Error::not_supported(
-                "ON DUPLICATE KEY UPDATE with a subquery of the row itself, or with a column that the query does not \
-                 have in each row",
-                "compute the value in the SELECT and use VALUES(column)",
+                "a column in ON DUPLICATE KEY UPDATE that the rows of the SELECT do not determine",
+                "select the value as a column, and use VALUES(column)",
             ));
         }
     }

@@ -101,8 +101,8 @@ impl Binder<'_> {
         };
         if locking.iter().any(|clause| !clause.of.is_empty()) {
             return Err(Error::not_supported(
-                "locking clauses of several queries that name tables",
-                "write the clause inside each query",
+                "a locking clause with OF after a set operation",
+                "write the clause in each of its queries",
             ));
         }
         let inner = self.body(&query.body, QueryPlace { locking, ..place })?;

@@ -19,8 +19,8 @@ const SUBQUERIES_MAX: usize = 1_000;
 fn subquery(binder: &Binder<'_>, query: &Query, context: &Context<'_>, as_set: bool) -> Result<BoundQuery> {
     if context.subqueries.is_none() {
         return Err(Error::not_supported(
-            "subqueries here",
-            "run the inner query first",
+            "a subquery in this place",
+            "run the subquery first, and use its result",
         ));
     }
     if context.subqueries.is_some_and(|all| all.len() >= SUBQUERIES_MAX) {

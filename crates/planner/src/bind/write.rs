@@ -225,7 +225,7 @@ fn lone_target(binder: &Binder<'_>, rows: &WrittenRows<'_>) -> Result<Option<Log
     if get.as_of.is_some() {
         return Err(Error::not_supported(
             format!("{} ... AS OF TIMESTAMP", rows.clauses.statement),
-            "the past cannot be changed",
+            "leave AS OF TIMESTAMP out: only current rows can be changed",
         ));
     }
     let opened = binder.opened.borrow().len();

@@ -58,8 +58,8 @@ impl SentAhead {
         if account.grow(data.len().saturating_mul(2), None).is_err() {
             return Err(Error::new(
                 errno::ER_MEMORY_EXCEEDED,
-                "The server has no memory left for parameters that are sent ahead of their statement; run it again when less is \
-                 going on, or raise memory.limit_bytes",
+                "The server has no memory left for parameters that are sent before their statement; run it again while \
+                 fewer large statements run, or raise [memory] limit_bytes",
             ));
         }
         value.extend_from_slice(data);

@@ -74,8 +74,8 @@ fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
     let table = session.table(name)?;
     if table.is_temporary() {
         return Err(Error::not_supported(
-            "regions of temporary tables",
-            "they are in the session's memory",
+            "SPLIT TABLE of a temporary table",
+            "leave it out: the table is in the session's memory",
         ));
     }
     if table.is_virtual() {

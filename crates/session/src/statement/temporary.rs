@@ -379,7 +379,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
             0 => Ok(Done::default()),
             _ => Err(Error::not_supported(
                 "ALTER TABLE of a temporary table with rows that keeps none of its columns",
-                "create another table",
+                "drop it and create a new one",
             )),
         };
     }

@@ -159,7 +159,10 @@ impl Parser<'_> {
     pub fn lock_tables(&mut self) -> Result<Statement> {
         self.advance();
         if self.is(Kw::INSTANCE) {
-            return Err(Error::not_supported("LOCK INSTANCE", ""));
+            return Err(Error::not_supported(
+                "LOCK INSTANCE",
+                "use FLUSH TABLES WITH READ LOCK",
+            ));
         }
         if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
             return self.fail();
@@ -187,7 +190,7 @@ impl Parser<'_> {
     pub fn unlock_tables(&mut self) -> Result<Statement> {
         self.advance();
         if self.is(Kw::INSTANCE) {
-            return Err(Error::not_supported("UNLOCK INSTANCE", ""));
+            return Err(Error::not_supported("UNLOCK INSTANCE", "use UNLOCK TABLES"));
         }
         if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
             return self.fail();

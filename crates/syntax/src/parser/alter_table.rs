@@ -111,7 +111,10 @@ impl Parser<'_> {
         let mut options = TableOptions::default();
         if !self.table_option(&mut options)? {
             if self.is_any(&[Kw::DISCARD, Kw::IMPORT, Kw::SECONDARY_LOAD, Kw::SECONDARY_UNLOAD]) {
-                return Err(Error::not_supported(self.word().to_uppercase(), ""));
+                return Err(Error::not_supported(
+                    format!("ALTER TABLE ... {}", self.word().to_uppercase()),
+                    "copy rows with INSERT ... SELECT, stemdb export and import",
+                ));
             }
             return self.fail();
         }

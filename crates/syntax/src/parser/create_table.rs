@@ -175,7 +175,10 @@ impl Parser<'_> {
             return Err(Error::not_supported("full-text indexes", "use LIKE"));
         }
         if self.is(Kw::SPATIAL) {
-            return Err(Error::not_supported("spatial indexes", ""));
+            return Err(Error::not_supported(
+                "spatial indexes",
+                "index coordinates as numbers",
+            ));
         }
         Ok(())
     }
@@ -186,7 +189,10 @@ impl Parser<'_> {
             return Ok(None);
         }
         match self.eat_any(&[Kw::BTREE, Kw::HASH, Kw::RTREE]) {
-            Some(Kw::RTREE) => Err(Error::not_supported("spatial indexes", "")),
+            Some(Kw::RTREE) => Err(Error::not_supported(
+                "spatial indexes",
+                "index coordinates as numbers",
+            )),
             Some(Kw::HASH) => Ok(Some(IndexType::Hash)),
             Some(_) => Ok(Some(IndexType::BTree)),
             None => self.fail(),

@@ -46,7 +46,10 @@ impl Parser<'_> {
         let mut options = DatabaseOptions::default();
         while !self.at_statement_end() {
             if self.is(Kw::READ) {
-                return Err(Error::not_supported("READ ONLY databases", ""));
+                return Err(Error::not_supported(
+                    "READ ONLY databases",
+                    "revoke the privileges to write",
+                ));
             }
             self.eat(Kw::DEFAULT);
             if self.eat(Kw::ENCRYPTION) {

@@ -340,9 +340,19 @@ impl Parser<'_> {
             Kw::CHAR => self.char_function()?,
             Kw::WEIGHT_STRING => self.weight_string()?,
             Kw::JSON_VALUE => self.json_value()?,
-            Kw::JSON_TABLE => return Err(Error::not_supported("JSON_TABLE()", "")),
+            Kw::JSON_TABLE => {
+                return Err(Error::not_supported(
+                    "JSON_TABLE() outside FROM",
+                    "use it in FROM",
+                ));
+            }
             Kw::GROUP_CONCAT => self.group_concat()?,
-            Kw::ST_COLLECT => return Err(Error::not_supported("ST_COLLECT()", "")),
+            Kw::ST_COLLECT => {
+                return Err(Error::not_supported(
+                    "ST_COLLECT()",
+                    "store coordinates as numbers",
+                ));
+            }
             _ if WINDOW_FUNCTIONS.contains(&keyword) => self.window_function()?,
             _ => match AGGREGATES.iter().find(|(word, ..)| *word == keyword) {
                 Some((_, name, arguments)) => self.aggregate(name, *arguments)?,

@@ -321,7 +321,10 @@ impl Parser<'_> {
         ];
         let Some(verb) = self.eat_any(&verbs) else {
             if self.is_any(&[Kw::DISCARD, Kw::IMPORT]) {
-                return Err(Error::not_supported("tablespaces of partitions", ""));
+                return Err(Error::not_supported(
+                    "tablespaces of partitions",
+                    "leave TABLESPACE out",
+                ));
             }
             return Ok(None);
         };

@@ -20,7 +20,10 @@ impl Parser<'_> {
             return self.set_role();
         }
         if self.are(&[Kw::RESOURCE, Kw::GROUP]) {
-            return Err(Error::not_supported("resource groups", ""));
+            return Err(Error::not_supported(
+                "resource groups",
+                "limit accounts and statements instead: MAX_USER_CONNECTIONS, max_execution_time",
+            ));
         }
         let scope = self.transaction_scope();
         if let Some(scope) = scope {
@@ -151,7 +154,7 @@ impl Parser<'_> {
             Some(_) => {
                 return Err(Error::not_supported(
                     "SET PERSIST",
-                    "use the configuration file; on a cluster, SET GLOBAL is kept",
+                    "use the configuration file; on a cluster, SET GLOBAL survives restarts",
                 ));
             }
         };

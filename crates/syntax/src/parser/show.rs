@@ -116,7 +116,7 @@ impl Parser<'_> {
         if self.is_any(&[Kw::PROFILE, Kw::BINLOG, Kw::RELAYLOG, Kw::OPEN, Kw::PRIVILEGES]) {
             return Err(Error::not_supported(
                 format!("SHOW {}", self.word().to_uppercase()),
-                "",
+                "query performance_schema; there is no binary log",
             ));
         }
         self.fail()
@@ -215,7 +215,7 @@ impl Parser<'_> {
         if self.is_any(&[Kw::TRIGGER, Kw::PROCEDURE, Kw::FUNCTION, Kw::EVENT]) {
             return Err(Error::not_supported(
                 format!("SHOW CREATE {}", self.word().to_uppercase()),
-                "",
+                "there are no stored programs",
             ));
         }
         self.fail()

@@ -13,8 +13,8 @@ impl Parser<'_> {
         self.advance();
         if self.is_any(&[Kw::PARTITION, Kw::REGION]) {
             return Err(Error::not_supported(
-                "partitions",
-                "SPLIT TABLE splits a whole table",
+                "SPLIT PARTITION and SPLIT REGION",
+                "use SPLIT TABLE, which splits a whole table",
             ));
         }
         self.expect(Kw::TABLE)?;
@@ -40,7 +40,10 @@ impl Parser<'_> {
     /// `[INDEX i]`
     pub fn index_to_split(&mut self) -> Result<Option<String>> {
         if self.is(Kw::PARTITION) {
-            return Err(Error::not_supported("partitions", "leave PARTITION out"));
+            return Err(Error::not_supported(
+                "SPLIT TABLE ... PARTITION",
+                "leave PARTITION out",
+            ));
         }
         if !self.eat(Kw::INDEX) {
             return Ok(None);

@@ -259,7 +259,10 @@ impl Parser<'_> {
         }
         if self.are(&[Kw::FOR, Kw::CONNECTION]) {
             if analyze {
-                return Err(Error::not_supported("EXPLAIN ANALYZE FOR CONNECTION", ""));
+                return Err(Error::not_supported(
+                    "EXPLAIN ANALYZE FOR CONNECTION",
+                    "use EXPLAIN FOR CONNECTION",
+                ));
             }
             self.advance();
             self.advance();

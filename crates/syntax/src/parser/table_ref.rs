@@ -232,7 +232,7 @@ impl Parser<'_> {
         }
         let hints = self.index_hints()?;
         if self.is(Kw::TABLESAMPLE) {
-            return Err(Error::not_supported("TABLESAMPLE", ""));
+            return Err(Error::not_supported("TABLESAMPLE", "use WHERE RAND() < fraction"));
         }
         Ok(NamedTable {
             name,

@@ -42,7 +42,10 @@ impl Parser<'_> {
     pub fn start_transaction(&mut self) -> Result<TransactionStatement> {
         self.advance();
         if self.is_any(&[Kw::REPLICA, Kw::SLAVE, Kw::GROUP_REPLICATION]) {
-            return Err(Error::not_supported("replication", ""));
+            return Err(Error::not_supported(
+                "replication",
+                "a TiKV cluster has replicas; stemdb import --follow reads a binary log",
+            ));
         }
         self.expect(Kw::TRANSACTION)?;
         let mut read_only = None;

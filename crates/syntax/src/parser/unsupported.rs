@@ -12,8 +12,8 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
     (Kw::IMPORT, "use INSERT with several rows"),
-    (Kw::INSTALL, ""),
-    (Kw::UNINSTALL, ""),
+    (Kw::INSTALL, "there are no plugins and components"),
+    (Kw::UNINSTALL, "there are no plugins and components"),
     (Kw::PURGE, "there is no binary log"),
     (Kw::RESET, "there is no binary log"),
     (Kw::CHANGE, "there is no replication"),
@@ -21,32 +21,36 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::BINLOG, "there is no binary log"),
     (Kw::SHUTDOWN, "send SIGTERM to the server"),
     (Kw::RESTART, "send SIGTERM to the server and start it again"),
-    (Kw::CLONE, ""),
-    (Kw::CACHE, ""),
+    (Kw::CLONE, "use stemdb export and import"),
+    (Kw::CACHE, "there are no key caches"),
     (Kw::HELP, "see the manual"),
-    (Kw::SIGNAL, ""),
-    (Kw::RESIGNAL, ""),
-    (Kw::GET, ""),
+    (Kw::SIGNAL, "there are no stored programs"),
+    (Kw::RESIGNAL, "there are no stored programs"),
+    (Kw::GET, "use SHOW WARNINGS"),
 ];
 
-/// What CREATE, ALTER and DROP can be about.
+/// What CREATE, ALTER and DROP may name, as the error shows it, and what to do instead.
 const OBJECTS: &[(Kw, &str, &str)] = &[
-    (Kw::TRIGGER, "triggers", "do it in the application"),
+    (Kw::TRIGGER, "TRIGGER", "do it in the application"),
+    (Kw::PROCEDURE, "PROCEDURE", "run the statements from the client"),
+    (Kw::FUNCTION, "FUNCTION", "compute it in the application"),
+    (Kw::EVENT, "EVENT", "use the operating system's scheduler"),
+    (Kw::FULLTEXT, "FULLTEXT INDEX", "use LIKE"),
+    (Kw::SPATIAL, "SPATIAL", "index coordinates as numbers"),
+    (Kw::SERVER, "SERVER", "copy the rows: stemdb import"),
+    (Kw::TABLESPACE, "TABLESPACE", "storage is managed by the server"),
+    (Kw::UNDO, "UNDO TABLESPACE", "storage is managed by the server"),
+    (Kw::LOGFILE, "LOGFILE GROUP", "storage is managed by the server"),
     (
-        Kw::PROCEDURE,
-        "stored procedures",
-        "run the statements from the client",
+        Kw::RESOURCE,
+        "RESOURCE GROUP",
+        "limit accounts and statements instead: MAX_USER_CONNECTIONS, max_execution_time",
     ),
-    (Kw::FUNCTION, "stored functions", "compute it in the application"),
-    (Kw::EVENT, "events", "use the operating system's scheduler"),
-    (Kw::FULLTEXT, "full-text indexes", "use LIKE"),
-    (Kw::SPATIAL, "spatial indexes", ""),
-    (Kw::SERVER, "federated servers", ""),
-    (Kw::TABLESPACE, "tablespaces", "storage is managed by the server"),
-    (Kw::UNDO, "tablespaces", "storage is managed by the server"),
-    (Kw::LOGFILE, "tablespaces", "storage is managed by the server"),
-    (Kw::RESOURCE, "resource groups", ""),
-    (Kw::INSTANCE, "ALTER INSTANCE", ""),
+    (
+        Kw::INSTANCE,
+        "INSTANCE",
+        "restart the server, which reads certificates and keys again",
+    ),
 ];
 
 impl Parser<'_> {
@@ -92,13 +96,13 @@ impl Parser<'_> {
     pub fn refuse_object(&self, verb: &str) -> Result<Statement> {
         for (word, what, instead) in OBJECTS {
             if self.is(*word) {
-                return Err(Error::not_supported(format!("{verb} of {what}"), instead));
+                return Err(Error::not_supported(format!("{verb} {what}"), instead));
             }
         }
         // `CREATE DEFINER = ... TRIGGER`
         if self.is(Kw::DEFINER) {
             return Err(Error::not_supported(
-                format!("{verb} of stored programs"),
+                format!("{verb} DEFINER ... of a stored program"),
                 "run the statements from the client",
             ));
         }

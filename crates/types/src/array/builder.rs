@@ -243,7 +243,7 @@ impl ColumnBuilder {
         if self.data_bytes().saturating_add(more) > MAX_STRING_BYTES {
             return Err(Error::new(
                 errno::ER_MEMORY_EXCEEDED,
-                "more than 2 GiB of strings in one column of a batch",
+                "more than 2 GiB of strings in one column of a batch; select fewer or shorter values",
             ));
         }
         Ok(())

@@ -57,7 +57,7 @@ impl<'a> ColumnView<'a> {
             DataType::Binary => Inner::Binary(array.as_binary()),
             DataType::LargeBinary => Inner::Json(array.as_binary()),
             DataType::BinaryView => Inner::BinaryView(array.as_binary_view()),
-            other => panic!("no value of ours is held in an Arrow array of type {other}"),
+            other => panic!("an Arrow array of type {other} holds no SQL values"),
         };
         Self {
             ty: *ty,

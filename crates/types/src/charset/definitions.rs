@@ -1,10 +1,10 @@
-//! MySQL's character sets: what they are called, and what of each a program has to know.
+//! MySQL's character sets: their names and properties.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Collation;
 
-/// How the bytes of a character set come from characters.
+/// How a character set encodes characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Utf8mb4,
@@ -16,7 +16,7 @@ pub(super) enum Form {
     Utf16,
     Utf16Le,
     Utf32,
-    /// By a table: its place in the file of tables.
+    /// By a table: its index in `maps.bin`.
     Mapped(u8),
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Definition {
 
 macro_rules! charsets {
     ($($charset:ident: $name:literal, $description:literal, $max:literal, $form:expr, $default:ident, $bytewise:ident;)*) => {
-        /// The character sets of MySQL 8.0, by which the catalog stores them too.
+        /// The character sets of MySQL 8.0. Definitions of tables store these names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Charset {
             $($charset,)*
@@ -146,22 +146,22 @@ impl Charset {
         }
     }
 
-    /// Whether its characters are Unicode's, all of them or a part.
+    /// Whether it encodes Unicode, all of it or a part.
     pub fn is_unicode(self) -> bool {
         !matches!(self.definition().form, Latin1 | Ascii | Binary | Mapped(_))
     }
 
-    /// Whether its bytes are UTF-8, or taken for it.
+    /// Whether its bytes are UTF-8, or treated as UTF-8.
     pub fn is_utf8(self) -> bool {
         matches!(self, Self::Utf8mb4 | Self::Utf8mb3 | Self::Ascii | Self::Binary)
     }
 
-    /// Whether the bytes of ASCII text are ASCII.
+    /// Whether ASCII text has the same bytes in this character set.
     pub fn holds_ascii(self) -> bool {
         self.min_bytes_per_char() == 1 && self != Self::Swe7
     }
 
-    /// Whether statements may be written in it: not where ASCII takes more than a byte.
+    /// Whether `character_set_client` may be this character set: not if ASCII takes more than a byte.
     pub fn is_for_clients(self) -> bool {
         self.min_bytes_per_char() == 1
     }

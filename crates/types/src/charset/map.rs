@@ -1,7 +1,7 @@
 //! Tables of character sets: codes to characters and back.
 //!
-//! They are what MySQL 8.0.33 answers to `CONVERT(... USING ...)` for every code and every character. A table
-//! is unpacked when it is first used.
+//! The tables hold what MySQL 8.0.33 returns for `CONVERT(... USING ...)` for every code and every character.
+//! A table is unpacked when it is first used.
 //!
 //! `maps.bin`: the number of tables, 1 byte; the length of each, 4 bytes, little-endian; the tables, each
 //! compressed by zlib. A table is three lists of runs: pairs of code and character that convert both ways,
@@ -19,19 +19,19 @@ use crate::packed::{Numbers, unpack};
 const FILE: &[u8] = include_bytes!("maps.bin");
 const TABLES: usize = FILE[0] as usize;
 
-/// The first code of those with more than two bytes.
+/// Codes from here on have more than two bytes.
 const LONG: u32 = 0x1_0000;
-/// gb18030: the number of U+10000. All above it follow in order.
+/// gb18030: the number of U+10000. The code points after it follow in order.
 const SUPPLEMENTARY: u32 = LONG + 189_000;
 
 pub(super) struct Map {
     /// The character of each code; 0 for none.
     characters: Vec<u16>,
-    /// For each 256 code points, which of `codes` is theirs.
+    /// For each page of 256 code points, its index in `codes`.
     pages: [u8; 256],
     /// The code of each code point plus 1; 0 for none.
     codes: Vec<[u32; 256]>,
-    /// Characters take four bytes, not three, where they take more than two.
+    /// Whether long characters take four bytes (gb18030) instead of three.
     is_gb18030: bool,
 }
 
@@ -52,7 +52,7 @@ impl Iterator for Encoded {
     }
 }
 
-/// A table by its place in the file.
+/// The table at an index of the file.
 pub(super) fn of(table: u8) -> &'static Map {
     static BUILT: [OnceLock<Map>; TABLES] = [const { OnceLock::new() }; TABLES];
     BUILT[usize::from(table)].get_or_init(|| Map::unpacked(table))
@@ -93,7 +93,7 @@ impl Map {
                 }
             }
         }
-        // Only there a four-byte character has the first of the long codes.
+        // Only gb18030 has a four-byte character at the first of the long codes.
         map.is_gb18030 = map.characters.get(LONG as usize).is_some_and(|c| *c != 0);
         map
     }
@@ -137,7 +137,7 @@ impl Map {
         })
     }
 
-    /// The first character of bytes and how many bytes it takes.
+    /// Decodes the first character, and returns how many bytes it takes.
     pub fn decode(&self, bytes: &[u8]) -> Option<(char, usize)> {
         let first = *bytes.first()?;
         if let Some(character) = self.character(u32::from(first)) {
@@ -164,7 +164,7 @@ impl Map {
         Some((self.character(code)?, 3))
     }
 
-    /// Code 0 is the only one of U+0000.
+    /// Only code 0 stands for U+0000. For all other codes 0 means "no character".
     fn character(&self, code: u32) -> Option<char> {
         match *self.characters.get(code as usize)? {
             0 if code != 0 => None,
@@ -183,7 +183,7 @@ fn gb18030_bytes(number: u32) -> [u8; 4] {
     ]
 }
 
-/// The number of a character of four bytes.
+/// The number of a four-byte character.
 pub(crate) fn gb18030_number(bytes: [u8; 4]) -> Option<u32> {
     let [a @ 0x81..=0xfe, b @ 0x30..=0x39, c @ 0x81..=0xfe, d @ 0x30..=0x39] = bytes else {
         return None;

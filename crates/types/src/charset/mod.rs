@@ -1,10 +1,10 @@
-//! Character sets: the bytes of text in each. In memory all text is UTF-8.
+//! Character sets: conversion between UTF-8, which all text in memory is, and the bytes of each set.
 //!
-//! - [`definitions`]: which there are.
-//! - here: from characters to bytes and back.
-//! - [`map`]: the tables of the sets that are neither Unicode's nor ASCII or latin1.
+//! - [`definitions`]: the list of character sets.
+//! - this file: encoding and decoding.
+//! - [`map`]: the tables of the sets that are not Unicode, ASCII or latin1.
 //!
-//! The order of characters is that of a collation ([`crate::collation`]).
+//! How characters compare is a matter of collations ([`crate::collation`]).
 
 mod definitions;
 mod map;
@@ -18,7 +18,7 @@ pub(crate) use map::gb18030_number;
 use crate::collation::{char_to_latin1, latin1_to_char};
 
 impl Charset {
-    /// Whether it has a character. `binary` takes all of them.
+    /// Whether the set contains a character. `binary` contains all of them.
     pub fn has(self, character: char) -> bool {
         match self.definition().form {
             Form::Utf8mb4 | Form::Binary | Form::Utf16 | Form::Utf16Le | Form::Utf32 => true,
@@ -29,11 +29,11 @@ impl Charset {
         }
     }
 
-    /// Whether it has all characters of a text.
+    /// Whether the set contains all characters of a text.
     pub fn has_all_of(self, text: &str) -> bool {
         match self.definition().form {
             Form::Utf8mb4 | Form::Binary | Form::Utf16 | Form::Utf16Le | Form::Utf32 => true,
-            // Characters above U+FFFF, and no others, begin with such a byte.
+            // In UTF-8, exactly the characters above U+FFFF begin with a byte of 0xf0 or more.
             Form::Utf8mb3 | Form::Ucs2 => text.bytes().all(|byte| byte < 0xf0),
             Form::Ascii => text.is_ascii(),
             Form::Latin1 | Form::Mapped(_) => {
@@ -42,8 +42,7 @@ impl Charset {
         }
     }
 
-    /// Writes the bytes of a character and returns how many they are; 0 if the character set does not have
-    /// it.
+    /// Writes the bytes of a character and returns their number; 0 if the set does not contain it.
     pub(crate) fn encode_into(self, character: char, out: &mut [u8; 4]) -> usize {
         if !self.has(character) {
             return 0;
@@ -78,12 +77,12 @@ impl Charset {
         length > 0
     }
 
-    /// The bytes of a text. Characters that the set does not have become `?`.
+    /// Encodes a text. Characters that the set does not contain become `?`.
     pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
         self.encode_or(text, |_| "?".into())
     }
 
-    /// The same, with another text for each character that the set does not have.
+    /// As [`Charset::encode`], with `replacement` for each character that the set does not contain.
     pub fn encode_or(self, text: &str, replacement: impl Fn(char) -> Cow<'static, str>) -> Cow<'_, [u8]> {
         let is_same = match self.is_utf8() {
             true => self.has_all_of(text),
@@ -103,7 +102,8 @@ impl Charset {
         Cow::Owned(out)
     }
 
-    /// The first character of bytes and how many bytes it takes; `None` if they begin with no character.
+    /// Decodes the first character, and returns how many bytes it takes; `None` if the bytes begin with no
+    /// character.
     fn decode_char(self, bytes: &[u8]) -> Option<(char, usize)> {
         let of = |code: u32, length: usize| char::from_u32(code).map(|character| (character, length));
         match self.definition().form {
@@ -130,7 +130,7 @@ impl Charset {
         self.decode_char(bytes).map(|(_, length)| length)
     }
 
-    /// The text that bytes begin with, and how many of them are text.
+    /// Decodes the longest valid prefix of the bytes, and returns its length in bytes.
     pub fn decode_prefix(self, bytes: &[u8]) -> (Cow<'_, str>, usize) {
         if self.holds_ascii() && bytes.is_ascii() || self.is_utf8() {
             let end = self.utf8_len(bytes);
@@ -146,24 +146,24 @@ impl Charset {
         (Cow::Owned(text), bytes.len() - rest.len())
     }
 
-    /// The text of bytes; `None` if they are not valid in the character set.
+    /// Decodes the bytes; `None` if they are not valid in the character set.
     pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         let (text, length) = self.decode_prefix(bytes);
         (length == bytes.len()).then_some(text)
     }
 
-    /// How many bytes from the start on are valid in a character set whose bytes are UTF-8.
+    /// The length of the longest valid prefix, for a set whose bytes are UTF-8.
     fn utf8_len(self, bytes: &[u8]) -> usize {
         let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
         match self {
             Self::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
-            // Characters of four bytes begin with one of those.
+            // Characters of four bytes begin with a byte of 0xf0 or more.
             Self::Utf8mb3 => utf8(bytes).min(bytes.iter().take_while(|b| **b < 0xf0).count()),
             _ => utf8(bytes),
         }
     }
 
-    /// How many bytes from the start on are text of this character set.
+    /// The length of the longest valid prefix.
     pub fn valid_len(self, bytes: &[u8]) -> usize {
         match self {
             Self::Latin1 => bytes.len(),
@@ -172,7 +172,7 @@ impl Charset {
         }
     }
 
-    /// How many bytes a text takes, with `?` for each character that the set does not have.
+    /// How many bytes [`Charset::encode`] makes of a text.
     pub fn encoded_len(self, text: &str) -> usize {
         match self.definition().form {
             Form::Utf8mb4 | Form::Binary => text.len(),
@@ -180,7 +180,7 @@ impl Charset {
                 true => text.len(),
                 false => text.chars().count(),
             },
-            // A character that utf8mb3 does not have is a `?`.
+            // A character of four bytes becomes `?`.
             Form::Utf8mb3 => text.len() - 3 * text.bytes().filter(|byte| *byte >= 0xf0).count(),
             Form::Ucs2 => 2 * text.chars().count(),
             Form::Utf16 | Form::Utf16Le => 2 * text.encode_utf16().count(),
@@ -191,7 +191,7 @@ impl Charset {
         }
     }
 
-    /// Whether bytes that begin with no character could, if more followed.
+    /// Whether bytes that begin with no character could begin with one if more bytes followed.
     pub fn is_incomplete(self, bytes: &[u8]) -> bool {
         let Some(first) = bytes.first() else { return true };
         let length = match self.definition().form {
@@ -210,8 +210,8 @@ impl Charset {
         bytes.len() < length
     }
 
-    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong
-    /// one on, at most three.
+    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'", with at most three bytes from the
+    /// first invalid one on.
     pub fn invalid_message(self, bytes: &[u8]) -> String {
         let wrong: String = bytes
             .iter()

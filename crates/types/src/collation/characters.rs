@@ -1,6 +1,6 @@
 //! Characters of UTF-8 text: counting, cutting, decoding.
 
-/// How many characters.
+/// The number of characters.
 pub fn character_count(text: &str) -> usize {
     text.chars().count()
 }
@@ -16,7 +16,7 @@ pub fn first_characters(text: &str, count: usize) -> &str {
     }
 }
 
-/// Removes one code point from the front. A byte that begins no character counts as U+FFFD.
+/// Removes the first code point. A byte that begins no character counts as U+FFFD.
 pub(super) fn next_code_point(text: &mut &[u8]) -> Option<u32> {
     let bytes = *text;
     let first = *bytes.first()?;
@@ -45,7 +45,7 @@ pub(super) fn next_code_point(text: &mut &[u8]) -> Option<u32> {
     }
 }
 
-/// Length of the longest beginning that two texts share and that ends between characters.
+/// The length of the longest common prefix of two texts that ends between characters.
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let mut len = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let continues = |text: &[u8], at: usize| text.get(at).is_some_and(|b| b & 0xc0 == 0x80);

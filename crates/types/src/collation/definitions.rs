@@ -1,18 +1,18 @@
-//! MySQL's collations: what they are called, and by what their order is made.
+//! MySQL's collations: their names and properties, and where their weights come from.
 
 use serde::{Deserialize, Serialize};
 
 use super::uca::Version;
 use crate::Charset;
 
-/// What gives characters their order.
+/// What defines the order of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The bytes, without padding.
     Bytes,
     /// Code points, which is the order of UTF-8's bytes.
     CodePoints,
-    /// The primary weights of DUCET 9.0: the default collation, which has code of its own.
+    /// The primary weights of DUCET 9.0 (the default collation): [`super::ducet`].
     Ducet,
     /// One weight per code point.
     General,
@@ -23,9 +23,9 @@ pub(super) enum Order {
     Unicode(Version),
     /// The bytes of the character set.
     Encoded,
-    /// A table of the file of weights, and how many of its levels count.
+    /// A table in `weights.bin`, and how many of its levels count.
     Table(&'static str, u8),
-    /// The table of tis620, after vowels and consonants have changed places.
+    /// The table of tis620, after leading vowels have changed places with their consonants.
     Thai,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Definition {
 
 macro_rules! collations {
     ($($collation:ident = $id:literal, $name:literal, $charset:ident, $order:expr, $length:literal, $pads:expr;)*) => {
-        /// The collations of MySQL 8.0, but for two of Czech. The catalog stores these names.
+        /// All collations of MySQL 8.0 except two Czech ones. Definitions of tables store these names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[repr(u16)]
         pub enum Collation {
@@ -402,7 +402,7 @@ impl Collation {
         self.definition().pads_space
     }
 
-    /// `Sortlen` of SHOW COLLATION: how much memory MySQL sets aside for sorting.
+    /// `Sortlen` of SHOW COLLATION: a factor for the memory that MySQL reserves for sorting.
     pub fn sort_length(self) -> u64 {
         u64::from(self.definition().sort_length)
     }
@@ -417,8 +417,8 @@ impl Collation {
         self.is_bytewise() || self.name().ends_with("_cs") || self.name().contains("_as_cs_")
     }
 
-    /// Whether letters of ASCII are equal where they differ in case only, and other characters of ASCII are
-    /// equal to themselves only, of those that have a weight.
+    /// Whether ASCII letters that differ only in case are equal, and every other ASCII character that has a
+    /// weight equals only itself.
     pub fn folds_ascii(self) -> bool {
         matches!(
             self.order(),
@@ -427,7 +427,7 @@ impl Collation {
     }
 }
 
-/// What follows a prefix, whatever its case.
+/// What follows a prefix in a name, ignoring case.
 fn prefix_and_rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let head = name.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])

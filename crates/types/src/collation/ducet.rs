@@ -101,7 +101,7 @@ fn weights_of(code_point: u32) -> WeightList {
     list
 }
 
-/// Code points that the table leaves to a rule.
+/// Appends the weights of a code point that is not in the table and follows a rule.
 fn push_implicit(code_point: u32, list: &mut WeightList) {
     match syllable(code_point) {
         Some(parts) => parts
@@ -116,7 +116,7 @@ fn push_implicit(code_point: u32, list: &mut WeightList) {
 
 /// The two or three letters of a Hangul syllable.
 pub(super) fn syllable(code_point: u32) -> Option<[Option<u32>; 3]> {
-    // MySQL takes the twelve code points behind the last syllable for syllables too.
+    // MySQL treats the twelve code points after the last syllable as syllables, too.
     if !(0xac00..=0xd7af).contains(&code_point) {
         return None;
     }
@@ -129,12 +129,12 @@ pub(super) fn syllable(code_point: u32) -> Option<[Option<u32>; 3]> {
     ])
 }
 
-/// Whether a weight is the first of two of a code point that the table leaves to a rule.
+/// Whether a weight is the first of the two implicit weights of a code point.
 pub(super) fn is_implicit(weight: u16) -> bool {
     (0xfb00..=0xfbff).contains(&weight)
 }
 
-/// The two weights of a code point that is in no table and no syllable.
+/// The implicit weights of a code point that is in no table and no syllable.
 pub(super) fn implicit(code_point: u32) -> [u16; 2] {
     if (0x1_7000..=0x1_8aff).contains(&code_point) {
         return [0xfb00, (code_point - 0x1_7000) as u16 | 0x8000];
@@ -205,8 +205,7 @@ impl Iterator for Weights<'_> {
     }
 }
 
-/// The weights of four ASCII characters as one number, if these are what the text begins with and each has
-/// one.
+/// The weights of the first four characters as one number, if all four are ASCII and each has one weight.
 pub(super) fn four_of_ascii(text: &[u8]) -> Option<u64> {
     let first: &[u8; 4] = text.first_chunk()?;
     first.iter().try_fold(0, |number, byte| {
@@ -251,15 +250,16 @@ static ASCII_KEYS: [[u8; 2]; 128] = {
     keys
 };
 
-/// Whether a character of ASCII has no weight: some control characters have none.
+/// Whether an ASCII character has no weight. Some control characters have none.
 fn is_weightless(byte: u8) -> bool {
     ASCII[usize::from(byte & 0x7f)] == 0
 }
 
-/// The same for text of ASCII only, which is most text: without a branch per character.
+/// [`sort_key`] for text that is all ASCII, as most text is: without a branch for each character.
 fn sort_key_of_ascii(text: &[u8], out: &mut Vec<u8>) {
     let key = |byte: &u8| ASCII_KEYS[usize::from(byte & 0x7f)];
-    // Characters without weight are below the space, but for one. This compares many of them at once.
+    // Except for one, the characters without weight are below the space. This compares many characters at
+    // once.
     let may_be_weightless = text
         .iter()
         .fold(false, |any, &byte| any | (byte < b' ') | (byte == 0x7f));
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn ascii_has_the_keys_of_its_weights() {
-        // The fast way takes these to have weights.
+        // The fast path relies on these characters having weights.
         assert!((b' '..0x7f).all(|byte| !is_weightless(byte)));
         for first in 0..128_u8 {
             let text: Vec<u8> = (0..11).map(|i| (first + i * 7) % 128).collect();

@@ -1,8 +1,8 @@
 //! `utf8mb4_general_ci`: one weight per code point, its upper-case form without accents.
 //!
-//! The weights are those that MySQL 8.0.33's `WEIGHT_STRING` gives: its own choice of Unicode's early years,
-//! and not what a Unicode library would derive (`ß` weighs as `S`, letters added to Unicode later weigh as
-//! themselves). Code points above U+FFFF all weigh 0xfffd.
+//! The weights are those that MySQL 8.0.33's `WEIGHT_STRING` returns: MySQL's own choice of Unicode's early
+//! years, not what a Unicode library would derive. `ß` has the weight of `S`; letters that Unicode added
+//! later have themselves as weight. All code points above U+FFFF have the weight 0xfffd.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,8 @@ use super::characters::next_code_point;
 pub(super) const SPACE: u16 = 0x20;
 const SUPPLEMENTARY: u16 = 0xfffd;
 
-/// Runs of code points whose weight is not themselves: first, count, step, weight of the first, and how much
-/// the weight grows for each code point of the step (0: all weigh the same).
+/// Runs of code points whose weight is not the code point itself: first code point, count, step, weight of
+/// the first, and how much the weight grows with each step (0: all have the same weight).
 #[rustfmt::skip]
 const RUNS: [(u16, u16, u16, u16, u16); RUN_COUNT] = [
     (0x0061, 26, 1, 0x0041, 1), (0x00b5, 1, 1, 0x039c, 1), (0x00c0, 6, 1, 0x0041, 0),

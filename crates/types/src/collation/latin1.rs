@@ -1,9 +1,9 @@
-//! MySQL's latin1, which is Windows code page 1252 with its five unused bytes kept as control characters, and
-//! `latin1_swedish_ci`; `latin1_bin` is the order of its bytes.
+//! MySQL's latin1 (Windows code page 1252, with its five unassigned bytes as control characters), and
+//! `latin1_swedish_ci`. `latin1_bin` is the order of its bytes.
 
 use super::characters::next_code_point;
 
-/// What bytes 0x80 to 0x9f stand for.
+/// The characters of bytes 0x80 to 0x9f.
 const CONTROLS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
     '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -17,7 +17,7 @@ const UPPER_WEIGHTS: [u8; 64] = [
 ];
 
 pub(super) const SPACE: u16 = 0x20;
-/// Added to the code points that latin1 does not have, so that they sort behind all it has.
+/// Added to code points outside latin1, so that they sort after all of latin1.
 const NOT_LATIN1: u16 = 0x100;
 
 /// The character of a latin1 byte.
@@ -28,7 +28,7 @@ pub fn latin1_to_char(byte: u8) -> char {
     }
 }
 
-/// The latin1 byte of a character; `None` if latin1 does not have it.
+/// The latin1 byte of a character; `None` if it has none.
 pub fn char_to_latin1(character: char) -> Option<u8> {
     match u32::from(character) {
         code @ (0..=0x7f | 0xa0..=0xff) => Some(code as u8),
@@ -39,8 +39,8 @@ pub fn char_to_latin1(character: char) -> Option<u8> {
     }
 }
 
-/// The weights of UTF-8 text under `latin1_swedish_ci`. A column of that collation never holds characters
-/// that latin1 does not have; in a comparison they are greater than all others.
+/// The weights of UTF-8 text under `latin1_swedish_ci`. A column of that collation holds no characters
+/// outside latin1. In comparisons they are greater than all others.
 pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes(text).map(|unit| match u8::try_from(unit) {
         Ok(byte @ 0xc0..) => u16::from(UPPER_WEIGHTS[usize::from(byte - 0xc0)]),
@@ -49,7 +49,7 @@ pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// The same under `latin1_bin`: UTF-8 text as latin1's bytes.
+/// The weights under `latin1_bin`: the latin1 bytes of UTF-8 text.
 pub(super) fn bytes(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || match rest.first() {
@@ -64,12 +64,11 @@ pub(super) fn bytes(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// The first byte of a weight that takes two more bytes: that of `ÿ`, and those of characters that latin1
-/// does not have.
+/// The first byte of a weight that takes two more bytes: of `ÿ`, and of characters outside latin1.
 const ESCAPE: u8 = 0xff;
 
-/// One byte for every character of latin1 except `ÿ`. Two more bytes distinguish `ÿ` and the characters that
-/// latin1 does not have.
+/// Writes one byte for every character of latin1 except `ÿ`. Two more bytes distinguish `ÿ` and the
+/// characters outside latin1.
 pub(super) fn write_weight(weight: u16, out: &mut Vec<u8>) {
     match u8::try_from(weight) {
         Ok(weight) if weight < ESCAPE => out.push(weight),
@@ -92,8 +91,8 @@ mod tests {
         assert_eq!(char_to_latin1('\u{80}'), None);
     }
 
-    /// `ÿ` has the greatest weight of latin1. Characters that latin1 does not have are greater still, in keys
-    /// as in comparisons.
+    /// `ÿ` has the greatest weight of latin1. Characters outside latin1 are greater still, in keys as in
+    /// comparisons.
     #[test]
     fn keys_keep_the_order_at_the_escape() {
         let key = |text: &str| {

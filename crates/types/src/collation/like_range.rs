@@ -3,17 +3,17 @@
 use super::Collation;
 use super::definitions::Order;
 
-/// Longest bound that is made; longer ones would only tell apart strings that end in hundreds of padding
-/// characters.
+/// The longest bound that is made, in characters. Longer bounds would differ only for strings that end in
+/// hundreds of padding characters.
 const MAX_CHARACTERS: usize = 1024;
 
 impl Collation {
-    /// The smallest and the greatest string, both included, that begin with `prefix` and have at most
-    /// `max_characters` characters: what an index is read for under `LIKE 'prefix%'`. Strings that do not
+    /// The smallest and the greatest string that begin with `prefix` and have at most `max_characters`
+    /// characters, both included: the range of an index to read for `LIKE 'prefix%'`. Strings that do not
     /// begin with it may lie between.
     ///
-    /// Where spaces pad, `'abc'` itself is not the smallest: `'abc\n'` is less. For `binary` use bytes
-    /// instead.
+    /// Under a collation that pads with spaces, `'abc'` itself is not the smallest: `'abc\n'` is less. Not
+    /// for `binary`, whose ranges are made of bytes.
     pub fn like_range(self, prefix: &str, max_characters: usize) -> (String, String) {
         let prefix = self.without_contraction(prefix);
         let room = max_characters
@@ -24,12 +24,12 @@ impl Collation {
             Order::Latin1Swedish | Order::Latin1Bytes => 'ÿ',
             Order::AsciiGeneral => '\u{7f}',
             Order::CodePoints if self == Self::AsciiBin => '\u{7f}',
-            // What is above U+FFFF weighs most, and as a bound it may be what no text of the character set
-            // has.
+            // Code points above U+FFFF have the greatest weight. Such a bound need not be valid in the
+            // character set.
             _ => '\u{10ffff}',
         };
         let least = match self.order() {
-            // The characters before it do not count at all.
+            // The characters before it have no weight.
             Order::Unicode(_) => '\t',
             Order::Table("tolower" | "general_mysql500", _) => '\0',
             Order::Table(..) if self.charset().is_unicode() => '\t',
@@ -44,12 +44,12 @@ impl Collation {
         (low, high)
     }
 
-    /// The prefix without what could be one letter together with what follows: `'c'` of `'c%'` where `ch` is
-    /// a letter.
+    /// The prefix without a last character that could form a contraction with what follows: `'c'` of `'c%'`
+    /// if `ch` is a letter.
     fn without_contraction(self, prefix: &str) -> &str {
         let changes: fn(Self, char) -> bool = match self.order() {
             Order::Table(..) => |collation, c| collation.table().begins_contraction(c),
-            // A vowel before its consonant, and marks.
+            // A leading vowel is ordered after its consonant, and marks after all else.
             Order::Thai => |_, c| !c.is_ascii(),
             _ => return prefix,
         };

@@ -1,6 +1,6 @@
 //! Collations: how strings compare, and keys that sort the same way.
 //!
-//! - [`definitions`]: which there are, and what order each has.
+//! - [`definitions`]: the list of collations, and the kind of order of each.
 //! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per kind of order that is not
 //!   plain bytes (`ducet`, `uca`, `general_ci`, `latin1`, `thai`, and `table` for all that are data), and to
 //!   `pad` for PAD SPACE.
@@ -28,7 +28,7 @@ use definitions::Order;
 pub(crate) use latin1::{char_to_latin1, latin1_to_char};
 
 impl Collation {
-    /// Compares two strings (UTF-8 for text, any bytes for `binary`). Allocates nothing, but for Thai.
+    /// Compares two strings (UTF-8 for text, any bytes for `binary`). Allocates only for Thai.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self.order() {
             Order::Bytes => a.cmp(b),
@@ -79,8 +79,8 @@ impl Collation {
         }
     }
 
-    /// A number for sorting. If the numbers of two texts differ, the texts compare as the numbers do;
-    /// otherwise [`Collation::compare`] decides.
+    /// A number that pre-sorts texts. If the numbers of two texts differ, the texts compare as the numbers
+    /// do. If the numbers are equal, [`Collation::compare`] decides.
     pub fn order_number(self, text: &[u8]) -> u64 {
         match self.order() {
             Order::Bytes => first_bytes(text, 0),
@@ -152,12 +152,12 @@ impl Collation {
     }
 }
 
-/// The weights under `ascii_general_ci`: bytes, small letters as capitals.
+/// The weights under `ascii_general_ci`: bytes, with lower case mapped to upper case.
 fn ascii_weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     text.iter().map(|byte| u16::from(byte.to_ascii_uppercase()))
 }
 
-/// The first eight bytes, or as many with `pad` for those that are missing, as a number.
+/// The first eight bytes as a number. `pad` fills up shorter texts.
 fn first_bytes(text: &[u8], pad: u8) -> u64 {
     let mut first = [pad; 8];
     for (slot, byte) in first.iter_mut().zip(text) {
@@ -166,15 +166,15 @@ fn first_bytes(text: &[u8], pad: u8) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// The same with four weights.
+/// The first four weights as a number. `pad` fills up shorter texts.
 fn first_weights(mut weights: impl Iterator<Item = u16>, pad: u16) -> u64 {
     (0..4).fold(0, |number, _| {
         (number << 16) | u64::from(weights.next().unwrap_or(pad))
     })
 }
 
-/// Both texts without their common prefix. The weights of a character do not depend on the characters around
-/// it.
+/// Both texts without their common prefix, for collations where the weights of a character do not depend on
+/// its neighbours.
 fn without_common_prefix<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let shared = characters::common_prefix(a, b);
     (&a[shared..], &b[shared..])
@@ -259,7 +259,8 @@ mod tests {
         }
     }
 
-    /// Lines of collation, text in UTF-8 and weights, both hexadecimal. Returns how many there are.
+    /// Checks lines of collation, text in UTF-8 and weights, the last two hexadecimal. Returns the number of
+    /// lines.
     fn check_weights(lines: &str) -> usize {
         let bytes = |hex: &str| -> Vec<u8> {
             let (pairs, _) = hex.as_bytes().as_chunks::<2>();
@@ -285,14 +286,14 @@ mod tests {
         lines.lines().count()
     }
 
-    /// Texts of characters that languages treat on their own, with the answers of MySQL 8.0.33.
+    /// Texts with characters that single languages order in their own way, as MySQL 8.0.33 weighs them.
     #[test]
     fn weights_as_recorded() {
         assert!(check_weights(include_str!("weights_sample.txt")) > 1500);
     }
 
-    /// As many answers of a running MySQL as one likes, in the file that `MYSQL_WEIGHTS` names: collation,
-    /// text and `WEIGHT_STRING`, the last two hexadecimal, with tabs between them.
+    /// Compares with any number of weights from a MySQL server, in the file that `MYSQL_WEIGHTS` names:
+    /// collation, text and `WEIGHT_STRING`, separated by tabs, the last two hexadecimal.
     #[test]
     #[ignore = "needs weights from a MySQL server"]
     fn weights_of_a_server() {

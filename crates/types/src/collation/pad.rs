@@ -1,9 +1,9 @@
 //! PAD SPACE: strings compare as if spaces followed forever.
 //!
-//! So `'a' = 'a  '`, and `'a\n' < 'a'` since a line feed is less than a space. A key that sorts like that
-//! cannot just leave trailing spaces out. Every space in it, the first of the endless ones included, is
-//! followed by a mark that tells whether what comes after the spaces is less than a space (0), nothing (1),
-//! or greater (2):
+//! So `'a' = 'a  '`, and `'a\n' < 'a'` because a line feed is less than a space. Leaving out trailing spaces
+//! does not make a key that sorts like that. In a key, every space is followed by a mark, also the first of
+//! the endless padding spaces. The mark says what follows the spaces: something less than a space (0),
+//! nothing (1), or something greater (2):
 //!
 //! ```text
 //! 'a\n'   61 0a 20 1
@@ -35,8 +35,9 @@ pub(super) fn compare(
     }
 }
 
-/// Appends the key of a sequence of weights; `write` appends one weight. Keys compare as [`compare`] does
-/// provided that what `write` appends does, byte by byte, and is of one length.
+/// Appends the key of a sequence of weights; `write` appends one weight. What `write` appends must have the
+/// same length for every weight, and must sort byte by byte as the weights do. Then keys compare as
+/// [`compare`] does.
 pub(super) fn sort_key(
     weights: impl Iterator<Item = u16>,
     space: u16,

@@ -1,8 +1,8 @@
-//! Collations by table: what of the weights of a language or a character set no rule gives.
+//! Collations whose weights no rule gives: they come from a table for a language or a character set.
 //!
-//! `weights.bin` has a table for each tailoring. It was made from `WEIGHT_STRING` of MySQL 8.0.33 for all
-//! code points, and for contractions of them, as a difference to a rule. A table is unpacked when a text is
-//! first compared by it.
+//! `weights.bin` has a table for each tailoring, stored as the differences to a rule. The tables were made
+//! from `WEIGHT_STRING` of MySQL 8.0.33 for all code points and for contractions of them. A table is unpacked
+//! when it is first used.
 //!
 //! The file: the number of tables, 1 byte; for each its name (length, 1 byte, and characters) and its length
 //! in the file, 4 bytes, little-endian; the tables, each compressed by zlib. A table is, in LEB128 unless
@@ -28,61 +28,62 @@ use crate::packed::{Numbers, unpack};
 
 const FILE: &[u8] = include_bytes!("weights.bin");
 const PAGES: usize = 0x1100;
-/// The table of the whole DUCET 9.0, with its three levels. Those of languages are differences to it.
+/// The table of the whole DUCET 9.0, with its three levels. The tables of languages are differences to it.
 const ROOT: &str = "9.0 root";
-/// Added to code points that a character set does not have, so that they sort behind all it has.
+/// Added to code points outside the character set, so that they sort after all others.
 const NOT_IN_SET: u16 = 0x100;
 
-/// What gives the weights of code points that the table does not have.
+/// The source of the weights of code points that are not in the table.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// The root's table, and the rule for what it does not have.
+    /// The root's table, and for what it lacks the rule of DUCET.
     Ducet,
     Unicode(uca::Version),
     General,
-    /// The bytes in a character set.
+    /// The bytes in the character set.
     Encoded(Charset),
-    /// The same, but characters of four bytes sort by their number, behind all others.
+    /// As [`Rule::Encoded`], but characters of four bytes sort by their number, after all others.
     Gb18030,
 }
 
-/// Weights that move together, as where a language's script comes first.
+/// A range of weights that is moved as a whole, as where a language's script comes first.
 #[derive(Debug, Clone, Copy)]
 struct Shift {
     first: u16,
     count: u16,
     difference: i32,
-    /// A weight to put before, or 0.
+    /// A weight to insert before, or 0.
     prefix: u16,
 }
 
 pub(super) struct Table {
     rule: Rule,
-    /// None for the root itself.
+    /// `None` for the root itself.
     parent: Option<&'static Table>,
-    /// How many levels compare.
+    /// The number of levels that are compared.
     levels: usize,
-    /// How many levels the weights have.
+    /// The number of levels that have weights.
     all_levels: usize,
-    /// Bytes of a weight.
+    /// Bytes per weight.
     pub width: usize,
     shifts: Vec<Vec<Shift>>,
-    /// For each 256 code points the number of their cells plus 1, or 0.
+    /// For each page of 256 code points, its index in `cells` plus 1, or 0.
     pages: Vec<u16>,
-    /// Where in `pool` the weights of a code point are, plus 1 (0: the rule gives them), and [`HEAD`].
+    /// The position in `pool` of a code point's weights plus 1 (0: the rule gives them), combined with
+    /// [`HEAD`].
     cells: Vec<[u32; 256]>,
     /// For each list: the number of weights of each level, and the weights.
     pool: Vec<u16>,
-    /// In order. A longer one comes before its beginnings.
+    /// In order. A contraction comes before its own prefixes.
     contractions: Vec<(Vec<u32>, u32)>,
     pub space: u16,
 }
 
-/// Whether contractions begin with the code point.
+/// Set if contractions begin with the code point.
 const HEAD: u32 = 1 << 31;
 
 impl Collation {
-    /// Its table, for the orders that have one.
+    /// The table of a collation that has one.
     pub(super) fn table(self) -> &'static Table {
         static BUILT: [OnceLock<Table>; Collation::ALL.len()] =
             [const { OnceLock::new() }; Collation::ALL.len()];
@@ -260,12 +261,12 @@ impl Table {
         self.pool.get(at + 1..at + 1 + length).unwrap_or_default()
     }
 
-    /// Whether contractions begin with this character, so that what follows it may change its weight.
+    /// Whether contractions begin with this character, so that the next one may change its weight.
     pub fn begins_contraction(&self, character: char) -> bool {
         self.cell(u32::from(character)) & HEAD != 0
     }
 
-    /// The longest contraction that a code point and the text after it begin with, and that text's rest.
+    /// The longest contraction at a code point and the text after it, and the rest of the text.
     #[cold]
     fn contraction<'a>(&self, first: u32, rest: &'a [u8]) -> Option<(u32, &'a [u8])> {
         let start = self.contractions.partition_point(|(points, _)| points[0] < first);
@@ -307,7 +308,7 @@ impl Table {
         }
     }
 
-    /// The root's weights, where the language has them.
+    /// The root's weights, moved to where the language has them.
     fn push_shifted(&self, level: usize, weights: &[u16], out: &mut Pending) {
         let shifts = self.shifts.get(level).map_or(&[][..], Vec::as_slice);
         let mut is_second = false;
@@ -322,12 +323,12 @@ impl Table {
                 }
                 _ => out.push(weight),
             }
-            // The second weight of code points that the table does not have is a number, and stays.
+            // The second implicit weight is a number and is not moved.
             is_second = level == 0 && !is_second && ducet::is_implicit(weight);
         }
     }
 
-    /// Code points that DUCET leaves to a rule: primary weights as under `utf8mb4_0900_ai_ci`.
+    /// Code points that follow DUCET's rule: primary weights as under `utf8mb4_0900_ai_ci`.
     fn push_implicit(&self, code_point: u32, level: usize, out: &mut Pending) {
         if let Some(syllable) = ducet::syllable(code_point) {
             for part in syllable.into_iter().flatten() {
@@ -365,7 +366,7 @@ fn push_gb18030(code_point: u32, out: &mut Pending) {
     }
 }
 
-/// The weights of one character. The most that a character has is 18.
+/// The weights of one character, at most 18.
 #[derive(Default)]
 struct Pending {
     weights: [u16; 24],
@@ -442,13 +443,13 @@ impl Table {
             .unwrap_or(std::cmp::Ordering::Equal)
     }
 
-    /// Whether a character's weights depend on no other character.
+    /// Whether the weights of a character may depend on its neighbours.
     pub fn has_contractions(&self) -> bool {
         !self.contractions.is_empty()
     }
 
-    /// The weights of all levels, 2 bytes each, with 0 between levels: the key, and what WEIGHT_STRING shows.
-    /// The fourth level is there for texts only that have weights of it.
+    /// The weights of all levels, 2 bytes each, with 0 between levels. This is the key, and what
+    /// WEIGHT_STRING shows. The fourth level is appended only if the text has weights of it.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
         for level in 0..self.levels {
             let mut weights = Weights::of(self, level, text).peekable();

@@ -1,7 +1,7 @@
 //! `tis620_thai_ci`: the order of a Thai dictionary.
 //!
-//! A vowel that is written before its consonant counts after it. Marks above a syllable count when all else
-//! is equal: they move to the end, with a weight that says where they stood.
+//! A vowel that is written before its consonant is ordered after it. Marks above a syllable count only if all
+//! else is equal: they move to the end, with a weight that says where they stood.
 
 use crate::Charset;
 
@@ -15,7 +15,7 @@ fn is_leading_vowel(byte: u8) -> bool {
     matches!(byte, 0xe0..=0xe4)
 }
 
-/// The rank of a mark: one that silences a consonant, one that shortens a vowel, four tones.
+/// The rank of a mark: one that silences a consonant, one that shortens a vowel, or one of four tones.
 fn mark(byte: u8) -> Option<u8> {
     match byte {
         0xec => Some(1),
@@ -29,9 +29,9 @@ pub(super) fn weights(text: &[u8]) -> std::vec::IntoIter<u16> {
     let text = String::from_utf8_lossy(text);
     let mut weights = Vec::with_capacity(text.len());
     let mut marks = Vec::new();
-    // MySQL counts consonants in a byte, which overflows.
+    // MySQL counts consonants in one byte, which overflows.
     let mut before: u8 = 256_u16.wrapping_sub(8) as u8;
-    // Characters that tis620 does not have sort behind all others.
+    // Characters outside tis620 sort after all others.
     let byte = |c: char| {
         let mut bytes = [0; 4];
         let length = Charset::Tis620.encode_into(c, &mut bytes);

@@ -45,7 +45,7 @@ impl Version {
         }
     }
 
-    /// Where the lists begin.
+    /// Where the lists of weights begin.
     fn lists(self) -> usize {
         match self {
             Self::V4_0 => V4_0_LISTS,
@@ -58,7 +58,7 @@ impl Version {
         Some(u16::from_le_bytes([*bytes.first()?, *bytes.get(1)?]))
     }
 
-    /// What the table says of a code point: 0 for no weight, one weight, or where a list stands.
+    /// The table's entry for a code point: 0 (no weight), one weight, or the position of a list.
     fn entry(self, code_point: u32) -> u16 {
         let pages = self.data().get(..PAGES).unwrap_or_default();
         match usize::from(pages.get((code_point >> 8) as usize).copied().unwrap_or(0)) {
@@ -70,7 +70,7 @@ impl Version {
         }
     }
 
-    /// The list at a place that an entry gives: its weights, two bytes each.
+    /// The list at an entry's position: its weights, two bytes each.
     fn list(self, place: u16) -> &'static [u8] {
         let start = self.lists() + usize::from(place & !LIST) * 2;
         let len = usize::from(self.word(start).unwrap_or(0)) * 2;
@@ -85,8 +85,8 @@ impl Version {
         }
     }
 
-    /// The weights of code points that the table leaves to a rule: UTS #10, "Implicit Weights", with the
-    /// ideographs of Unicode 3.1 in both versions.
+    /// The weights of code points that follow a rule: UTS #10, "Implicit Weights", with the ideographs of
+    /// Unicode 3.1 in both versions.
     fn implicit(self, code_point: u32) -> (u16, Option<u16>) {
         if self == Self::V4_0 && code_point > 0xffff {
             return (SUPPLEMENTARY, None);
@@ -135,7 +135,7 @@ pub(super) fn weights(version: Version, text: &[u8]) -> Weights<'_> {
 pub(super) struct Weights<'a> {
     version: Version,
     rest: &'a [u8],
-    /// What is left of a list of the table.
+    /// The remaining weights of a list.
     list: &'static [u8],
     /// The second of two implicit weights.
     second: Option<u16>,

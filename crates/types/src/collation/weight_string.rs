@@ -1,12 +1,12 @@
-//! The weights of a string as MySQL's WEIGHT_STRING shows them. Keys ([`Collation::sort_key`]) are other
-//! bytes where trailing spaces do not count.
+//! The weights of a string as MySQL's WEIGHT_STRING shows them. Sort keys ([`Collation::sort_key`]) differ
+//! from them under collations that pad with spaces.
 
 use super::definitions::Order;
 use super::{Collation, ascii_weights, general_ci, latin1, thai, uca};
 use crate::Charset;
 
 impl Collation {
-    /// Appends the weights of a text, each in as many bytes as MySQL takes for it.
+    /// Appends the weights of a text, each in as many bytes as MySQL uses.
     pub fn weight_string(self, text: &[u8], out: &mut Vec<u8>) {
         match self.order() {
             Order::Bytes | Order::Ducet => self.sort_key(text, out),
@@ -36,7 +36,7 @@ impl Collation {
         }
     }
 
-    /// Code points, in as many bytes as those of the character set need.
+    /// Appends code points, each in as many bytes as the character set needs.
     fn code_points(self, text: &[u8], out: &mut Vec<u8>) {
         let bytes = match self.charset() {
             Charset::Ascii => 1,

@@ -1,13 +1,13 @@
-//! Arithmetic of decimals. Where two numbers fit 128 bits, so does most of the work.
+//! Arithmetic of decimals. Numbers that fit 128 bits take a fast path.
 
 use arrow::datatypes::i256;
 use num_bigint::{BigInt, Sign};
 
 use super::{Decimal, pow10, pow10_i128};
 
-/// `None` as an answer means more than [`Decimal::MAX_WORKING_DIGITS`] digits.
+/// Operations return `None` if the result has more than [`Decimal::MAX_WORKING_DIGITS`] digits.
 impl Decimal {
-    #[allow(clippy::should_implement_trait)] // its siblings answer Options, so no operator would be used with them
+    #[allow(clippy::should_implement_trait)] // The others return Options, so they cannot be operators.
     pub fn neg(self) -> Self {
         Self::new(self.unscaled.wrapping_neg(), self.scale)
     }
@@ -16,7 +16,7 @@ impl Decimal {
         Self::new(self.unscaled.wrapping_abs(), self.scale)
     }
 
-    /// The sum, at the larger scale of the two.
+    /// The sum, at the larger of the two scales.
     #[allow(clippy::should_implement_trait)]
     pub fn add(&self, other: &Self) -> Option<Self> {
         if self.scale == other.scale
@@ -30,13 +30,13 @@ impl Decimal {
         Self::new(a.checked_add(b)?, scale).checked()
     }
 
-    /// The difference, at the larger scale of the two.
+    /// The difference, at the larger of the two scales.
     #[allow(clippy::should_implement_trait)]
     pub fn sub(&self, other: &Self) -> Option<Self> {
         self.add(&other.neg())
     }
 
-    /// The product. Its scale is the sum of the two, rounded to 30 where that is more.
+    /// The product. Its scale is the sum of the two scales, rounded to 30 if that is more.
     #[allow(clippy::should_implement_trait)]
     pub fn mul(&self, other: &Self) -> Option<Self> {
         let scale = u32::from(self.scale) + u32::from(other.scale);
@@ -56,8 +56,8 @@ impl Decimal {
         Self::new(kept, (scale - excess) as u8).checked()
     }
 
-    /// The quotient at MySQL's scale: this one's plus `div_precision_increment`, at most 30. `None` also for
-    /// a division by zero, which callers look for first.
+    /// The quotient at MySQL's scale: this number's plus `div_precision_increment`, at most 30. `None` also
+    /// for a division by zero, which callers check first.
     pub fn div(&self, other: &Self, div_precision_increment: u8) -> Option<Self> {
         let scale = self
             .scale
@@ -129,7 +129,7 @@ impl Decimal {
         Self::new(remainder, scale).checked()
     }
 
-    /// The same number at `scale`, rounded half away from zero where digits go.
+    /// The same number at `scale`, rounded half away from zero if digits are dropped.
     pub fn rescale(&self, scale: u8) -> Option<Self> {
         if scale == self.scale {
             return Some(*self);
@@ -148,23 +148,23 @@ impl Decimal {
     }
 
     /// `ROUND(x, places)`: half away from zero; `places` below zero rounds before the point. The scale of the
-    /// answer is `places`, from 0 to the number's own scale.
+    /// result is `places`, clamped between 0 and the number's own scale.
     pub fn round(&self, places: i32) -> Option<Self> {
         self.cut(places, Cut::Round)
     }
 
     /// `TRUNCATE(x, places)`.
     pub fn truncate(&self, places: i32) -> Self {
-        // Digits only go, so nothing can overflow.
+        // Rounding towards zero cannot overflow.
         self.cut(places, Cut::Truncate).unwrap_or(*self)
     }
 
-    /// The largest integer not above.
+    /// The largest integer that is not greater.
     pub fn floor(&self) -> Option<Self> {
         self.cut(0, Cut::Floor)
     }
 
-    /// The smallest integer not below.
+    /// The smallest integer that is not less.
     pub fn ceil(&self) -> Option<Self> {
         self.cut(0, Cut::Ceil)
     }
@@ -200,7 +200,7 @@ impl Decimal {
         Self::new(kept.checked_mul(zeros)?, scale).checked()
     }
 
-    /// The unscaled value at a scale that is not smaller.
+    /// The unscaled value at a scale that is at least as large.
     fn widen(&self, scale: u8) -> Option<i256> {
         if scale == self.scale {
             return Some(self.unscaled);
@@ -254,7 +254,7 @@ fn divide_rounding_i128(a: i128, b: i128) -> Option<i128> {
     })
 }
 
-/// The wide path: products and shifted dividends of up to 130 digits.
+/// The wide path, for products and shifted dividends of up to 130 digits.
 fn to_big(v: i256) -> BigInt {
     BigInt::from_signed_bytes_le(&v.to_le_bytes())
 }

@@ -166,8 +166,8 @@ pub fn decode(input: &mut &[u8]) -> Option<Decimal> {
     Some(if negative { decimal.neg() } else { decimal })
 }
 
-/// The form of a DECIMAL whose digits take at most eight bytes. It is worked out once for a column, so that a
-/// scan reads a number with a few shifts.
+/// How a DECIMAL is stored whose digits take at most eight bytes. Computed once for a column, so that a scan
+/// reads a number with a few shifts.
 #[derive(Debug, Clone, Copy)]
 pub struct SmallForm {
     precision_and_scale: [u8; 2],
@@ -179,7 +179,7 @@ pub struct SmallForm {
 struct SmallGroup {
     shift: u32,
     mask: u64,
-    /// One more than the largest value; 1 for a group that does not exist.
+    /// The largest value plus 1; 1 for a group that does not exist.
     base: u64,
 }
 
@@ -222,7 +222,7 @@ impl SmallForm {
         Some(form)
     }
 
-    /// The unscaled number; `None` if it is stored in another form, or damaged.
+    /// The unscaled number; `None` if it is stored in another form or damaged.
     #[inline]
     pub fn decode(&self, cell: &[u8]) -> Option<i64> {
         let (precision_and_scale, digits) = cell.split_first_chunk::<2>()?;
@@ -254,8 +254,7 @@ pub fn skip(input: &mut &[u8]) -> Option<()> {
     take(input).map(|_| ())
 }
 
-/// Removes an encoded decimal from the front: precision and scale, how its digits are grouped, and they
-/// themselves.
+/// Removes an encoded decimal: returns its precision and scale, its groups, and the bytes of its digits.
 fn take<'a>(input: &mut &'a [u8]) -> Option<([u8; 2], DigitGroups, &'a [u8])> {
     let (form, rest) = input.split_first_chunk::<2>()?;
     let groups = DigitGroups::new(form[0], form[1])?;

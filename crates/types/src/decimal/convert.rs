@@ -31,7 +31,7 @@ impl Decimal {
             && (-EXACT..=EXACT).contains(&v)
             && self.scale <= 22
         {
-            // Both are exact doubles, so that one division rounds once.
+            // Both are exact doubles, so the division rounds only once.
             return v as f64 / POW10_I128[usize::from(self.scale)] as f64;
         }
         self.to_text().parse().unwrap_or(f64::NAN)
@@ -42,7 +42,7 @@ impl Decimal {
         i64::try_from(self.to_i128()?).ok()
     }
 
-    /// Rounded half away from zero; `None` out of range, so for anything that rounds below zero.
+    /// Rounded half away from zero; `None` out of range, also if the result is negative.
     pub fn to_u64(&self) -> Option<u64> {
         u64::try_from(self.to_i128()?).ok()
     }

@@ -22,9 +22,9 @@ pub use text::ParsedDecimal;
 /// An exact number: `unscaled / 10^scale`. Columns hold at most 65 digits, at most 30 of them after the
 /// point.
 ///
-/// Equality, order and hash are those of the number: `1.50 == 1.5`. Arithmetic goes on with up to 76 digits,
-/// as MySQL's goes beyond 65 in the middle of an expression (there up to 81), and answers `None` past that:
-/// error 1690. What is stored is checked against its column's 65 or fewer with [`Decimal::fits`].
+/// Equality, order and hash are those of the number: `1.50 == 1.5`. Intermediate results have up to 76 digits
+/// (MySQL's have up to 81). Operations return `None` beyond that, which becomes error 1690. Before a number
+/// is stored, [`Decimal::fits`] checks it against its column's precision of at most 65.
 ///
 /// Source: MySQL 8.0 manual, 12.25 "Precision Math".
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ const POW10_I256: [i256; 77] = {
     table
 };
 
-/// `10^n` where it fits.
+/// `10^n` if it fits.
 pub(crate) fn pow10(n: u32) -> Option<i256> {
     POW10_I256.get(n as usize).copied()
 }
@@ -67,7 +67,7 @@ pub(crate) fn pow10_i128(n: u32) -> Option<i128> {
 impl Decimal {
     pub const MAX_DIGITS: u8 = 65;
     pub const MAX_SCALE: u8 = 30;
-    /// Digits an intermediate result may have: all that fit 256 bits.
+    /// How many digits an intermediate result may have: all that fit 256 bits.
     pub const MAX_WORKING_DIGITS: u8 = 76;
     pub const ZERO: Self = Self::new(i256::ZERO, 0);
 
@@ -79,7 +79,7 @@ impl Decimal {
         Self::new(i256::from_i128(unscaled), scale)
     }
 
-    /// The largest number of a `DECIMAL(precision, scale)`: what a value out of range is clamped to.
+    /// The largest `DECIMAL(precision, scale)`. Values out of range are clamped to it.
     pub fn max_value(precision: u8, scale: u8) -> Self {
         let limit = pow10(u32::from(precision)).unwrap_or(i256::MAX);
         Self::new(limit.wrapping_sub(i256::ONE), scale)
@@ -122,12 +122,12 @@ impl Decimal {
             .is_some_and(|d| d.is_zero() || d.digits() <= precision)
     }
 
-    /// Itself unless it has more digits than arithmetic goes on with.
+    /// The number itself, unless it has more than [`Decimal::MAX_WORKING_DIGITS`] digits.
     pub(crate) fn checked(self) -> Option<Self> {
         (self.unscaled.to_i128().is_some() || self.digits() <= Self::MAX_WORKING_DIGITS).then_some(self)
     }
 
-    /// Without zeros at the end of the fraction: equal numbers have equal forms.
+    /// Without trailing zeros in the fraction, so that equal numbers have equal forms.
     pub fn normalized(self) -> Self {
         if self.is_zero() {
             return Self::ZERO;
@@ -168,7 +168,7 @@ impl Ord for Decimal {
         }
         match pow10(shift).and_then(|p| self.unscaled.checked_mul(p)) {
             Some(scaled) => scaled.cmp(&other.unscaled),
-            // Too large for 256 bits at the other's scale, so further from zero than the other.
+            // The scaled value does not fit 256 bits, so it is further from zero than the other.
             None if self.is_zero() => i256::ZERO.cmp(&other.unscaled),
             None if self.is_negative() => Ordering::Less,
             None => Ordering::Greater,

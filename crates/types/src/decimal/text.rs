@@ -6,23 +6,23 @@ use arrow::datatypes::i256;
 
 use super::{Decimal, pow10, pow10_i128};
 
-/// What [`Decimal::parse_prefix`] found.
+/// The result of [`Decimal::parse_prefix`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedDecimal {
-    /// Zero if there was no number; the largest one with the sign and the scale if there were too many
+    /// Zero if there was no number; the largest number with that sign and scale if there were too many
     /// digits.
     pub value: Decimal,
-    /// How many bytes belong to the number, spaces before it included. 0: no number at all.
+    /// How many bytes the number takes, with the spaces before it. 0: there is no number.
     pub consumed: usize,
-    /// More than 65 digits before or around the point.
+    /// More than 65 digits, or more than that before the point.
     pub overflow: bool,
     /// Digits after the thirtieth fractional one were rounded away, and not all of them were zero.
     pub rounded: bool,
 }
 
 impl Decimal {
-    /// Reads a number that is all of `text`, spaces around it aside. `None` if it is not one or has more than
-    /// 65 digits.
+    /// Reads a number that is all of `text` except for spaces around it. `None` if the text is not a number
+    /// or has more than 65 digits.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = Self::parse_prefix(text.as_bytes());
         let rest = text.as_bytes().get(parsed.consumed..)?;
@@ -112,8 +112,8 @@ fn digits_at(text: &[u8], at: usize) -> &[u8] {
     &rest[..len]
 }
 
-/// Reads `e[sign]digits`; leaves `at` alone where there is none. Clamped to +-10,000, far beyond any number's
-/// digits.
+/// Reads `e[sign]digits`; leaves `at` unchanged if there is no exponent. The exponent is clamped to +-10,000,
+/// far beyond any number's digits.
 fn exponent_at(text: &[u8], at: &mut usize) -> i32 {
     if !matches!(text.get(*at), Some(b'e' | b'E')) {
         return 0;
@@ -136,11 +136,11 @@ fn exponent_at(text: &[u8], at: &mut usize) -> i32 {
 fn assemble(integer: &[u8], fraction: &[u8], exponent: i32, negative: bool) -> ParsedDecimal {
     let sign = |d: Decimal| if negative { d.neg() } else { d };
     let all = || integer.iter().chain(fraction).map(|d| d - b'0');
-    // The point's place among all digits, from the left.
+    // The position of the point among all digits, from the left.
     let point = integer.len() as i64 + i64::from(exponent);
     let total = (integer.len() + fraction.len()) as i64;
     let scale = (total - point).clamp(0, i64::from(Decimal::MAX_SCALE));
-    // How many of the digits are kept: those up to `scale` places after the point.
+    // How many of the digits remain: those up to `scale` places after the point.
     let kept = (point + scale).clamp(0, total);
     let zeros = point + scale - kept;
     let mut value = ParsedDecimal {
@@ -201,7 +201,7 @@ fn unscaled_digits(unscaled: i256, buffer: &mut [u8; 80]) -> &[u8] {
     if let Some(small) = unscaled.to_i128() {
         write_u128(small.unsigned_abs(), 1, buffer, &mut at);
     } else {
-        // i256::MIN, which no decimal holds, would stay negative and print as garbage, not panic.
+        // i256::MIN, which no decimal holds, would stay negative here. It prints garbage, and does not panic.
         let base = i256::from_i128(POW_36);
         let mut rest = unscaled.wrapping_abs();
         loop {

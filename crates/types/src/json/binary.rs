@@ -1,4 +1,4 @@
-//! Documents in the binary form: from trees and text.
+//! Documents in the binary form, made from trees and from text.
 
 use super::view::JsonRef;
 use super::{
@@ -13,7 +13,7 @@ use crate::{Decimal, Error, Result, errno};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonBinary(Vec<u8>);
 
-/// Older versions stored the text, which begins with a printable character.
+/// Older versions of StemDB stored the text, which begins with a printable character.
 const FIRST_PRINTABLE: u8 = 0x20;
 
 const NANOS_PER_MICRO: i64 = 1000;
@@ -38,7 +38,7 @@ impl JsonBinary {
         Ok(Self::new(&json)?)
     }
 
-    /// Whether an older version stored these bytes.
+    /// Whether these bytes were stored by an older version, as text.
     pub fn is_stored_text(bytes: &[u8]) -> bool {
         bytes.first().is_none_or(|first| *first >= FIRST_PRINTABLE)
     }
@@ -55,7 +55,7 @@ impl JsonBinary {
         JsonRef::of_document(&self.0)
     }
 
-    /// Bytes that [`JsonBinary::as_bytes`] gave. Of any other bytes the values are null.
+    /// Wraps bytes that [`JsonBinary::as_bytes`] returned. Other bytes read as null.
     pub fn from_stored(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -130,7 +130,7 @@ fn write_value(json: &Json, depth: u8, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the count and room for the size and the entries; returns where the container begins.
+/// Appends the count, and reserves room for the size and the entries. Returns where the container begins.
 fn start_container(count: usize, key_entry: usize, depth: u8, out: &mut Vec<u8>) -> Result<usize> {
     if depth >= MAX_DEPTH {
         return Err(too_deep());
@@ -141,7 +141,7 @@ fn start_container(count: usize, key_entry: usize, depth: u8, out: &mut Vec<u8>)
     Ok(start)
 }
 
-/// Appends a container's values, whose entries begin at `entries`, and enters its size.
+/// Appends a container's values, and fills in their entries, which begin at `entries`, and the size.
 fn write_members<'j>(
     values: impl Iterator<Item = &'j Json>,
     start: usize,
@@ -172,7 +172,7 @@ fn write_members<'j>(
     Ok(())
 }
 
-/// Replaces bytes that were reserved.
+/// Overwrites reserved bytes.
 fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = out.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
@@ -217,7 +217,7 @@ fn write_length(mut length: usize, out: &mut Vec<u8>) {
     out.push(length as u8);
 }
 
-/// TiDB's form of a point in time.
+/// TiDB's encoding of a point in time.
 fn core_time(value: &DateTime, digits_and_type: u64) -> u64 {
     u64::from(value.year) << 50
         | u64::from(value.month) << 46
@@ -237,7 +237,7 @@ mod tests {
         JsonBinary::parse(text.as_bytes()).unwrap().as_bytes().to_vec()
     }
 
-    /// Worked out from TiDB's description of the form.
+    /// Derived from TiDB's description of the format.
     #[test]
     fn bytes_as_tidb_has_them() {
         assert_eq!(bytes("null"), [4, 0]);

@@ -1,9 +1,9 @@
-//! JSON values: their binary form, which is TiDB's, trees to build them from, and their text.
+//! JSON values: their binary form, which is TiDB's, trees to build documents from, and their text.
 //!
 //! - [`JsonBinary`]: a document that is stored, moved and compared. [`JsonRef`]: one value in it, read in
 //!   place.
-//! - [`Json`]: a document as a tree, for what makes or changes documents.
-//! - [`mod@parse`]: text in, with MySQL's error messages and positions.
+//! - [`Json`]: a document as a tree, for code that makes or changes documents.
+//! - [`mod@parse`]: from text, with MySQL's error messages and positions.
 //!
 //! ```text
 //! document     = type value
@@ -40,7 +40,7 @@ pub use view::{JsonArray, JsonObject, JsonRef, JsonView};
 
 use crate::{Error, errno};
 
-/// MySQL's limit of arrays and objects inside each other.
+/// MySQL's limit of nested arrays and objects.
 const MAX_DEPTH: u8 = 100;
 
 #[cold]
@@ -51,7 +51,7 @@ fn too_deep() -> Error {
     )
 }
 
-/// MySQL's numbers of field types, of opaque values.
+/// MySQL's codes of field types, in opaque values.
 pub mod field_type {
     pub const BIT: u8 = 16;
     pub const VARCHAR: u8 = 15;

@@ -6,14 +6,14 @@ use crate::Error;
 /// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParseError {
-    /// And at which byte.
+    /// At which byte, and why.
     Syntax { message: &'static str, position: usize },
-    /// It is JSON of a kind that no document can be: MySQL's error for that, whatever the text is for.
+    /// The text is JSON that no document can hold. MySQL reports this error wherever it parses JSON.
     Limit(Error),
 }
 
 impl ParseError {
-    /// The error for a client: a syntax error is described by its message and position.
+    /// The error for a client. `syntax` makes one from a message and a position.
     pub fn into_error(self, syntax: impl FnOnce(&str, usize) -> Error) -> Error {
         match self {
             Self::Syntax { message, position } => syntax(message, position),
@@ -250,7 +250,7 @@ impl Parser<'_> {
     fn number(&mut self) -> Parsed<Json> {
         let start = self.at;
         let negative = self.eat(b'-');
-        // A leading zero stands alone.
+        // A leading zero must not be followed by digits.
         if !self.eat(b'0') && self.digits() == 0 {
             return Err(self.here("Invalid value."));
         }
@@ -277,7 +277,7 @@ impl Parser<'_> {
             .and_then(|t| std::str::from_utf8(t).ok());
         let text = text.unwrap_or("0");
         if whole {
-            // In MySQL, integers that fit 32 bits are signed, larger ones unsigned.
+            // As in MySQL, integers up to 2^32-1 are signed, larger ones unsigned.
             if let Ok(value) = text.parse::<i64>()
                 && value <= i64::from(u32::MAX)
             {

@@ -1,4 +1,5 @@
-//! The text of JSON values as MySQL prints it: `", "` and `": "` between, keys by length, then bytes.
+//! The text of JSON values as MySQL prints it, with `", "` and `": "`, keys ordered by length and then by
+//! bytes.
 
 use super::view::{JsonRef, JsonView};
 use super::{Json, JsonBinary, field_type};
@@ -8,7 +9,7 @@ impl JsonRef<'_> {
     pub fn to_text(self) -> String {
         let mut out = Vec::new();
         self.write_text(&mut out);
-        // Everything that is written is text.
+        // Only text is written.
         String::from_utf8(out).unwrap_or_default()
     }
 
@@ -51,8 +52,7 @@ impl JsonRef<'_> {
         }
     }
 
-    /// The text that JSON_UNQUOTE and conversions see: that of a string, a date or binary data without
-    /// quotes.
+    /// The text that JSON_UNQUOTE and conversions return: without quotes for a string, a date or binary data.
     pub fn to_unquoted(self) -> String {
         let mut out = Vec::new();
         self.write_unquoted(&mut out);
@@ -82,7 +82,7 @@ impl JsonRef<'_> {
         }
     }
 
-    /// What `JSON_TYPE` answers.
+    /// The result of `JSON_TYPE`.
     pub fn type_name(self) -> &'static str {
         match self.view() {
             JsonView::Null => "NULL",
@@ -106,13 +106,13 @@ impl JsonRef<'_> {
 }
 
 impl Json {
-    /// The normalised text. A document that is too deep to be one has none.
+    /// The normalised text; `null` for a tree that is too deep for a document.
     pub fn to_text(&self) -> String {
         JsonBinary::new(self).map_or_else(|_| "null".to_owned(), |binary| binary.root().to_text())
     }
 }
 
-/// A double always shows that it is one: `1.0`, `1e20`.
+/// A double always prints as one: `1.0`, `1e20`.
 fn write_double(value: f64, out: &mut Vec<u8>) {
     let start = out.len();
     number_text::write_f64(value, out);
@@ -122,7 +122,7 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a string as JSON writes it.
+/// Appends a quoted and escaped string.
 pub fn write_quoted(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text.as_bytes() {

@@ -19,7 +19,7 @@ pub enum Json {
     DateTime(DateTime),
     Timestamp(DateTime),
     Time(Time),
-    /// Bytes of one of MySQL's field types: binary strings and BIT.
+    /// Bytes of one of MySQL's field types ([`super::field_type`]): binary strings and BIT.
     Opaque(u8, Vec<u8>),
     Array(Vec<Json>),
     /// Sorted by length of the key, then its bytes; keys are unique.
@@ -27,10 +27,10 @@ pub enum Json {
 }
 
 impl Json {
-    /// An object of members in the order they were given: of equal keys the last one counts.
+    /// An object with these members. If keys are equal, the last one counts.
     pub fn object(members: Vec<(String, Json)>) -> Self {
         let mut members = members;
-        // Stable: the last of equal keys stays last.
+        // The sort is stable: the last of equal keys stays last.
         members.sort_by(|a, b| key_order(&a.0, &b.0));
         let mut unique: Vec<(String, Json)> = Vec::with_capacity(members.len());
         for member in members {

@@ -1,4 +1,4 @@
-//! Values read in place. Damaged bytes read as null; they never panic, and no value contains itself.
+//! Values read in place. Damaged bytes read as null. They never cause a panic or endless recursion.
 
 use std::cmp::Ordering;
 
@@ -14,13 +14,13 @@ use crate::temporal::{DateTime, Time};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JsonRef<'a> {
     code: u8,
-    /// How many arrays and objects it is in.
+    /// How many arrays and objects enclose it.
     depth: u8,
     /// The bytes after the type.
     value: &'a [u8],
 }
 
-/// What a value is.
+/// The type and content of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum JsonView<'a> {
     Null,
@@ -50,9 +50,9 @@ pub struct JsonObject<'a>(Container<'a>);
 struct Container<'a> {
     depth: u8,
     count: usize,
-    /// Where the entries of the values begin.
+    /// Where the value entries begin.
     entries: usize,
-    /// All of the container, from its count.
+    /// The container's bytes, from its count on.
     bytes: &'a [u8],
 }
 
@@ -137,7 +137,7 @@ impl<'a> JsonRef<'a> {
         JsonBinary::from_stored(out)
     }
 
-    /// How many of the bytes after the type are the value's.
+    /// How many of the bytes after the type belong to the value.
     fn value_bytes(self) -> Option<usize> {
         Some(match self.code {
             code::LITERAL => 1,
@@ -178,14 +178,14 @@ impl<'a> JsonRef<'a> {
         }
     }
 
-    /// Where its bytes are: two values at one place are the same.
+    /// The address of its bytes: two values with the same address are the same value.
     pub fn address(self) -> *const u8 {
         self.value.as_ptr()
     }
 }
 
 impl<'a> Container<'a> {
-    /// The value of an entry. It lies behind the entries, so it is smaller than the container.
+    /// The value of an entry. It must lie after the entries, so it is smaller than the container.
     fn value(self, index: usize) -> Option<JsonRef<'a>> {
         if index >= self.count {
             return None;
@@ -250,7 +250,7 @@ impl<'a> JsonObject<'a> {
         self.0.count == 0
     }
 
-    /// The member with a key, found by bisection.
+    /// The member with a key, found by binary search.
     pub fn get(self, key: &str) -> Option<JsonRef<'a>> {
         let order = |index: usize| {
             let other = self.0.key(index);
@@ -289,7 +289,7 @@ fn number_at(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(*number) as usize)
 }
 
-/// The number in front, seven bits a byte, and how many bytes it takes.
+/// A length prefix, seven bits a byte, and how many bytes it takes.
 fn length_of(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut length = 0;
     for (i, byte) in bytes.iter().take(5).enumerate() {
@@ -305,7 +305,7 @@ fn prefixed_bytes(bytes: &[u8]) -> Option<usize> {
     length_of(bytes).map(|(length, prefix)| prefix + length)
 }
 
-/// The bytes after their length.
+/// The bytes after a length prefix.
 fn with_length(bytes: &[u8]) -> Option<&[u8]> {
     let (length, prefix) = length_of(bytes)?;
     bytes.get(prefix..prefix.checked_add(length)?)

@@ -34,8 +34,7 @@ pub fn day_number(year: u16, month: u8, day: u8) -> i64 {
     }
     let (y, m, d) = (i64::from(year), i64::from(month), i64::from(day));
     let mut days = 365 * y + 31 * (m - 1) + d;
-    // Leap days and short months count from March on, those of January and February belong to the year
-    // before.
+    // Leap days and short months are counted from March on. January and February belong to the year before.
     let leap_base = if m <= 2 {
         y - 1
     } else {
@@ -43,7 +42,7 @@ pub fn day_number(year: u16, month: u8, day: u8) -> i64 {
         y
     };
     let leap_base = leap_base.max(0);
-    // MySQL counts centuries this way, and with it year 0 as no leap year.
+    // MySQL counts centuries this way, so year 0 is not a leap year.
     days + leap_base / 4 - (leap_base / 100 + 1) * 3 / 4
 }
 

@@ -55,8 +55,8 @@ impl DateTime {
         (ymd << 17 | hms) << 24 | u64::from(self.microsecond)
     }
 
-    /// The fields of [`DateTime::pack`]'s answer. Any other number gives fields that [`DateTime::is_valid`]
-    /// refuses, or that are wrong; it never panics.
+    /// Reverses [`DateTime::pack`]. Other numbers give wrong fields, or fields that [`DateTime::is_valid`]
+    /// refuses. It never panics.
     pub fn unpack(packed: u64) -> Self {
         let ymdhms = packed >> 24;
         let ymd = ymdhms >> 17;
@@ -146,19 +146,20 @@ impl DateTime {
         })
     }
 
-    /// Days later (earlier if negative), the time of day kept. `None` out of range.
+    /// That many days later (earlier if negative), at the same time of day. `None` out of range.
     pub fn add_days(&self, days: i64) -> Option<Self> {
         Self::from_day_number(self.day_number().checked_add(days)?, self.time_of_day_us())
     }
 
-    /// Microseconds later (earlier if negative). `None` out of range.
+    /// That many microseconds later (earlier if negative). `None` out of range.
     pub fn add_us(&self, microseconds: i64) -> Option<Self> {
         let in_day = self.time_of_day_us() + microseconds % MICROS_PER_DAY;
         let days = self.day_number() + microseconds / MICROS_PER_DAY + in_day.div_euclid(MICROS_PER_DAY);
         Self::from_day_number(days, in_day.rem_euclid(MICROS_PER_DAY))
     }
 
-    /// Months later (earlier if negative); a day the month has not becomes its last. `None` out of range.
+    /// That many months later (earlier if negative). A day that the month lacks becomes its last. `None` out
+    /// of range.
     pub fn add_months(&self, months: i64) -> Option<Self> {
         let total = (i64::from(self.year) * 12 + i64::from(self.month) - 1).checked_add(months)?;
         let year = u16::try_from(total.div_euclid(12)).ok().filter(|y| *y <= 9999)?;
@@ -183,8 +184,8 @@ impl DateTime {
         Self::from_day_number(days, microseconds.rem_euclid(MICROS_PER_DAY))
     }
 
-    /// Rounded half up to `fsp` fractional digits. `None` if that leaves year 9999 or the date has a zero in
-    /// it and the rounding would change the second.
+    /// Rounded half up to `fsp` fractional digits. `None` if that goes beyond year 9999, or if the date has a
+    /// zero in it and rounding would change the second.
     pub fn round(&self, fsp: u8) -> Option<Self> {
         let unit = fsp_unit(fsp);
         let rest = self.microsecond % unit;
@@ -250,12 +251,12 @@ impl DateTime {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// The number MySQL makes of a date: `20240131`.
+    /// MySQL's numeric form of a date: `20240131`.
     pub fn date_number(&self) -> u64 {
         u64::from(self.year) * 10_000 + u64::from(self.month) * 100 + u64::from(self.day)
     }
 
-    /// The number MySQL makes of a point in time, its fraction left out: `20240131235959`.
+    /// MySQL's numeric form of a point in time, without the fraction: `20240131235959`.
     pub fn datetime_number(&self) -> u64 {
         self.date_number() * 1_000_000
             + u64::from(self.hour) * 10_000
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(half.round(3).unwrap().microsecond, 500_000);
         assert_eq!(half.round(0).unwrap().second, 0);
         assert_eq!(half.truncate(1).microsecond, 400_000);
-        // A date with zeros cannot be carried into.
+        // Rounding must not change a date that has zeros.
         assert_eq!(DateTime::new(2024, 0, 0, 1, 59, 59, 600_000).round(0), None);
     }
 

@@ -19,7 +19,7 @@ use crate::number_text::write_padded;
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
-/// Microseconds that one unit of the last of `fsp` fractional digits stands for.
+/// How many microseconds one unit of the last of `fsp` fractional digits is.
 pub fn fsp_unit(fsp: u8) -> u32 {
     10u32.pow(6 - u32::from(fsp.min(6)))
 }

@@ -8,7 +8,7 @@ use crate::number_text::write_padded;
 pub struct Time(pub i64);
 
 impl Time {
-    /// `838:59:59`: no fraction, whatever the precision.
+    /// `838:59:59`: without a fraction, whatever the precision.
     pub const MAX: Self = Self((838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND);
     pub const MIN: Self = Self(-Self::MAX.0);
 
@@ -24,7 +24,7 @@ impl Time {
         (Self::MIN..=Self::MAX).contains(self)
     }
 
-    /// The nearest TIME: what MySQL makes of a value out of range, with a warning.
+    /// The nearest valid TIME. MySQL stores it for a value out of range, with a warning.
     pub fn clamped(self) -> Self {
         self.clamp(Self::MIN, Self::MAX)
     }
@@ -73,7 +73,8 @@ impl Time {
         Self(value.time_of_day_us())
     }
 
-    /// This span after midnight of `date`: how MySQL makes a DATETIME of a TIME. `None` out of range.
+    /// The point in time that is this span after midnight of `date`, as MySQL converts a TIME to a DATETIME.
+    /// `None` out of range.
     pub fn on_date(self, date: &DateTime) -> Option<DateTime> {
         let days = self.0.div_euclid(MICROS_PER_DAY);
         DateTime::from_day_number(date.day_number() + days, self.0.rem_euclid(MICROS_PER_DAY))
@@ -98,7 +99,7 @@ impl Time {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// The number MySQL makes of a TIME, its fraction left out: `-8385959`.
+    /// MySQL's numeric form of a TIME, without the fraction: `-8385959`.
     pub fn number(&self) -> i64 {
         let magnitude =
             i64::from(self.hours()) * 10_000 + i64::from(self.minutes()) * 100 + i64::from(self.seconds());

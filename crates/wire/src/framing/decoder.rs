@@ -6,7 +6,7 @@ use super::{FRAME_BYTES_MAX, HEADER_BYTES};
 
 /// Space offered to one read.
 const READ_BYTES: usize = 16 * 1024;
-/// The most that a decoder's buffer keeps between commands.
+/// The most memory that a decoder's buffer keeps between commands.
 pub const KEPT_BYTES: usize = 256 * 1024;
 
 /// Assembles payloads from bytes as they arrive.
@@ -53,7 +53,7 @@ impl FrameDecoder {
         }
     }
 
-    /// A decoder that goes on with the bytes behind the current payload, which stays with this one.
+    /// A decoder that continues with the bytes after the current payload. The payload stays with this one.
     pub fn fork(&self) -> Self {
         let pending = self.pending().to_vec();
         Self {
@@ -115,7 +115,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Takes out the bytes of an incomplete payload. What follows is not frames: TLS begins.
+    /// Removes and returns the bytes of an incomplete payload. They are not frames: TLS begins.
     pub fn take_pending(&mut self) -> Vec<u8> {
         let pending = self.buffer.get(self.start..self.end).unwrap_or_default().to_vec();
         self.start = 0;

@@ -9,7 +9,7 @@ pub(super) enum Cell {
         bytes: u8,
         unsigned: bool,
     },
-    /// The same of a column with ZEROFILL, whose text has zeros in front.
+    /// The same for a column with ZEROFILL, whose text has leading zeros.
     Filled {
         bytes: u8,
     },
@@ -23,7 +23,7 @@ pub(super) enum Cell {
     Text,
     /// Bytes without conversion.
     Bytes,
-    /// Text in the results' character set that is made of another form: ENUM, SET, JSON.
+    /// Text in the results' character set that is converted from another form: ENUM, SET, JSON.
     PrintedText,
     /// A number sent as text, or as bytes, in both forms: DECIMAL, BIT.
     Printed,

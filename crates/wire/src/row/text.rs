@@ -68,7 +68,7 @@ pub(super) fn printed_text_value(
     printed_text(transcoder, out, |out| value.write_text(ty, out));
 }
 
-/// Appends the text that `write` prints in the results' character set.
+/// Appends the text that `write` prints, converted to the results' character set.
 pub(super) fn printed_text(
     transcoder: Option<Transcoder>,
     out: &mut Vec<u8>,

@@ -6,7 +6,7 @@ use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
 
-/// How far apart two sums of doubles may be, relative to the larger one: they depend on the order of the
+/// The allowed difference of two sums of doubles, relative to the larger one: sums depend on the order of the
 /// additions.
 const TOLERANCE: f64 = 1e-9;
 
@@ -22,7 +22,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The error is a lost connection. A query's error is a result.
+    /// The outer error is a lost connection. An error of the query is a result.
     pub fn of(conn: &mut Conn, query: &str) -> Result<Self, String> {
         match Self::rows(conn, query) {
             Ok(answer) => Ok(answer),
@@ -57,9 +57,9 @@ impl Answer {
     }
 }
 
-/// Whose answers are compared, and how.
+/// The two sides of a comparison, and what has to be equal.
 pub struct Sides<'a> {
-    /// Of the server or executor whose answer is expected, and of the other.
+    /// The names of the side that is right, and of the other side.
     pub names: [&'a str; 2],
     /// Whether the columns' types must be equal.
     pub types: bool,
@@ -127,7 +127,7 @@ fn is_double(ty: ColumnType) -> bool {
     matches!(ty, ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT)
 }
 
-/// Exact columns come before doubles, which are rounded.
+/// Sorts by exact columns before doubles, which are rounded.
 fn sort_key(types: &[ColumnType], row: &[Value]) -> (Vec<String>, Vec<String>) {
     let columns = || types.iter().zip(row);
     let exact = columns()

@@ -13,7 +13,7 @@ const SMALL: &[&str] = &["ti", "su", "mi", "i", "y", "d1"];
 const TEXTS: &[&str] = &["c", "v", "vb", "l", "tx"];
 const DATES: &[&str] = &["dt", "dm", "ts"];
 
-/// Every order in these queries and in [`super::special`] is a total one.
+/// Every ORDER BY in these queries and in [`super::special`] is a total order.
 pub fn is_ordered(query: &str) -> bool {
     query.contains("ORDER BY")
 }

@@ -28,19 +28,19 @@ const DATABASE: &str = "agree";
 const QUERIES: usize = 600;
 const SEED: u64 = 0x5eed;
 
-/// Differences that are printed; further ones are only counted.
+/// How many differences are printed. Further ones are only counted.
 const DIFFERENCES_SHOWN: usize = 10;
 
-/// A query on these few rows that takes longer is a hang.
+/// The tables are small, so a query that takes longer is a hang.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// The queries over several tables.
 #[derive(Debug, Clone)]
 pub struct Several {
-    /// A running MySQL, which must return the same.
+    /// A running MySQL that must return the same results.
     pub judge: Option<Opts>,
     pub seed: u64,
-    /// Schemas; each has a number of queries.
+    /// How many schemas to make. Each gets a number of queries.
     pub rounds: u64,
 }
 
@@ -79,7 +79,7 @@ pub fn check(address: &Address, several: &Several, report: &mut Report) {
     );
 }
 
-/// The same queries with what the stores compute and without, in each executor.
+/// Compares the results with and without pushdown to the stores, in each executor.
 pub fn check_pushed(address: &Address, report: &mut Report) {
     let both = match Both::connect(address) {
         Ok(both) => both,
@@ -104,9 +104,9 @@ pub fn check_pushed(address: &Address, report: &mut Report) {
     }
 }
 
-/// Two connections that must give the same answers.
+/// Two connections that must return the same results.
 struct Both {
-    /// What they are called.
+    /// The names of the two connections in messages.
     names: [&'static str; 2],
     expected: Conn,
     got: Conn,
@@ -166,7 +166,7 @@ impl Both {
         Ok(same(names, &expected, &got, query))
     }
 
-    /// A query that cannot get the memory it needs spills or fails, and does not affect later queries.
+    /// A query that cannot get the memory that it needs spills or fails, and later queries are not affected.
     fn little_memory(&mut self) -> Result<(), String> {
         let queries = [
             "SELECT v, c, l, COUNT(*), MAX(tx) FROM t GROUP BY id, v, c, l",

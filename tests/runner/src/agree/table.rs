@@ -1,4 +1,4 @@
-//! The table of the queries: every type of column, NULLs, and so few different values that many rows are
+//! The table of the queries: a column of every type, NULLs, and so few different values that many rows are
 //! equal.
 
 use super::random::Random;

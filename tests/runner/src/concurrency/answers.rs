@@ -1,6 +1,6 @@
 //! The effect of a statement is visible as soon as its reply arrives: to its own connection, to others, and
-//! to a change of the table. Replies come in the order of their commands, also for a client that sends
-//! ahead.
+//! to a change of the table. Replies come in the order of their commands, even if a client sends several
+//! commands before it reads.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -116,7 +116,7 @@ impl Writer {
         same("the updated row", seen, Some((round, 1)))
     }
 
-    /// The reply to a write releases the table.
+    /// When a write has been replied to, the table is free to be changed.
     fn change_table(&mut self, round: u64) -> Result<(), String> {
         let table = format!("answers_of_{}", self.number);
         if round == 0 {
@@ -136,7 +136,7 @@ impl Writer {
     }
 }
 
-/// All commands at once: inserts, an error every now and then, a transaction.
+/// Sends all commands before it reads: inserts, an error at intervals, a transaction.
 fn sends_ahead(address: &Address, number: u64) -> Result<(), String> {
     let mut raw = Raw::login(address).map_err(text)?;
     let table = format!("{DATABASE}.ahead_{number}");

@@ -101,7 +101,7 @@ fn transfer_many(address: &Address, number: u64) -> Result<(), String> {
             continue;
         }
         loop {
-            // Locked in the order in which they were drawn: the test wants deadlocks.
+            // Locked in random order, because the test wants deadlocks.
             match transfer(&mut conn, from, to, amount) {
                 Err(e) if try_again(&e) => {}
                 other => break other.map_err(text)?,

@@ -1,5 +1,4 @@
-//! Of transactions that wait for each other exactly one gets a deadlock error, at once, and the others
-//! continue.
+//! If transactions wait for each other, exactly one gets a deadlock error, at once, and the others continue.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -10,7 +9,7 @@ use mysql::prelude::Queryable;
 use super::{code, connect, text, threads};
 use crate::server::Address;
 
-/// Far below the lock wait time-out of 50 s, which must not be what ends the deadlock.
+/// Far below the lock wait time-out of 50 s, which must not end the deadlock.
 const FOUND_WITHIN: Duration = Duration::from_secs(5);
 
 pub fn check(address: &Address) -> Result<(), String> {

@@ -36,7 +36,7 @@ pub fn check(address: &Address) -> Result<(), String> {
                 "UPDATE reported SET v = 7 WHERE id = 1",
             ],
         );
-        // The waiter holds what the other one asks for now.
+        // The waiting transaction holds the lock that the other one now requests.
         let mut holder = holder;
         let first = holder.query_drop("UPDATE reported SET v = 8 WHERE id = 2");
         drop(holder);
@@ -69,7 +69,7 @@ fn holding(address: &Address, id: u32) -> Result<Conn, String> {
     Ok(conn)
 }
 
-/// Waits until the report has all of these.
+/// Waits until the report contains all of these.
 fn expect(conn: &mut Conn, parts: &[&str]) -> Result<(), String> {
     let since = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! Connections that remove and move parents while others add rows that refer to them: at the end, no row is
-//! without its parent. On a cluster they are connections of two nodes.
+//! Some connections delete and move parent rows while others add child rows. At the end every child has its
+//! parent. On a cluster the connections are to two nodes.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
@@ -77,9 +77,9 @@ fn hammer(servers: &[&Address; 2]) -> Result<(), String> {
     Ok(())
 }
 
-/// One statement, or a transaction of two; whether it has succeeded.
+/// Runs one statement, or a transaction of two. Returns whether it succeeded.
 fn step(conn: &mut Conn, number: u64, round: u64) -> Result<bool, String> {
-    // Different in every thread and round, and the same in every run.
+    // Different for every thread and round, and the same in every run.
     let mixed = (number * 7919 + round * 104_729 + round * round * 31) % 1_000_003;
     let id = mixed % PARENTS;
     let statements = match (number + round) % 8 {

@@ -1,6 +1,6 @@
-//! Indexes that are built beside writers have the entries of all rows and no others. The writers let rows
-//! exchange their unique values, delete rows and insert others with the same values, so an entry that an
-//! earlier state of a row had often belongs to another row by the end.
+//! Indexes that are built while other connections write have the entries of all rows and no others. The
+//! writers exchange unique values between rows, delete rows, and insert others with the same values. So an
+//! entry of a row's earlier state often belongs to another row at the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -79,7 +79,7 @@ fn build(conn: &mut Conn) -> Result<(), String> {
 
 fn verify(conn: &mut Conn) -> Result<(), String> {
     match conn.query_drop("ADMIN CHECK TABLE built") {
-        // MySQL.
+        // MySQL does not know the statement.
         Err(error) if code(&error) == 1064 => {}
         checked => checked.map_err(text)?,
     }
@@ -137,7 +137,7 @@ fn exchange(conn: &mut Conn, random: &mut Random, a: u64, b: u64) -> mysql::Resu
     )?;
     if let [(first, u, name), (second, other_u, other_name)] = rows.as_slice() {
         conn.exec_drop("DELETE FROM built WHERE id = ?", (first,))?;
-        // In another case, which is equal in the collation.
+        // In another letter case, which is equal under the collation.
         let swapped = match random.below(2) {
             0 => name.to_uppercase(),
             _ => name.to_lowercase(),

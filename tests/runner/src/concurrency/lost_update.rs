@@ -1,5 +1,5 @@
-//! Counters incremented by many connections at once end at the number of increments, by every way that SQL
-//! offers.
+//! Many connections increment counters at once, in every way that SQL offers. The counters end at the number
+//! of increments.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, TxOpts};

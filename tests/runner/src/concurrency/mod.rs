@@ -1,5 +1,5 @@
-//! What must hold with many concurrent writers: one promise per file. All of it holds on MySQL too, and is
-//! checked there.
+//! Promises that must hold with many concurrent writers, one per file. MySQL keeps them too, and is checked
+//! with the same tests.
 
 mod answers;
 mod bank;
@@ -61,7 +61,7 @@ fn set_up(address: &Address) -> Result<(), String> {
         .map_err(text)
 }
 
-/// For hammers that another suite starts.
+/// For load that another suite starts.
 fn create_database(address: &Address) -> Result<(), String> {
     let mut conn = address.connect().map_err(text)?;
     conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
@@ -72,7 +72,7 @@ fn connect(address: &Address) -> Result<Conn, String> {
     address.connect_to(DATABASE).map_err(text)
 }
 
-/// Deadlock or lock wait time-out: the transaction is to be repeated.
+/// Whether a transaction is to be repeated: deadlock or lock wait time-out.
 fn try_again(error: &mysql::Error) -> bool {
     matches!(code(error), 1205 | 1213)
 }

@@ -1,5 +1,5 @@
-//! Connections that move money, and rows between partitions, while another one changes what the partitions
-//! are: no row is lost, doubled or left behind, and the sum stays.
+//! Some connections move money between rows, and rows between partitions, while another one changes the
+//! partitioning. No row is lost or duplicated, and the sum stays the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +14,7 @@ const WRITERS: u64 = 4;
 const ROWS: u64 = 600;
 const ROUNDS: u64 = 250;
 
-/// In this order, again and again.
+/// The changes, repeated in this order.
 const CHANGES: [&str; 12] = [
     "PARTITION BY HASH (place) PARTITIONS 3",
     "ADD PARTITION PARTITIONS 2",

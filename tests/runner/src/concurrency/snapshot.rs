@@ -1,5 +1,5 @@
-//! A REPEATABLE READ transaction reads the same again, by every access path, whatever other connections
-//! commit meanwhile.
+//! A REPEATABLE READ transaction that reads again gets the same rows, by every access path, whatever other
+//! connections commit meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -109,7 +109,7 @@ fn answers(conn: &mut impl Queryable, query: &str) -> Result<Vec<String>, String
         .collect())
 }
 
-/// Within one statement the index and the rows are of one snapshot.
+/// Within one statement, the index and the rows must be of one snapshot.
 fn consistent(conn: &mut Conn) -> Result<(), String> {
     let rows: Vec<(u64, u64)> = conn
         .query("SELECT id, k FROM snapshots WHERE k < 50 ORDER BY k, id")

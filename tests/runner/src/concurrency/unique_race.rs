@@ -24,7 +24,7 @@ pub fn check(address: &Address) -> Result<(), String> {
         let mut won = Vec::new();
         for value in 0..VALUES {
             barrier.wait();
-            // The same name in another case, which is equal in the collation.
+            // The same name in another letter case, which is equal under the collation.
             let name = if number % 2 == 0 { "Name" } else { "nAME" };
             let result = loop {
                 let in_transaction = number % 3 == 0;

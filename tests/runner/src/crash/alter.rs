@@ -1,5 +1,5 @@
-//! ALTER TABLE beside the writers, again and again: changes that rewrite all rows, build indexes or check
-//! rows, each of which a later one takes back.
+//! ALTER TABLE while writers run, repeatedly: changes that rewrite all rows, build indexes or check rows. A
+//! later change undoes each of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use super::{DATABASE, text};
 use crate::server::Address;
 
-/// Each leaves every value as the writers and the model read it.
+/// After each change, the writers and the model must read the same values as before.
 const CHANGES: [&str; 16] = [
     "ALTER TABLE accounts MODIFY balance INT NOT NULL",
     "ALTER TABLE accounts MODIFY balance DECIMAL(20) NOT NULL",
@@ -29,8 +29,8 @@ const CHANGES: [&str; 16] = [
     "ALTER TABLE items REMOVE PARTITIONING",
 ];
 
-/// Errors that a change may fail with: a lock that it did not get, a connection that is shutting down, and
-/// names or partitions that an earlier change has given or taken away already.
+/// Errors that a change may fail with: a lock that it did not get, a server that shuts down, and names or
+/// partitions that an earlier change has already added or removed.
 const EXPECTED: [u16; 11] = [1053, 1205, 1213, 1061, 3821, 3822, 8501, 1505, 1507, 1508, 1520];
 
 /// Changes tables until the server dies, which must not happen before `killed`.

@@ -19,11 +19,11 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::text;
 
-/// Writers that have not noticed a failing disk after this time never will.
+/// Writers that have not met the fault after this time never will.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
 
 pub(super) const ER_DISK_FULL: u16 = 1021;
-/// And ER_GET_ERRNO, ER_READ_ONLY_MODE, TiDB's "result undetermined".
+/// The accepted refusals: ER_DISK_FULL, ER_GET_ERRNO, ER_READ_ONLY_MODE, and TiDB's "result undetermined".
 const REFUSALS: [u16; 4] = [ER_DISK_FULL, 1030, 1836, 8501];
 
 pub fn check(program: &Program, report: &mut Report) {
@@ -42,7 +42,7 @@ pub fn check(program: &Program, report: &mut Report) {
     report.check("crash: no space but the reserve", reserve(program.clone()));
 }
 
-/// Compiled next to this program, so that the next run finds it.
+/// Compiles the shim next to this program, so that the next run finds it.
 fn compile() -> Result<PathBuf, String> {
     let shim = std::env::current_exe()
         .map_err(text)?
@@ -84,7 +84,7 @@ fn fails(program: Program, shim: &Path, fault: &str) -> Result<(), String> {
     write(&server).map_err(text)
 }
 
-/// Lets all writers run until the fault, which they must notice. Returns how many transactions were
+/// Lets all writers run until the fault, which they must meet. Returns how many transactions were
 /// acknowledged.
 fn write_until(
     server: &mut Server,
@@ -152,7 +152,7 @@ fn write_is_refused(server: &Server) -> Result<(), String> {
     }
 }
 
-/// What is dropped when there is no space.
+/// What is dropped to free space.
 const SPARE: [&str; 4] = [
     "CREATE DATABASE spare",
     "CREATE TABLE spare.a (id INT PRIMARY KEY, n INT, KEY n (n))",
@@ -160,8 +160,8 @@ const SPARE: [&str; 4] = [
     "INSERT INTO spare.a VALUES (1, 1), (2, 2)",
 ];
 
-/// Space is reserved for data that are acknowledged already: only statements that free space may use it,
-/// and all reads work.
+/// Some space is reserved for acknowledged data: only statements that free space may use it, and all reads
+/// work.
 fn reserve(program: Program) -> Result<(), String> {
     let mut server = Server::prepare(program, &[])?;
     let file = server.path("reserve.toml");

@@ -1,5 +1,5 @@
-//! `kill -9` while indexes are built beside writers, at all of its steps: the restarted server completes the
-//! build, and the indexes have exactly the rows' entries.
+//! `kill -9` at all steps of index builds, while writers run. The restarted server completes the build, and
+//! the indexes have exactly the rows' entries.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,7 +34,7 @@ pub fn check(program: &Program, report: &mut Report) {
         Ok(server) => server,
         Err(error) => return report.fail("crash: builds of indexes, set up", &error),
     };
-    // How long a build takes if it is not killed: the kills are spread over that time.
+    // The duration of a build that is not killed. The kills are spread over that time.
     let whole = match build(&server.address) {
         Ok(whole) => whole,
         Err(error) => return report.fail("crash: builds of indexes, set up", &error),
@@ -139,7 +139,7 @@ fn change(address: &Address, seed: u64, killed: &AtomicBool) -> Result<(), Strin
     }
 }
 
-/// Waits until the build goes no further, and begins it again if it had not begun.
+/// Waits until the build has ended, and starts it again if the kill came before its start.
 fn complete(conn: &mut Conn) -> Result<(), String> {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! `kill -9` while a file is loaded into an empty table, at all steps of the bulk load: all rows are there or none,
-//! with exactly their index entries, and all of them if the client was told so.
+//! `kill -9` at all steps of a bulk load into an empty table. Afterwards all rows are there or none, with
+//! exactly their index entries. If the client was told that the load succeeded, all are there.
 
 use std::io::Write;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::{code, text};
 
 const ROUNDS: u32 = 8;
 const ROWS: u64 = 40_000;
-/// Rows that have the key of another row.
+/// Rows with the key of another row.
 const DUPLICATES: u64 = 100;
 
 const LOAD: &str = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE loaded FIELDS TERMINATED BY ','";
@@ -30,14 +30,14 @@ pub fn check(program: &Program, report: &mut Report) {
         Ok(server) => server,
         Err(error) => return report.fail("crash: bulk loads, set up", &error),
     };
-    // How long a load takes if it is not killed: the kills are spread over that time.
+    // The duration of a load that is not killed. The kills are spread over that time.
     let whole = match whole_load(&server.address) {
         Ok(whole) => whole,
         Err(error) => return report.fail("crash: bulk loads, set up", &error),
     };
     for round in 0..ROUNDS {
         let name = format!("crash: kill in a bulk load, {} of {ROUNDS}", round + 1);
-        // More often near the end, where the files become part of the store.
+        // More kills near the end, where the files become part of the store.
         let moment = whole * (2 * round + 5) / (2 * ROUNDS + 4);
         if let Err(error) = one_round(&mut server, moment) {
             return report.fail(&name, &format!("{error}\n{}", server.log_tail()));
@@ -67,7 +67,7 @@ fn set_up(address: &Address) -> Result<(), String> {
 fn connect(address: &Address) -> Result<Conn, String> {
     let mut conn = address.connect_to(DATABASE).map_err(text)?;
     conn.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
-    // Rows in another order than that of any key, and some that are left out.
+    // The rows are in no index's order, and some are left out.
     conn.set_local_infile_handler(Some(LocalInfileHandler::new(|_, file| {
         for n in 0..ROWS {
             let id = n * 7919 % ROWS;
@@ -81,7 +81,7 @@ fn connect(address: &Address) -> Result<Conn, String> {
     Ok(conn)
 }
 
-/// Loads the file once, checks what that gives, and empties the table.
+/// Loads the file once, checks the result, and empties the table.
 fn whole_load(address: &Address) -> Result<Duration, String> {
     let mut conn = connect(address)?;
     let start = Instant::now();

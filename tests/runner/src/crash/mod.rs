@@ -1,10 +1,12 @@
-//! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is
-//! there in part, and indexes agree with rows.
+//! `kill -9` under concurrent writers, repeatedly: every acknowledged transaction is there, none is there in
+//! part, and indexes agree with rows.
 //!
-//! Beside the writers, every other round changes the tables ([`alter`]). [`index`] kills in the build of indexes.
+//! Every other round, tables are changed while the writers run ([`alter`]). [`index`] kills during index
+//! builds, [`load`] during bulk loads. The same for XA transactions ([`xa`]), for a disk that fails
+//! ([`disk`]) and for a full one ([`room`]).
 //!
-//! The same for XA transactions in two phases ([`xa`]), for a disk that fails ([`disk`]) or is full ([`room`]).
-//! [`writer`] writes and records what was acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
+//! [`writer`] writes, and records acknowledged transactions in a [`model`]. [`verify`] compares the model
+//! with the restarted server.
 
 mod alter;
 mod disk;
@@ -32,13 +34,13 @@ const DATABASE: &str = "crash";
 const WRITERS: u64 = 8;
 const ACCOUNTS: u64 = 40;
 const START_BALANCE: i64 = 1000;
-/// Transactions per round.
+/// Fewest transactions per round.
 const ENOUGH: u64 = 10;
 /// Writers that need longer are stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two tables of orders that transactions change together, and a bank. Unique, plain, composite and prefix
-/// indexes.
+/// Two tables of orders that transactions change together, and a bank. They have unique, plain, composite and
+/// prefix indexes.
 const TABLES: [&str; 4] = [
     "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL, writer INT NOT NULL, \
      version INT NOT NULL, note VARCHAR(200) NOT NULL, UNIQUE KEY name (name), KEY writer (writer, version), KEY note (note(20)))",
@@ -49,7 +51,7 @@ const TABLES: [&str; 4] = [
      target INT NOT NULL, amount BIGINT NOT NULL, UNIQUE KEY name (name), KEY source (source), KEY target (target))",
 ];
 
-/// Runs so many rounds of writing, killing, restarting and verifying.
+/// Runs `rounds` rounds: write, kill, restart, verify.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
         server.compare_cached_reads();
@@ -65,7 +67,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     let mut acknowledged = 0;
     for round in 1..=rounds {
         let name = format!("crash: round {round} of {rounds}");
-        // Usually while all writers write; sometimes soon after they have started.
+        // Usually while all writers write, sometimes soon after their start.
         let moment = Moment {
             time: Duration::from_millis(50 + random.below(1500)),
             transactions: ENOUGH + random.below(50),
@@ -113,10 +115,10 @@ fn set_up(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// The earliest time of the kill.
+/// When to kill: both conditions must hold.
 struct Moment {
     time: Duration,
-    /// Acknowledged transactions: a slow machine takes longer.
+    /// Acknowledged transactions, because a slow machine takes longer.
     transactions: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A writer's model of its data: for each of its orders and transfers the acknowledged state, and the
-//! change in flight when the server died. Either state may be found.
+//! A writer's model of its data: the acknowledged state of each of its orders and transfers, and the change
+//! that was in flight when the server died. Either state may be found.
 
 use std::collections::BTreeMap;
 

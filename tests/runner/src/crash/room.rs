@@ -1,4 +1,4 @@
-//! A full disk: statements that free space work all the same, and the space is free soon.
+//! A full disk: statements that free space work, and the space is free soon after.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const ROW_BYTES: usize = 2900;
 /// Far longer than freeing the contents of a small disk takes.
 const ROOM_MAX: Duration = Duration::from_secs(120);
 
-/// Statements that free space, and statements after which the same rows can be written again.
+/// Statements that free space, each with a statement after which the same rows can be written again.
 const STATEMENTS: [[&str; 2]; 4] = [
     ["TRUNCATE TABLE room.t", "DO 0"],
     ["DROP TABLE room.t", TABLE],
@@ -128,7 +128,7 @@ fn insert(conn: &mut Conn, random: &mut Random) -> mysql::Result<()> {
     conn.exec_drop(format!("INSERT INTO room.t (wide) VALUES {places}"), rows)
 }
 
-/// Until a write is refused.
+/// Inserts until a write is refused.
 fn fill(conn: &mut Conn, random: &mut Random) -> Result<(), String> {
     for _ in 0..DISK_MIB << 1 {
         match insert(conn, random) {

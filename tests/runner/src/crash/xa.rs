@@ -1,5 +1,5 @@
-//! `kill -9` while XA transactions are prepared and ended: each is there after the restart as its client was
-//! told, a prepared one with its locks, and is then ended.
+//! `kill -9` while XA transactions are prepared and ended. After the restart each has the state that its
+//! client was told; a prepared one still holds its locks. Then it is ended.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,17 +17,17 @@ use crate::text;
 const DATABASE: &str = "crash_xa";
 const ROUNDS: u64 = 3;
 const WRITERS: u64 = 4;
-/// A writer that has come so far was not killed.
+/// A writer that gets this far was not killed.
 const MOST: u64 = 100_000;
 const ER_LOCK_NOWAIT: u16 = 3572;
 
-/// How far a branch has come, as its client knows.
+/// The state of a branch, as far as its client knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// XA PREPARE was sent, and has no answer.
+    /// XA PREPARE was sent, and there is no reply.
     Preparing,
     Prepared,
-    /// Its end was sent, and has no answer.
+    /// XA COMMIT or XA ROLLBACK was sent, and there is no reply.
     Ending,
     Ended,
 }
@@ -122,7 +122,7 @@ fn one_round(server: &mut Server, writers: &mut [Writer], time: Duration) -> Res
     }
 }
 
-/// Until the server is killed.
+/// Writes until the server is killed.
 fn write(address: &Address, writer: &mut Writer, killed: &AtomicBool) -> Result<(), String> {
     let mut conn = address.connect_to(DATABASE).map_err(text)?;
     loop {
@@ -147,7 +147,7 @@ fn branch(conn: &mut Conn, writer: &mut Writer) -> mysql::Result<()> {
     (writer.last, writer.progress) = (n, Progress::Preparing);
     conn.query_drop(format!("XA PREPARE {xid}"))?;
     writer.progress = Progress::Prepared;
-    // Some are killed here.
+    // Pauses, so that some kills come here.
     if n.is_multiple_of(5) {
         thread::sleep(Duration::from_millis(20));
     }
@@ -165,8 +165,7 @@ fn xid(writer: u64, n: u64) -> String {
     format!("'crash-{writer}','{n}',7")
 }
 
-/// Checks a writer's last branch against what its client knows, ends it if it is prepared, and compares all
-/// rows.
+/// Checks the state of a writer's last branch, ends it if it is prepared, and compares all rows.
 fn verify(conn: &mut Conn, writer: &mut Writer) -> Result<(), String> {
     let (number, n) = (writer.number, writer.last);
     let name = format!("crash-{number}{n}");

@@ -7,12 +7,12 @@
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value};
 
-/// Of these errors only number and SQLSTATE are compared: the position where StemDB's parser stopped, and
-/// the names of unsupported features, are its own.
+/// Errors of which only number and SQLSTATE are compared: StemDB's texts differ in the position where parsing
+/// stopped and in the names of unsupported features.
 const CODE_ONLY: [u16; 2] = [1064, 1235];
 
-/// One line for the type of a column, under `.types`: for expressions, whose length and flags no client
-/// relies on.
+/// One line for the type of a column, under `.types`. It is for expressions, where clients do not rely on
+/// length and flags.
 pub fn kind(column: &Column) -> String {
     let unsigned = if column.flags().contains(ColumnFlags::UNSIGNED_FLAG) {
         " unsigned"

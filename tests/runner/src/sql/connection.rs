@@ -12,20 +12,20 @@ use super::answer;
 use super::script::Options;
 use crate::literal;
 
-/// A statement that needs longer is a hang.
+/// A statement that takes longer is a hang.
 const ANSWER_SECONDS_MAX: u64 = 60;
 
 /// An account whose password has expired may only change it.
 const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
 
-/// Warnings that a feature will be removed from a future MySQL: StemDB does not give them.
+/// Warnings about features that a future MySQL will remove. StemDB does not give them.
 const DEPRECATIONS: [u16; 7] = [1287, 1681, 3090, 3135, 3719, 3720, 4095];
 
 pub struct Connection {
     pub id: u32,
     requests: Sender<(String, Options)>,
     answers: Receiver<Vec<String>>,
-    /// A statement was sent, and its result has not been read.
+    /// Whether a statement was sent and its result has not been read.
     pub busy: bool,
 }
 
@@ -33,7 +33,7 @@ impl Connection {
     /// Connects and runs `setup`.
     pub fn open(opts: Opts, setup: &[String]) -> Result<Self, mysql::Error> {
         let mut conn = Conn::new(opts)?;
-        // The file that LOAD DATA LOCAL names has its name for contents.
+        // The file that LOAD DATA LOCAL reads has its own name as contents.
         conn.set_local_infile_handler(Some(LocalInfileHandler::new(|name, file| file.write_all(name))));
         for statement in setup {
             match conn.query_drop(statement) {
@@ -190,7 +190,7 @@ fn has_no_order(sql: &str) -> bool {
     upper.trim_start().starts_with("SELECT") && !upper.contains("ORDER BY")
 }
 
-/// Sorted: a server that processes many rows at once finds them in another order.
+/// Sorted, because a server that processes many rows at once finds them in another order.
 fn push_warnings(conn: &mut Conn, lines: &mut Vec<String>) {
     match conn.query::<(String, u16, String), _>("SHOW WARNINGS") {
         Ok(warnings) => {

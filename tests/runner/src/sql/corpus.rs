@@ -11,7 +11,7 @@ use super::play::{Route, Servers, play};
 use super::script::{Block, Item, Script};
 use crate::report::Report;
 
-/// Differences shown per script; further ones are counted.
+/// How many differences are shown per script. Further ones are counted.
 const DIFFERENCES_SHOWN_MAX: usize = 12;
 
 #[derive(Debug, Clone)]
@@ -153,8 +153,7 @@ fn statement(block: &Block) -> String {
     }
 }
 
-/// A script's database has the script's name, so that messages with the database's name are the same
-/// everywhere.
+/// A script's database has the script's name, so that messages which contain it are always the same.
 fn database(path: &Path) -> String {
     let part = |p: Option<&OsStr>| p.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = part(path.parent().and_then(Path::file_name));

@@ -11,13 +11,13 @@ use super::answer;
 use super::connection::Connection;
 use super::script::{Action, Block, Login, MAIN, Options, Script};
 
-/// A statement counts as waiting if it has no result so long after the server has started it.
+/// A statement counts as waiting if it has no result this long after the server has started it.
 const WAITING: Duration = Duration::from_millis(250);
 
-/// Bytes, of an account that the script logs in to.
+/// The packet limit of an account that the script logs in to.
 const PACKET_MAX: usize = 16 << 20;
 
-/// How often to check whether the server has started it.
+/// How often to check whether the server has started the statement.
 const ARRIVAL_LOOK: Duration = Duration::from_millis(5);
 
 /// Which executor runs SELECTs; the results must be the same.
@@ -117,9 +117,9 @@ struct Stage {
     named: Opts,
     setup: Vec<String>,
     connections: BTreeMap<String, Connection>,
-    /// Of connections that log in as other accounts.
+    /// The accounts that connections log in to.
     logins: BTreeMap<String, Login>,
-    /// Those whose last login was refused: their statements must not run as the script's own account.
+    /// Connections whose last login was refused. Their statements must not run as the script's own account.
     refused: BTreeSet<String>,
 }
 
@@ -162,7 +162,7 @@ impl Stage {
                 Ok(vec!["closed".to_string()])
             }
             Action::Login { connection, login } => {
-                // The connection that had the name ends first.
+                // The previous connection with this name ends first.
                 self.connections.remove(connection);
                 self.refused.remove(connection);
                 self.logins.insert(connection.clone(), login.clone());
@@ -182,8 +182,8 @@ impl Stage {
         }
     }
 
-    /// Runs a statement without any of the privileges that it needs, without each, and with all; on a new
-    /// connection each time, since MySQL looks at some privileges when a connection begins.
+    /// Runs a statement without any of the privileges that it needs, without each of them, and with all. Each
+    /// time on a new connection, because MySQL checks some privileges when a connection starts.
     fn with_and_without(
         &mut self,
         connection: &str,
@@ -235,7 +235,8 @@ impl Stage {
             .user(Some(&login.user))
             .pass(Some(&login.password))
             .db_name(login.database.as_ref())
-            // Without questions of the client's own, which an account with an expired password may not ask.
+            // The client must send no queries of its own: an account with an expired password may not run
+            // them.
             .max_allowed_packet(Some(PACKET_MAX))
             .prefer_socket(false)
             .additional_capabilities(CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS)
@@ -243,7 +244,7 @@ impl Stage {
     }
 
     /// Waits until the last statement has a result, or until the server has worked on it for a while. On a
-    /// busy machine the start may take long, and the script's next step may rely on it.
+    /// busy machine it may take long to start, and the script's next step may rely on it.
     fn answer_or_waiting(&mut self, name: &str) -> Result<Vec<String>, mysql::Error> {
         loop {
             let connection = self.connection(name)?;

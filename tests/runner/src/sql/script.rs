@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 /// One file of the corpus.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// `.stemdb`: statements that MySQL does not have; they run on StemDB only, and are recorded from it.
+    /// `.stemdb`: statements that MySQL does not have. They run on StemDB only, and their results are
+    /// recorded from it.
     pub only_stemdb: bool,
-    /// `.transactional`: tests nothing that depends on the executor, so it runs once.
+    /// `.transactional`: nothing depends on the executor, so the script runs once.
     pub one_route: bool,
-    /// Only where one server has the store to itself.
+    /// Only for a server that does not share its store.
     pub only_embedded: bool,
     pub items: Vec<Item>,
 }
@@ -61,11 +62,11 @@ pub enum Action {
     Collect { connection: String },
     /// `@b close;`
     Close { connection: String },
-    /// `@b login USER, 'PASSWORD', DATABASE;`: opens the connection, as another account than the script's.
+    /// `@b login USER, 'PASSWORD', DATABASE;`: opens the connection with another account than the script's.
     Login { connection: String, login: Login },
 }
 
-/// Whom a connection logs in as.
+/// The account of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Login {
     pub user: String,
@@ -187,7 +188,7 @@ impl Script {
                 Item::Block(block) => block.print(&mut out),
             }
             out.push('\n');
-            // Directives for the whole file follow its first comment.
+            // Directives for the whole file are printed after its first comment.
             if index == 0 {
                 for line in header.drain(..) {
                     out.push_str(line);

@@ -1,5 +1,5 @@
-//! Servers are killed while they fill an index, under a load of changes to the same rows. Another server
-//! continues where they stopped, and the index has exactly one entry for each row.
+//! Servers are killed while they fill an index, while the same rows are changed. Another server continues,
+//! and the index has exactly one entry for each row.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -23,7 +23,7 @@ const ROWS_PER_INSERT: u64 = 1_000;
 /// The distance of unique values, so that each row has a range of its own.
 const STRIDE: u64 = 1_000;
 const WRITERS: u64 = 3;
-/// Time for another server to finish what the dead one began, on a busy machine.
+/// How long another server may take to finish what the dead one began, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, u BIGINT NOT NULL, v INT NOT NULL)";
@@ -105,7 +105,7 @@ fn change(address: &Address, seed: u64, changed: &AtomicU64, stop: &AtomicBool) 
 }
 
 fn verify(conn: &mut Conn) -> Result<(), String> {
-    // Another server may have done it, and this one learns of it.
+    // Another server may have finished it, and this one has to learn of it.
     let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'backfill' \
                    AND index_name IN ('u', 'v')";
     patiently("the indexes are known", || {

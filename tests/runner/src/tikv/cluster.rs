@@ -1,4 +1,4 @@
-//! The stand-in, with regions that start within tables; or a real cluster.
+//! The stand-in, with region boundaries within tables; or a real cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::server::Program;
 /// The first id a table can have in a new database.
 pub const FIRST_ID: i64 = 101;
 
-/// Every so many tables, the rows are in several regions.
+/// One table in so many has its rows in several regions.
 const SPLIT_EVERY: usize = 17;
 const LAST_SPLIT_ID: i64 = 2_500;
 

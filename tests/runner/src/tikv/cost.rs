@@ -18,11 +18,11 @@ use crate::server::{CHECK_PROMISES, Server};
 use crate::text;
 
 const TRIES: u64 = 40;
-/// The other keys of a commit in two phases follow in the background.
+/// The time in which the other keys of a two-phase commit are committed in the background.
 const BACKGROUND: Duration = Duration::from_millis(200);
 
-/// Ids that the first tables may have. Their rows up to 999 are in one region with their indexes, the next
-/// 1,000 in another one, the rest in a third.
+/// The ids that the first tables may have. Their rows up to 999 are in one region together with their
+/// indexes, the next 1,000 in a second region, the rest in a third.
 const IDS: std::ops::Range<i64> = FIRST_ID..FIRST_ID + 40;
 
 /// One kind of statement.
@@ -129,7 +129,7 @@ const WRITES: [Case; 7] = [
     },
 ];
 
-/// COMMIT, after these statements.
+/// COMMIT after each of these lists of statements.
 const COMMITS: [(&[&str], Case); 3] = [
     (
         &["BEGIN", "UPDATE t SET k = k + 1, c = c + 1 WHERE id = 7"],

@@ -1,5 +1,5 @@
-//! Errors of clients while the cluster does not serve, and that all works again afterwards: errors with the
-//! numbers that clients of TiDB know, in time, on connections that stay open.
+//! Errors that clients get while the cluster does not serve: they have TiDB's numbers, come in time, and
+//! leave connections open. Afterwards everything works again.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use crate::{code, text};
 
 /// The operation timeout of the tested server, so that the tests need not wait for 40 s.
 const PATIENCE_SECONDS: u64 = 2;
-/// The time for what must end within that timeout, on a busy machine.
+/// The time allowed for statements that must end within that timeout, on a busy machine.
 const IN_TIME: Duration = Duration::from_secs(20);
 /// The server recovers within this time.
 const RECOVERY: Duration = Duration::from_secs(40);
@@ -93,7 +93,7 @@ fn impatient(cluster: &Cluster) -> Result<Server, String> {
     Ok(server)
 }
 
-/// The server ends with one line on standard error that contains `why`.
+/// Checks that the server ends with one line on standard error, which contains `why`.
 fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
     let server = prepare(cluster)?;
     let command = server.command()?;
@@ -152,7 +152,7 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
     conn.query_drop("BEGIN").map_err(text)?;
     conn.query_drop("UPDATE t SET v = 1 WHERE id = 2").map_err(text)?;
-    // The responses are region errors, so certainly nothing was done.
+    // The responses are region errors, so it is certain that nothing was committed.
     cluster.control("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
     // The time may run out while PD is asked for the region, or while a request waits to be sent.
     expect(
@@ -235,7 +235,7 @@ fn stores(cluster: &Cluster, path: &str) -> Result<(), String> {
     (1..=3).try_for_each(|store| cluster.control(&format!("{path}{store}")).map(drop))
 }
 
-/// A statement fails in time, with one of these numbers.
+/// Checks that a statement fails in time, with one of these numbers.
 fn expect(conn: &mut Conn, sql: &str, codes: &[u16]) -> Result<(), String> {
     let start = Instant::now();
     match conn.query_drop(sql) {
@@ -261,7 +261,7 @@ fn read(conn: &mut Conn) -> Result<(), String> {
     }
 }
 
-/// The same connection reads and writes again.
+/// Checks that the same connection reads and writes again.
 fn again(conn: &mut Conn) -> Result<(), String> {
     let start = Instant::now();
     loop {

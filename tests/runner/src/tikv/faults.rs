@@ -1,6 +1,6 @@
-//! Regions split and move, stores stop and come back, responses get lost, PD's leader changes: under a load
-//! of transfers, counters and races for unique keys. After every round no acknowledged change is missing,
-//! none is there in part or twice, and indexes agree with rows.
+//! Regions split and move, stores stop and come back, responses get lost, and PD's leader changes, under a
+//! load of transfers, counters and races for unique keys. After every round all acknowledged changes are
+//! there, none is there in part or twice, and indexes agree with rows.
 
 mod harm;
 mod load;
@@ -22,7 +22,7 @@ use crate::text;
 
 const ROUNDS: u64 = 6;
 const DATABASE: &str = "faults";
-/// Transfers after a fault that show that the load continues, and the time they may take on a busy machine.
+/// Transfers after a fault that show that the load continues, and how long they may take on a busy machine.
 const PROGRESS: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -33,7 +33,7 @@ const TABLES: [&str; 3] = [
      UNIQUE KEY name (name), KEY owner (owner, name))",
 ];
 
-/// `harms`: shell commands that harm a real cluster.
+/// `harms`: shell commands that cause faults in a real cluster.
 pub fn check(cluster: &Cluster, harms: &[String], report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
     let mut conn = server.address.connect().map_err(text)?;

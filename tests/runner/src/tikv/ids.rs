@@ -1,4 +1,4 @@
-//! Ids of two servers. Each leases ranges of ids. A client may insert an explicit id that the other server
+//! Ids on two servers. Each leases ranges of ids. A client may insert an explicit id that the other server
 //! has leased.
 
 use mysql::Conn;
@@ -37,7 +37,7 @@ fn taken_ids(one: &mut Conn, two: &mut Conn) -> Result<(), String> {
         let rows: Vec<String> = offsets.iter().map(|n| format!("({}, -1)", leased + n)).collect();
         run(conn, &format!("INSERT INTO t VALUES {}", rows.join(", ")))
     };
-    // Detected by the commit, by a lock, and where a duplicate would be ignored or updated.
+    // The collision is detected by the commit, by a lock, and by statements that ignore or update duplicates.
     take(one, &[1, 2, 4])?;
     expect(insert(two, "INSERT INTO t (v) VALUES (1)")?, leased + 3)?;
     run(two, "BEGIN")?;

@@ -1,5 +1,5 @@
-//! A server that cannot renew its lease in the store. Other servers may change definitions then, so it
-//! serves nothing until it has a lease again. A statement waits for that, and then uses the current
+//! A server that cannot renew its lease in the store. Other servers may change definitions meanwhile, so it
+//! executes nothing until it has a lease again. Statements wait for that, and then use the current
 //! definitions.
 
 use std::fs;
@@ -25,7 +25,7 @@ const OUT_OF_TIME: u16 = 3024;
 const SCHEMA_OUT_OF_DATE: u16 = 8027;
 
 const POINT_READ: &str = "SELECT v FROM t WHERE id = 1";
-/// All kinds of statements of a client.
+/// Every kind of statement that a client may send.
 const STATEMENTS: [&str; 6] = [
     POINT_READ,
     "SELECT v FROM t WHERE id IN (1, 2)",
@@ -56,7 +56,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// `lease_wait_seconds`: how long statements wait for a lease.
+/// Starts a server. `lease_wait_seconds`: how long statements wait for a lease.
 fn start(cluster: &Cluster, lease_wait_seconds: u64) -> Result<Server, String> {
     let mut server = Server::prepare(cluster.program(), &[])?;
     let file = server.path("lease.toml");
@@ -113,8 +113,8 @@ fn nothing_is_served(cluster: &Cluster, server: &Server) -> Result<(), String> {
     has_rows(&mut conn, &[(1, 1), (2, 1)])
 }
 
-/// PD is away for longer than a lease. Only transactions that have written fail, and statements without
-/// time to wait.
+/// PD is away for longer than a lease. Only transactions that have written fail, and statements whose time
+/// runs out.
 fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut connections = (0..STATEMENTS.len())
         .map(|_| connect(server))
@@ -134,7 +134,7 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
 
     cluster.control("/pd/stop")?;
     let paused = (|| {
-        // These start within the lease, and get their timestamps after it.
+        // These start within the lease, and get their timestamps after it has ended.
         let mut running = vec![
             run(early_update, "UPDATE t SET v = v + 1 WHERE id = 1"),
             run(early_insert, "INSERT INTO t VALUES (-5, 5), (5, 5), (50, 5)"),
@@ -153,22 +153,22 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
         }
     })();
     cluster.control("/pd/start")?;
-    // Other servers could change the definitions that it wrote by. One of the statements waits for its
-    // locks.
+    // Other servers could have changed the definitions that this transaction wrote by. One of the statements
+    // waits for its locks.
     refuses(&mut written, "SELECT v FROM t WHERE id = 2", SCHEMA_OUT_OF_DATE)?;
     for (number, statement) in paused?.into_iter().enumerate() {
         let outcome = statement.join().map_err(|_| "a thread panicked")?;
         outcome.map_err(|error| format!("statement {number}: {error}"))?;
     }
     written.query_drop("SELECT v FROM t WHERE id = 2").map_err(text)?;
-    // The same snapshot.
+    // The snapshot is still the same.
     reads_one(&mut has_read)?;
     has_read.query_drop("COMMIT").map_err(text)?;
     has_rows(&mut killer, &[(-5, 5), (1, 3), (2, 1), (5, 5), (9, 9), (50, 5)])?;
     killer.query_drop("ADMIN CHECK TABLE t").map_err(text)
 }
 
-/// While one server stands still, another changes definitions.
+/// While one server is stopped, another changes definitions.
 fn plans_again(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let other = start(cluster, PATIENCE.as_secs())?;
     let mut there = connect(&other)?;
@@ -192,7 +192,7 @@ fn plans_again(cluster: &Cluster, server: &Server) -> Result<(), String> {
     }
     conn.query_drop("INSERT INTO t (id, v) VALUES (60, 6)")
         .map_err(text)?;
-    // Of the transactions that have only read, the one whose table has changed cannot continue.
+    // Of the transactions that have only read, those whose tables have changed cannot continue.
     refuses(&mut of_t, POINT_READ, SCHEMA_OUT_OF_DATE)?;
     of_u.query_drop("SELECT v FROM u WHERE id = 1").map_err(text)?;
     of_u.query_drop("UPDATE u SET v = 2 WHERE id = 1").map_err(text)?;

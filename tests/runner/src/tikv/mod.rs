@@ -1,17 +1,17 @@
-//! On a TiKV cluster: all suites that make sense there, as on one machine, and faults of a cluster.
+//! On a TiKV cluster: all suites that make sense there, and faults of a cluster.
 //!
 //! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that start within
 //! tables. A real one (`stemdb-tests --store tikv://... tikv SUITE...`) runs the suites that do not use the
 //! stand-in's control port.
 //!
 //! - [`backfill`]: servers killed while they fill an index.
-//! - [`coprocessor`]: what the stores compute, with it and without.
+//! - [`coprocessor`]: queries with and without pushdown to the stores.
 //! - [`cost`]: how many requests each kind of statement sends.
 //! - [`errors`]: the errors of clients while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
 //! - [`ids`]: explicit ids that another server has leased.
 //! - [`lease`]: what a server without a lease refuses.
-//! - [`nodes`]: two servers, and what they do for each other.
+//! - [`nodes`]: two servers of one cluster: shared state, messages, takeover.
 //! - [`regions`]: tables created as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 
@@ -46,7 +46,7 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-/// By name, and whether it also runs on a real cluster.
+/// The suites: name, whether it also runs on a real cluster, and the function.
 const SUITES: [(&str, bool, Suite); 15] = [
     ("cost", false, |s, report| cost::check(&s.cluster()?, report)),
     ("coprocessor", true, |s, report| {
@@ -129,7 +129,7 @@ pub fn check(setting: &Setting, names: &[String], report: &mut Report) {
     }
 }
 
-/// One pass is enough: the three routes are compared on one machine, and are the same here.
+/// One pass is enough: the three settings of the executor are compared without a cluster.
 fn sql(setting: &Setting, report: &mut Report) -> Result<(), String> {
     let (_cluster, server) = setting.server()?;
     let selection = Selection {

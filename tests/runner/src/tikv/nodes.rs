@@ -1,5 +1,5 @@
-//! Two servers on one cluster: what one does for both, what it asks the other, and what it takes over from
-//! it.
+//! Two servers on one cluster: what one does for both, what it requests from the other, and what it takes
+//! over.
 
 use std::collections::HashSet;
 use std::fs;
@@ -63,7 +63,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Statements that wait for a lock of the other node, and what they read then; GET_LOCK over nodes.
+/// Statements that wait for a lock of the other node, and what they read afterwards; GET_LOCK across nodes.
 fn races(one: &Server, two: &Server, report: &mut Report) {
     let selection = Selection {
         directory: PathBuf::from("tests/sql"),
@@ -107,7 +107,7 @@ fn globals(cluster: &Cluster, one: &Server, two: &Server) -> Result<(), String> 
         &settings,
         &Some((12345, "utf8mb4_general_ci".to_owned())),
     )?;
-    // Back to the values of a new cluster.
+    // Restores the values of a new cluster.
     for name in ["wait_timeout", "max_connections", "collation_server"] {
         run(&mut setter, &format!("SET GLOBAL {name} = DEFAULT"))?;
     }
@@ -151,7 +151,7 @@ fn kill(one: &Server, two: &Server) -> Result<(), String> {
             return Err(format!("{statement}: {slept:?}, alive: {alive}"));
         }
     }
-    // A connection of no node, of a node that is not there, of this node, of the other one.
+    // Ids of a connection on no node, on a node that does not exist, on this node, and on the other one.
     let (own, others) = (killer.connection_id(), connect(one)?.connection_id());
     for id in [1, u32::MAX - 1, own ^ (1 << 20), others ^ (1 << 20)] {
         refused(&mut killer, &format!("KILL {id}"), UNKNOWN_THREAD)?;
@@ -196,7 +196,7 @@ fn accounts(one: &Server, two: &Server) -> Result<(), String> {
     run(&mut root, "DROP USER IF EXISTS kim@localhost")?;
     run(&mut root, "CREATE USER kim@localhost")?;
     let as_kim = |server: &Server| Conn::new(server.address.builder().user(Some("kim")));
-    // Changes of accounts are on all nodes when the statement ends.
+    // When the statement ends, a change of an account is effective on all nodes.
     as_kim(two).map_err(|error| format!("kim may connect to the other node: {error}"))?;
     let (mut here, there) = (as_kim(one).map_err(text)?, as_kim(two).map_err(text)?);
     let mut far = as_kim(two).map_err(text)?;
@@ -278,7 +278,7 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     same("jobs left behind", &jobs()?, &1)?;
     run(&mut holder, "ROLLBACK")?;
     soon("the job is done", || Ok(jobs()? == 0))?;
-    // Another node may have done it, and this one learns of it.
+    // Another node may have finished it, and this one has to learn of it.
     soon("the index is known here", || {
         let sql = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'jobs' AND index_name = 'v'";
         let known: Option<u64> = holder.query_first(sql).map_err(text)?;
@@ -291,7 +291,7 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     run(&mut holder, "ADMIN CHECK TABLE jobs.t")
 }
 
-/// It has joined the other nodes, with a lease of an hour, before it finds its port taken.
+/// It has joined the other nodes, with a lease of an hour, before it finds that its port is taken.
 fn false_start(cluster: &Cluster, one: &Server) -> Result<(), String> {
     let mut server = Server::prepare(cluster.program(), &[])?;
     let file = server.path("long.toml");

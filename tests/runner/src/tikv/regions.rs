@@ -48,7 +48,7 @@ fn split(conn: &mut Conn) -> Result<(), String> {
     )?;
     run(conn, "INSERT INTO split VALUES (1, 'a'), (300, 'm'), (700, 'z')")?;
     let answer = split_answer(conn, "SPLIT TABLE split BETWEEN (0) AND (1000) REGIONS 4")?;
-    // And one where the rows begin, apart from the index.
+    // One more region begins where the rows begin, apart from the index.
     expect(&answer, |answer| *answer == (4, 1.0))?;
     let answer = split_answer(conn, "SPLIT TABLE split INDEX b BY ('g'), ('p')")?;
     expect(&answer, |answer| answer.0 >= 2 && answer.1 == 1.0)?;
@@ -88,7 +88,7 @@ fn spread(conn: &mut Conn) -> Result<(), String> {
     run(conn, "ADMIN CHECK TABLE spread")
 }
 
-/// Without the number of the table: `t_101_r_5` is `_r_5`.
+/// Removes the number of the table: `t_101_r_5` becomes `_r_5`.
 fn without_id(key: &str) -> &str {
     key.strip_prefix("t_")
         .map_or("", |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()))

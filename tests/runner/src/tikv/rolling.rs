@@ -1,6 +1,6 @@
-//! Two servers behind HAProxy under load, stopped and started one after the other. No acknowledged
-//! transaction is lost. Clients get only errors that tell them to start again, before their transactions
-//! have begun.
+//! Two servers behind HAProxy are stopped and started one after the other, under load. No acknowledged
+//! transaction is lost. The only errors that clients get come before their transactions have begun, and tell
+//! them to connect again.
 
 mod proxy;
 
@@ -67,13 +67,13 @@ fn set_up(server: &Server) -> Result<(), String> {
     })
 }
 
-/// The observations of one client.
+/// What one client has observed.
 #[derive(Default)]
 struct Seen {
     acknowledged: AtomicU64,
     /// Connections that were lost between transactions, or refused.
     begun_again: AtomicU64,
-    /// COMMITs without an answer.
+    /// COMMITs without a reply.
     unknown: AtomicU64,
 }
 
@@ -114,7 +114,7 @@ fn restart_in_turn(servers: &mut [Server; 2], proxy: &Proxy, seen: &[Seen]) -> R
     }
     let moved: u64 = seen.iter().map(|s| s.begun_again.load(Ordering::SeqCst)).sum();
     match moved {
-        // Each client was on one of the two servers, and had to leave it.
+        // Each client was connected to one of the two servers, and had to leave it.
         0 => Err("no client had to begin again: the restart met nobody".to_owned()),
         _ => Ok(()),
     }
@@ -199,7 +199,7 @@ fn transaction(conn: &mut Conn, client: u64, n: u64) -> Result<End, String> {
         Ok(transaction) => transaction,
         Err(error) => return refused(&error).map(|()| End::BeginAgain),
     };
-    // From here on the server lets it finish.
+    // From here on the server lets the transaction finish.
     let inside = |error: mysql::Error| format!("within a transaction: {error}");
     transaction
         .exec_drop("INSERT INTO marks VALUES (?, ?)", (client, n))

@@ -101,5 +101,5 @@ fn quoted_text(text: &str) -> String {
 }
 
 fn unknown() -> Error {
-    Error::new(types::errno::ER_UNKNOWN_ERROR, "no such question")
+    Error::new(types::errno::ER_UNKNOWN_ERROR, "unknown query")
 }

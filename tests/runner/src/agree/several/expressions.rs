@@ -74,7 +74,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A column of the type: mostly of the innermost query, else of one around it.
+    /// A column of the type: usually of the innermost query, sometimes of an enclosing one.
     pub fn column(&mut self, ty: Type) -> Option<String> {
         let innermost = self.scopes.len().checked_sub(1)?;
         let outside = innermost > 0 && self.correlated && self.random.one_in(4);
@@ -100,7 +100,7 @@ impl Generator<'_> {
         columns
     }
 
-    /// The columns of the innermost query. Rows that are equal in all of them are the same for it.
+    /// The columns of the innermost query. Rows that are equal in all of them are interchangeable in it.
     pub fn all_columns(&self) -> Vec<String> {
         let innermost = self.scopes.len() - 1;
         TYPES
@@ -172,7 +172,8 @@ impl Generator<'_> {
         }
     }
 
-    /// What a comparison is about: mostly a column, so that it is true for some rows and false for others.
+    /// The left side of a comparison: usually a column, so that it is true for some rows and false for
+    /// others.
     fn subject(&mut self, depth: usize) -> (Type, Node) {
         if depth > 0 && self.random.one_in(2) {
             let ty = Type::random(self.random);

@@ -15,7 +15,7 @@ const JOINS: &[&str] = &[
 ];
 
 impl Generator<'_> {
-    /// What follows the word FROM, and the relations it brings into scope.
+    /// The text after FROM, and the relations that it brings into scope.
     pub fn relations(&mut self, depth: usize) -> (Node, Vec<Relation>) {
         let most = if depth > 1 { 3 } else { 2 };
         let count = 1 + self.random.below(most);
@@ -49,7 +49,7 @@ impl Generator<'_> {
         (whole, relations)
     }
 
-    /// Mostly an equality, so that results stay small.
+    /// Usually an equality, so that results stay small.
     fn on(&mut self, relations: &[Relation], depth: usize) -> Node {
         self.scopes.push(relations.to_vec());
         let ty = Type::random(self.random);
@@ -103,7 +103,7 @@ impl Generator<'_> {
     }
 }
 
-/// The columns of a query's result, which [`Generator`] names by their places.
+/// The columns of a query's result, which [`Generator`] names by position.
 pub fn result_columns(types: &[Type]) -> Vec<Column> {
     let columns = types.iter().enumerate();
     columns

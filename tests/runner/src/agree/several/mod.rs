@@ -1,10 +1,10 @@
 //! Random queries over several tables: joins, subqueries, set operations, common table expressions, groups
 //! and windows, over small random tables with many NULLs.
 //!
-//! Both executors answer each query, and MySQL where it runs (`--judge`). A difference is cut down to a
-//! small query, and is shown as a script that can become one of the corpus. [`schema`] makes the tables,
-//! [`queries`] the queries, of the parts in [`from`] and [`expressions`]; [`tree`] is a query's text, and how
-//! it becomes smaller.
+//! Both executors run each query, and MySQL does if there is one (`--judge`). A query with a difference is
+//! reduced to a small one, and is shown as a script that can be added to the corpus. [`schema`] makes the
+//! tables; [`queries`] makes the queries from the parts in [`from`] and [`expressions`]; [`tree`] is the text
+//! of a query, and reduces it.
 
 mod expressions;
 mod from;
@@ -26,25 +26,25 @@ use tree::minimise;
 
 const DATABASE: &str = "agree_several";
 
-/// Queries over the same tables.
+/// Queries over each set of tables.
 const QUERIES: usize = 40;
 
-/// How many times a difference's query is run to make it smaller.
+/// How often a query with a difference is run while it is reduced.
 const TRIES: usize = 400;
 
-/// Differences that are made smaller and shown; further ones are only counted.
+/// How many differences are reduced and shown. Further ones are only counted.
 const DIFFERENCES_SHOWN: usize = 5;
 
-/// A query of many cross joins is given up on all servers.
+/// Time limit of a query on all servers: some have many cross joins.
 const QUERY_MILLISECONDS_MAX: u64 = 2000;
 
 /// ER_QUERY_TIMEOUT
 const TIMEOUT: u16 = 3024;
 
-/// ER_NOT_SUPPORTED_YET: of MySQL for windows within `ANY` and `ALL`.
+/// ER_NOT_SUPPORTED_YET: MySQL returns it for windows within `ANY` and `ALL`.
 const NOT_SUPPORTED: u16 = 1235;
 
-/// Rules of the optimizer that are switched off, one on each connection.
+/// Optimizer switches that are turned off, one on each connection.
 const SWITCHES: [(&str, &str); 5] = [
     ("without semi joins", "semijoin"),
     ("without merged tables", "derived_merge"),
@@ -69,7 +69,7 @@ pub fn check(address: &Address, judge: Option<&Opts>, seed: u64, rounds: u64, re
     report.check("agree: several tables", found.result());
 }
 
-/// What the rounds found.
+/// The result of all rounds.
 #[derive(Default)]
 struct Found {
     queries: usize,
@@ -90,12 +90,12 @@ impl Found {
     }
 }
 
-/// Connections that must answer alike; the first is right.
+/// Connections that must return the same results. The first one is right.
 struct Servers {
     connections: Vec<(&'static str, Conn)>,
-    /// One connection of each server: it creates the tables.
+    /// One connection for each server, which creates the tables.
     writers: Vec<Conn>,
-    /// The first is MySQL, whose types may differ.
+    /// Whether the first is MySQL, whose column types may differ.
     judged: bool,
 }
 
@@ -121,7 +121,7 @@ impl Servers {
                 .connections
                 .push((name, open(address.builder(), &[route])?));
         }
-        // No answer depends on a rule of the optimizer.
+        // No result may depend on an optimizer switch.
         for (name, switch) in SWITCHES {
             let set = format!("SET optimizer_switch = '{switch}=off'");
             servers
@@ -173,7 +173,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Where another answer differs from the first.
+    /// Whether another result differs from the first.
     fn difference(&mut self, query: &str, ordered: bool) -> Result<Option<Difference>, String> {
         let mut answers = Vec::new();
         for (name, conn) in &mut self.connections {
@@ -204,7 +204,7 @@ impl Servers {
         Ok(None)
     }
 
-    /// The difference of a smaller query, with the same errors.
+    /// Reduces the query, as long as the errors stay the same.
     fn smallest(&mut self, statement: &Statement, first: Difference) -> Result<Difference, String> {
         let mut smallest = first;
         minimise(&statement.query, TRIES, |query| {
@@ -228,7 +228,7 @@ struct Difference {
     codes: [Option<u16>; 2],
 }
 
-/// The difference as a script of the corpus, without answers.
+/// The reduced query as a script of the corpus, without results.
 fn script(setup: &[String], query: &str) -> String {
     let mut lines: Vec<String> = setup.iter().map(|statement| format!("{statement};")).collect();
     lines.push(format!("{query};"));

@@ -1,13 +1,13 @@
-//! Random queries of every form over several tables. Each has exactly one correct result: a LIMIT has a
-//! total order, a window's rows are ordered by all columns where their order matters, a scalar subquery has
-//! at most one row, and what is selected is a key of the groups or an aggregate.
+//! Random queries of every form over several tables. Each has exactly one correct result: a LIMIT comes with
+//! a total order; a window's rows are ordered by all columns if their order matters; a scalar subquery has at
+//! most one row; a grouped query selects only keys of the groups and aggregates.
 
 use super::super::random::Random;
 use super::from::result_columns;
 use super::schema::{Relation, Type};
 use super::tree::Node;
 
-/// How deep queries nest; one in [`DEEPER_IN`] nests one level more.
+/// How deep queries nest. One in [`DEEPER_IN`] nests one level deeper.
 const DEPTH: usize = 2;
 
 const DEEPER_IN: usize = 8;
@@ -19,30 +19,30 @@ pub struct Generator<'a> {
     pub(super) random: &'a mut Random,
     /// The tables and common table expressions.
     pub(super) tables: Vec<Relation>,
-    /// The relations of the query at work, last, and of those around it.
+    /// The relations of the query that is being made (the last), and of the enclosing queries.
     pub(super) scopes: Vec<Vec<Relation>>,
-    /// Whether expressions may use columns of the queries around.
+    /// Whether expressions may use columns of enclosing queries.
     pub(super) correlated: bool,
     /// Whether expressions may have subqueries.
     pub(super) subqueries: bool,
     aliases: usize,
 }
 
-/// What the rows of a window are ordered by.
+/// How the rows of a window are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Window {
-    /// One column: its function has the same value for all rows that are equal in it.
+    /// By one column. The function has the same value for all rows that are equal in that column.
     Peers,
-    /// All columns: rows that are equal in them all may change places.
+    /// By all columns. Rows that are equal in all of them are interchangeable.
     Rows,
-    /// The same, and sometimes a frame.
+    /// By all columns, and sometimes with a frame.
     Framed,
 }
 
 /// A whole statement.
 pub struct Statement {
     pub query: Node,
-    /// Its rows have an order.
+    /// Whether its rows have an order.
     pub ordered: bool,
 }
 
@@ -89,7 +89,7 @@ impl Generator<'_> {
         }
     }
 
-    /// From then on its common table expressions are tables.
+    /// Adds common table expressions, which later parts of the query use as tables.
     fn with(&mut self) -> Node {
         if self.random.one_in(3) {
             return self.with_recursive();
@@ -107,7 +107,7 @@ impl Generator<'_> {
         Node::of("WITH {} ", [parts])
     }
 
-    /// A count, or the rows that are reached from some by equal numbers.
+    /// A recursive query: a count, or the rows that can be reached from some rows through equal numbers.
     fn with_recursive(&mut self) -> Node {
         let table = self.tables[self.random.below(self.tables.len())].clone();
         let number = table.columns[1..].iter().find(|c| c.ty == Type::Int);
@@ -143,7 +143,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The same, sometimes with a LIMIT: not for IN, ANY and ALL, where MySQL has none.
+    /// A query, sometimes with a LIMIT. Not for IN, ANY and ALL, where MySQL does not allow one.
     pub fn limited_query(&mut self, types: &[Type], depth: usize) -> Node {
         let query = self.query(types, depth);
         if !self.random.one_in(5) {
@@ -248,8 +248,8 @@ impl Generator<'_> {
         Node::of(" WHERE {}", [condition]).optional()
     }
 
-    /// An aggregate of the type. Its argument uses the innermost query only: else it could be one of a
-    /// query around it.
+    /// An aggregate of the type. Its argument uses only columns of the innermost query: otherwise it could
+    /// become an aggregate of an enclosing query.
     fn aggregate(&mut self, ty: Type) -> Node {
         let argument = self.simply(|generator| generator.expression(ty, 1));
         let distinct = if self.random.one_in(5) { "DISTINCT " } else { "" };
@@ -273,7 +273,7 @@ impl Generator<'_> {
     fn windowed(&mut self, types: &[Type], depth: usize) -> Node {
         let (from, relations) = self.relations(depth);
         self.scopes.push(relations);
-        // At most one function that tells equal rows apart: which row gets which value is not determined.
+        // At most one function may distinguish equal rows: which of them gets which value is not determined.
         let one = self.random.below(types.len());
         let mut items = Vec::new();
         for (number, &ty) in types.iter().enumerate() {
@@ -300,7 +300,7 @@ impl Generator<'_> {
         self.over(ty, function, Window::Peers)
     }
 
-    /// A window function whose value depends on the place among equal rows.
+    /// A window function whose value depends on the position among equal rows.
     fn function_of_rows(&mut self, ty: Type) -> Node {
         let some = self.random.below(4);
         let (function, window) = match (ty, self.random.below(9)) {
@@ -355,7 +355,7 @@ impl Generator<'_> {
         format!(" ROWS BETWEEN {start} AND {end}")
     }
 
-    /// Without subqueries and without columns of the queries around.
+    /// Makes a part without subqueries and without columns of enclosing queries.
     fn simply<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
         let before = (self.correlated, self.subqueries);
         (self.correlated, self.subqueries) = (false, false);
@@ -382,7 +382,7 @@ fn named(items: Vec<Node>) -> Node {
     Node::list(items.collect(), ", ")
 }
 
-/// By all columns: rows in the same place are equal.
+/// Orders by all columns, so rows that tie are equal.
 fn order_by_all(types: &[Type]) -> String {
     let places: Vec<String> = (1..=types.len()).map(|place| place.to_string()).collect();
     format!(" ORDER BY {}", places.join(", "))

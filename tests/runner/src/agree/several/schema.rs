@@ -21,7 +21,7 @@ pub struct Column {
     pub ty: Type,
 }
 
-/// A table, or what has a table's place in FROM.
+/// A table, or another relation in FROM.
 #[derive(Debug, Clone)]
 pub struct Relation {
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Relation {
 
 impl Type {
     pub fn random(random: &mut Random) -> Self {
-        // Numbers twice as often as the others.
+        // Numbers are twice as likely as other types.
         match random.below(5) {
             0 | 1 => Self::Int,
             2 => Self::Decimal,

@@ -1,4 +1,4 @@
-//! A query's text as a tree, which says what may be cut out of it.
+//! The text of a query as a tree that says which parts can be cut out.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 pub enum Node {
     Text(String),
     All(Vec<Node>),
-    /// `whole`, or any of the smaller texts `instead`. The query stays one with exactly one correct result.
+    /// `whole`, or one of the smaller texts `instead`. Either way the query has exactly one correct result.
     Cut {
         whole: Box<Node>,
         instead: Vec<Node>,
@@ -18,7 +18,7 @@ impl Node {
         Self::Text(text.into())
     }
 
-    /// The template, with the next of the parts at each `{}`.
+    /// A template whose `{}` are replaced by the parts, in order.
     pub fn of<const N: usize>(template: &str, parts: [Self; N]) -> Self {
         let mut parts = parts.into_iter();
         let mut all = Vec::new();
@@ -44,7 +44,7 @@ impl Node {
         Self::All(all)
     }
 
-    /// Smaller texts that may stand in its place.
+    /// Smaller texts that may replace it.
     pub fn or<const N: usize>(self, instead: [Self; N]) -> Self {
         Self::Cut {
             whole: Box::new(self),
@@ -52,12 +52,12 @@ impl Node {
         }
     }
 
-    /// It may be left out.
+    /// Marks it as a part that can be left out.
     pub fn optional(self) -> Self {
         self.or([Self::text("")])
     }
 
-    /// The trees with one cut more, the largest cuts first.
+    /// The trees with one more cut, the largest cuts first.
     pub fn smaller(&self) -> Vec<Self> {
         match self {
             Self::Text(_) => Vec::new(),
@@ -94,8 +94,7 @@ impl fmt::Display for Node {
     }
 }
 
-/// The smallest text found that still `fails`, by cuts one after the other. It runs `fails` at most
-/// `tries` times.
+/// Finds the smallest text that still `fails`, by one cut after another. Runs `fails` at most `tries` times.
 pub fn minimise<E>(
     query: &Node,
     mut tries: usize,

@@ -14,7 +14,7 @@ use super::load::ACCOUNTS;
 use crate::server::Address;
 use crate::{code, text};
 
-/// On the stand-in the tables have ids below this.
+/// On the stand-in, the tables have ids below this one.
 const IDS: u64 = 30;
 /// Faults in one round, with a pause after each.
 const FAULTS: u64 = 12;
@@ -52,7 +52,7 @@ impl<'a> Harm<'a> {
         disturbed.and(self.cluster.control("/clear").map(drop))
     }
 
-    /// The commands are used in turn.
+    /// The commands take turns.
     fn split_and_run(&mut self, address: &Address, round: u64) -> Result<(), String> {
         let mut conn = address.connect_to(DATABASE).map_err(text)?;
         for _ in 0..SPLITS {
@@ -73,7 +73,7 @@ impl<'a> Harm<'a> {
     }
 }
 
-/// The processes it starts may live on, and print nothing.
+/// Runs a command. Processes that it starts may outlive it, and print nothing.
 fn shell(command: &str) -> Result<(), String> {
     let status = Command::new("sh")
         .args(["-c", command])
@@ -105,7 +105,7 @@ fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
     let control = |path: String| cluster.control(&path).map(drop);
     match random.below(10) {
         0..3 => cluster.split(&key),
-        // Such a store may not exist now.
+        // There may be no such store at the moment.
         3..5 => cluster.move_leader(&key, store).or(Ok(())),
         5 => {
             control(format!("/stop?store={store}"))?;
@@ -113,7 +113,7 @@ fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
             control(format!("/start?store={store}"))
         }
         6 => {
-            // The stores do not notice for a while.
+            // The stores do not notice at first.
             control(format!("/stop?store={store}&leaders=stay"))?;
             thread::sleep(PAUSE);
             control("/elect".to_owned())?;

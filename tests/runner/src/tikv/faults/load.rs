@@ -1,7 +1,7 @@
 //! The load, and its clients' records.
 //!
-//! A client counts acknowledged changes, and separately those with an unknown outcome (8501). Any other
-//! error is a refusal: such a change must not be there.
+//! A client counts acknowledged changes, and separately those with an unknown outcome (8501). Any other error
+//! is a refusal, after which the change must not be there.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ struct Counter {
     unknown: AtomicU64,
 }
 
-/// Which client was told that it owns a name; no other client may own it.
+/// The client that was told that it owns a name. No other client may own it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Claim {
     Owner(u64),
@@ -67,7 +67,7 @@ impl Load {
         Ok(Self::default())
     }
 
-    /// Until told to stop.
+    /// Runs until `stop` is set.
     pub fn run(&self, address: &Address, round: u64, stop: &AtomicBool) -> Result<(), String> {
         type Work = fn(&Load, &mut Conn, u64, &mut Random) -> Result<(), String>;
         let clients: [(Work, u64); 4] = [
@@ -99,11 +99,12 @@ impl Load {
         })
     }
 
-    /// Whether a client of a cluster has to expect this error; if so, it is counted.
+    /// Whether clients of a cluster must expect this error. If so, it is counted.
     fn expected(&self, what: &str, error: &mysql::Error) -> Result<u16, String> {
         let code = code(error);
         match code {
-            // Lock wait, deadlock; PD, a store, a busy one, locks, a region; conflict, lease; unknown.
+            // In order: lock wait, deadlock; PD, a store, a busy store, locks, a region; conflict, lease;
+            // unknown outcome.
             1205 | 1213 | 9001..=9005 | 9007 | 8027 | 8028 | UNDETERMINED => {
                 self.refusals.fetch_add(1, Ordering::Relaxed);
                 Ok(code)
@@ -151,7 +152,7 @@ impl Load {
         Ok(())
     }
 
-    /// All clients want the same names at the same time.
+    /// All clients try to insert the same names at the same time.
     fn claim(&self, conn: &mut Conn, owner: u64, random: &mut Random) -> Result<(), String> {
         let taken = self.names.lock().map_err(|e| e.to_string())?.len() as u64;
         let name = format!("name {:06}", taken.saturating_sub(2) + random.below(4));
@@ -223,12 +224,12 @@ impl Load {
         }
     }
 
-    /// Acknowledged so far.
+    /// Acknowledged transfers so far.
     pub fn transfers(&self) -> u64 {
         self.transfers.load(Ordering::Relaxed)
     }
 
-    /// Whether enough happened, in the rounds and to them.
+    /// Whether enough has happened for the test to mean something.
     pub fn was_worth_it(&self, rounds: u64) -> Result<(), String> {
         let counted: u64 = self
             .counters

@@ -32,7 +32,7 @@ impl Proxy {
         program().is_some()
     }
 
-    /// Starts it, and waits until it has seen all servers.
+    /// Starts HAProxy, and waits until it has seen all servers.
     pub fn start(servers: &[Server]) -> Result<Self, String> {
         let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
         let port = free_port()?;
@@ -66,7 +66,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// Waits until HAProxy has this view of a server.
+    /// Waits until HAProxy sees a server in this state.
     pub fn wait_for(&self, index: usize, state: State, patience: Duration) -> Result<(), String> {
         let start = Instant::now();
         loop {
