@@ -78,7 +78,7 @@ pub struct LoginTracking {
     pub attempts: u16,
     /// -1: until the account is unlocked.
     pub lock_days: i32,
-    /// When counting began anew (ACCOUNT UNLOCK does that). Microseconds since 1970.
+    /// When counting began again (ACCOUNT UNLOCK does that). Microseconds since 1970.
     pub since_us: i64,
 }
 

@@ -77,7 +77,7 @@ pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
 }
 
 /// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
-/// and no row has been passed on yet, the query starts anew with joins that spill: those of large sides at first, and
+/// and no row has been passed on yet, the query starts again with joins that spill: those of large sides at first, and
 /// if need be all of them, at last in one partition.
 pub fn query(
     plan: &QueryPlan,

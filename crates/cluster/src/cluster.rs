@@ -194,12 +194,12 @@ impl Cluster {
 
 /// Nodes. Where one process has the store to itself, these do nothing.
 impl Cluster {
-    /// This process as a node; `None` where it has the store to itself.
+    /// This process as a node; `None` if it has the store to itself.
     pub fn node(&self) -> Option<Arc<Node>> {
         self.lease().map(Lease::node)
     }
 
-    /// The lease that transactions rely on; `None` where one process has the store to itself.
+    /// The lease that transactions rely on; `None` if one process has the store to itself.
     pub fn lease(&self) -> Option<&Lease> {
         self.membership.as_ref().map(|membership| &membership.lease)
     }

@@ -115,7 +115,7 @@ impl TransactionLocks {
 
     /// Binds the transaction to the current lease before a statement takes its locks. The definitions that
     /// the statement then finds are valid for commits within that lease. A transaction has one lease until
-    /// its end. `lease`: `None` where one process has the store to itself.
+    /// its end. `lease`: `None` if one process has the store to itself.
     ///
     /// # Errors
     /// 8027 when there is no lease, or another than the transaction began with: the transaction cannot be

@@ -430,7 +430,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Generated columns follow a column whose values change: the indexes of VIRTUAL ones are built anew. The
+    /// Generated columns follow a column whose values change: the indexes of VIRTUAL ones are built again. The
     /// values of a STORED one would have to be rewritten.
     fn recompute_from(&mut self, changed: usize, ty: &SqlType) -> Result<()> {
         let base = self.base;

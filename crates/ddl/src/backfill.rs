@@ -178,7 +178,7 @@ impl Pages<'_> {
     }
 }
 
-/// The first key behind `key`.
+/// The first key after `key`.
 fn after(key: &[u8]) -> Vec<u8> {
     let mut next = key.to_vec();
     next.push(0);

@@ -75,12 +75,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// A database by name; 1049 where there is none.
+    /// A database by name; 1049 if there is none.
     pub(crate) fn database(&self, name: &str) -> Result<&Arc<Database>> {
         self.schema.require_database(name)
     }
 
-    /// A table by name; 1049 or 1146 where there is none.
+    /// A table by name; 1049 or 1146 if there is none.
     pub(crate) fn table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
         self.schema.require_table(database, name).cloned()
     }
@@ -157,7 +157,7 @@ impl<'a> Change<'a> {
         self.meta.put_counter(keys::auto_increment(table), next)
     }
 
-    /// Hidden ids of both tables go on behind those of either.
+    /// Hidden ids of both tables go on after those of either.
     pub(crate) fn raise_row_ids(&mut self, tables: [i64; 2]) -> Result<()> {
         let mut next = 1;
         for table in tables {

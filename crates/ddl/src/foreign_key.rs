@@ -74,7 +74,7 @@ pub(crate) fn check_new(schema: &Schema, table: &Table, ctx: &DdlContext) -> Res
 }
 
 /// # Errors
-/// 3823 where an action of the key changes a column that a CHECK constraint reads.
+/// 3823 if an action of the key changes a column that a CHECK constraint reads.
 fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
     if changing_action(key).is_none() {
         return Ok(());
@@ -96,7 +96,7 @@ fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
 }
 
 /// # Errors
-/// 1215 where an action of the key changes or removes a row by a column that a STORED column is computed
+/// 1215 if an action of the key changes or removes a row by a column that a STORED column is computed
 /// from, as in MySQL.
 fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
     let acts =
@@ -167,7 +167,7 @@ pub(crate) fn touch_parents(change: &mut Change<'_>, child: &Table, keys: &[Stri
 /// Whether tables may be dropped together.
 ///
 /// # Errors
-/// 3730 where a table that stays refers to one of them.
+/// 3730 if a table that stays refers to one of them.
 pub(crate) fn check_drop(schema: &Schema, dropped: &[i64], ctx: &DdlContext) -> Result<()> {
     if !ctx.foreign_key_checks {
         return Ok(());
@@ -190,7 +190,7 @@ pub(crate) fn check_drop(schema: &Schema, dropped: &[i64], ctx: &DdlContext) -> 
 }
 
 /// # Errors
-/// 1701 where another table refers to it.
+/// 1701 if another table refers to it.
 pub(crate) fn check_truncate(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()> {
     let children = children_of(schema, &name_of(table));
     let other = children.iter().find(|reference| reference.child.id != table.id);

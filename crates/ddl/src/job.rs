@@ -48,7 +48,7 @@ pub(crate) struct Job {
     /// Key ranges that it fills before its last step. They are destroyed if that does not come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<(Vec<u8>, Vec<u8>)>,
-    /// How it changes a table; `None` where the job has one step only.
+    /// How it changes a table; `None` if the job has one step only.
     #[serde(flatten, default)]
     pub change: Option<TableChange>,
 }

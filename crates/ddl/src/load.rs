@@ -83,7 +83,7 @@ impl SchemaChanger {
     /// Makes a prepared table visible, whose rows are committed.
     ///
     /// # Errors
-    /// 1050 where the name has been taken meanwhile, 8214 when cancelled; those of the store. The rows are discarded.
+    /// 1050 if the name has been taken meanwhile, 8214 when cancelled; those of the store. The rows are discarded.
     pub fn publish_table(&self, loaded: LoadedTable<'_>, ctx: &DdlContext) -> Result<()> {
         let name = loaded.table_name();
         let statement = loading(&name, ctx);

@@ -191,7 +191,7 @@ impl LocalJobs {
         done
     }
 
-    /// All steps behind the first of a job beside which other statements use the table.
+    /// All steps after the first of a job beside which other statements use the table.
     fn online_steps(
         &self,
         job: &Job,

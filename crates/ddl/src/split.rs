@@ -84,7 +84,7 @@ pub struct Splitting<'t> {
 
 impl<'t> Splitting<'t> {
     /// # Errors
-    /// 1176 where there is no such index.
+    /// 1176 if there is no such index.
     pub fn new(table: &'t Table, index: Option<&str>) -> Result<Self> {
         if table.partitioning.is_some() {
             return Err(Error::not_supported(
@@ -108,7 +108,7 @@ impl<'t> Splitting<'t> {
     /// The column of a part of the key, to whose type a value is converted. `None`: BIGINT.
     ///
     /// # Errors
-    /// 1136 where the key has no such part. `row`: which of the statement's lists of values it is in.
+    /// 1136 if the key has no such part. `row`: which of the statement's lists of values it is in.
     pub fn column(&self, part: usize, row: usize) -> Result<Option<usize>> {
         let parts = self.parts.as_ref().map_or(1, KeyParts::len);
         if part >= parts {
@@ -135,7 +135,7 @@ impl<'t> Splitting<'t> {
     /// `BETWEEN (lower) AND (upper) REGIONS regions`.
     ///
     /// # Errors
-    /// 8212 where there is nothing between the two, or the number makes no sense.
+    /// 8212 if there is nothing between the two, or the number makes no sense.
     pub fn between(
         &self,
         lower: &[Value],
@@ -207,7 +207,7 @@ impl<'t> Splitting<'t> {
 /// All keys of a table, or of one of its indexes.
 ///
 /// # Errors
-/// 1176 where there is no such index.
+/// 1176 if there is no such index.
 pub fn keys_of(table: &Table, index: Option<&str>) -> Result<Vec<KeyRange>> {
     Ok(ranges(match index {
         Some(name) => table.index_ranges(index_position(table, name)?),

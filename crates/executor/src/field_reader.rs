@@ -354,7 +354,7 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Takes the character behind the escape character. `false`: the latter encloses fields, too, and is not
+    /// Takes the character after the escape character. `false`: the latter encloses fields, too, and is not
     /// doubled here.
     fn take_escaped(&mut self, escape: u8) -> Result<bool> {
         let Some(next) = self.peek()? else {
@@ -528,7 +528,7 @@ impl<'a> FieldReader<'a> {
         Ok(Some(self.buffer[self.start]))
     }
 
-    /// Reads more of the file behind what has arrived; `false` at its end. There is room: what has arrived and has
+    /// Reads more of the file after what has arrived; `false` at its end. There is room: what has arrived and has
     /// not been taken is a part of a separator or of a character.
     fn fill(&mut self) -> Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -538,7 +538,7 @@ impl<'a> FieldReader<'a> {
             // A separator that is longer than the buffer.
             self.buffer.resize(self.end * 2, 0);
         }
-        // A read behind the end of the file is the source's to answer with 0 again.
+        // A read after the end of the file is the source's to answer with 0 again.
         let count = self.source.read(&mut self.buffer[self.end..])?;
         self.end += count;
         Ok(count > 0)
@@ -644,7 +644,7 @@ mod tests {
                 texts(&["\"x\"y,z\r\n\"open"]),
             ]
         );
-        // The begin of a line's end behind the quote, with the rest not there yet.
+        // The begin of a line's end after the quote, with the rest not there yet.
         let read = lines(b"\"a\"\r\"b\"\n,\"c\"\r\n", &csv, Charset::Utf8mb4);
         assert_eq!(read, [texts(&["a\"\r\"b\"\n,\"c"])]);
     }

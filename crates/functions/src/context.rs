@@ -37,7 +37,7 @@ pub struct Identity {
 /// The text of a statement's digest, and the bytes whose hash is the digest.
 ///
 /// # Errors
-/// 3676 where the statement cannot be parsed.
+/// 3676 if the statement cannot be parsed.
 pub type DigestFn = fn(&str, &SqlMode) -> Result<(String, Vec<u8>)>;
 
 /// The context of a statement. It is shared, and read-only while the statement runs, except for the warnings.

@@ -9,7 +9,7 @@ const CHUNK_BYTES: u64 = 8 << 20;
 const CHUNK_ROWS: std::ops::RangeInclusive<u64> = 500..=50_000;
 const MOST_CHUNKS: u64 = 100_000;
 
-/// The end of a chunk: a SQL literal for each column that orders the chunks. The next chunk begins behind it.
+/// The end of a chunk: a SQL literal for each column that orders the chunks. The next chunk begins after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bound(Vec<String>);
 
@@ -24,7 +24,7 @@ impl Bound {
     }
 }
 
-/// Rows behind `lower` up to and with `upper`; `None` is the end of the table.
+/// Rows after `lower` up to and including `upper`; `None` is the end of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) number: u64,
@@ -50,7 +50,7 @@ impl Chunk {
     }
 }
 
-/// The chunks that end at these bounds, and the one behind the last.
+/// The chunks that end at these bounds, and the one after the last.
 pub(crate) fn chunks(bounds: &[Bound]) -> Vec<Chunk> {
     let ends = bounds.iter().cloned().map(Some).chain([None]);
     let mut lower = None;

@@ -1,6 +1,6 @@
 //! The statements of a SQL script, as the `mysql` client finds them: ended by a delimiter that is not in
 //! quotes or in a comment, and that a line `DELIMITER` changes. Each has its place in the input, so that a
-//! reader can name it and go on behind it.
+//! reader can name it and go on after it.
 
 use std::io::{self, Read};
 
@@ -14,7 +14,7 @@ const STATEMENT_BYTES_MAX: usize = 1 << 30;
 pub struct Statement {
     /// Of its first byte in the input.
     pub offset: u64,
-    /// Of the first byte behind its delimiter.
+    /// Of the first byte after its delimiter.
     pub end: u64,
     /// The line on which it begins, from 1.
     pub line: u64,

@@ -1,4 +1,4 @@
-//! Deadlocks are detected at once, have exactly one victim, and are not reported where there is none.
+//! Deadlocks are detected at once, have exactly one victim, and are not reported if there is none.
 
 use crate::Factory;
 use crate::support::*;

@@ -207,7 +207,7 @@ fn behind(ranges: Vec<KeyRange>, end: &[u8]) -> Result<Vec<KeyRange>> {
     {
         first.start = end.to_vec();
     }
-    // Without progress it would be requested for ever.
+    // Without progress it would be requested forever.
     match starts_before || before == 0 {
         true => Ok(rest),
         false => Err(Error::Unavailable("a coprocessor's page has no end".into())),

@@ -144,7 +144,7 @@ impl Engine for TikvEngine {
         })
     }
 
-    /// A store finds a table's layout behind the keyspace's prefix alone.
+    /// A store finds a table's layout after the keyspace's prefix alone.
     fn has_coprocessor(&self) -> bool {
         self.node.cluster.options.key_prefix.is_empty()
     }

@@ -85,7 +85,7 @@ pub struct ScanRequest<'a> {
     /// A pinned timestamp, or [`crate::LATEST`].
     pub ts: Timestamp,
     pub reverse: bool,
-    /// Checked now and then, also between pairs that are not visited.
+    /// Checked at intervals, also between pairs that are not visited.
     pub interrupt: Option<&'a Interrupt>,
 }
 

@@ -37,7 +37,7 @@ impl MemoryStorage {
         Self::default()
     }
 
-    /// The newest version of a key; a deletion at 0 where there is none.
+    /// The newest version of a key; a deletion at 0 if there is none.
     fn newest(&self, key: &[u8]) -> (Timestamp, Value) {
         let chains = self.chains.read();
         let newest = chains.get(key).and_then(|chain| chain.last());

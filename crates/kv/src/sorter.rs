@@ -30,7 +30,7 @@ pub fn sort_memory(store: &Store) -> usize {
     (store.budget().capacity(Share::Large) / MEMORY_PART).min(MEMORY_MAX)
 }
 
-/// Bytes of a key behind what all keys have in common: they decide most comparisons.
+/// Bytes of a key after what all keys have in common: they decide most comparisons.
 type Prefix = u128;
 
 fn prefix_of(key: &[u8], common: usize) -> Prefix {
@@ -249,7 +249,7 @@ impl Runs {
         self.runs.append(&mut other.runs);
     }
 
-    /// Merges all of it. `check` is called now and then, and ends the work by an error.
+    /// Merges all of it. `check` is called at intervals, and ends the work by an error.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], those of `check`.

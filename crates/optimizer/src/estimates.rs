@@ -28,7 +28,7 @@ pub trait Estimates {
         None
     }
 
-    /// About how many keys of the store lie in a range; `None` where that is expensive to find out.
+    /// About how many keys of the store lie in a range; `None` if that is expensive to find out.
     fn keys_in(&self, _range: std::ops::Range<Vec<u8>>) -> Option<u64> {
         None
     }

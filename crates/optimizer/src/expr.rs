@@ -83,7 +83,7 @@ pub fn replace_columns(expr: &mut Expr, replace: &mut dyn FnMut(ColumnId, &Expr)
     }
 }
 
-/// The conditions that must all hold, as one; `None` where there are none.
+/// The conditions that must all hold, as one; `None` if there are none.
 pub fn all(mut conditions: Vec<Expr>, types: &TypeEnv) -> Result<Option<Expr>> {
     match conditions.len() {
         0 => Ok(None),

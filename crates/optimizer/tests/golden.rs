@@ -4,7 +4,7 @@
 //! statement of a file. Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`,
 //! `@ params TYPE ...`, `@ guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database
 //! NAME|none`, `@ coprocessor on` (the stores compute), `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
-//! `UPDATE_GOLDEN=1` writes the answers anew. Files are those of `crates/loadgen/src`, so that a workload's plans are
+//! `UPDATE_GOLDEN=1` records the answers. Files are those of `crates/loadgen/src`, so that a workload's plans are
 //! those of the statements that it sends.
 
 #![allow(clippy::unwrap_used)]

@@ -2,7 +2,7 @@
 //!
 //! The key of a plan is its text, the default database, the types of its parameters, and a hash of everything
 //! else that planning depends on. The caller checks whether a plan still fits the schema
-//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked now and then: a statement is
+//! ([`CachedPlan::is_current`]). Plans that depend on estimates are checked at intervals: a statement is
 //! planned again when a table has become much larger or smaller, or when its statistics have changed.
 //!
 //! The cache has shards, each with a lock of its own that is held for a lookup. A full shard evicts by the
@@ -373,7 +373,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
     }
 }
 
-/// How many rows a query of tables that are read once looks at; `None` where rows of one are looked up for
+/// How many rows a query of tables that are read once looks at; `None` if rows of one are looked up for
 /// those of another.
 fn expected_reads(plan: &Plan) -> Option<u64> {
     let Plan::Query(query) = plan else {

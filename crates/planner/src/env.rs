@@ -25,7 +25,7 @@ pub struct BindEnv<'a> {
     /// False for PREPARE, which reports the columns of the result before the parameters have values: their
     /// types are then derived from the expressions around them.
     pub params_known: bool,
-    /// Receives, for PREPARE, the derived types of the parameters: one for each, `None` where no type of a
+    /// Receives, for PREPARE, the derived types of the parameters: one for each, `None` if no type of a
     /// result depends on it.
     pub places: Option<&'a RefCell<Vec<Option<SqlType>>>>,
     /// The parameters are literals of the text. A plan that depends on the value of a literal is then not
@@ -45,12 +45,12 @@ pub struct BindEnv<'a> {
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
     pub user_variables: &'a HashMap<String, Value>,
-    /// Fails with 1142 where the account lacks what a statement needs on a table, whether it exists or not:
+    /// Fails with 1142 if the account lacks what a statement needs on a table, whether it exists or not:
     /// database, table.
     pub check_table: &'a dyn Fn(&str, &str, TableNeeds) -> Result<()>,
-    /// Fails with 1142 or 1143 where the account lacks what the query of a new view needs.
+    /// Fails with 1142 or 1143 if the account lacks what the query of a new view needs.
     pub check_accesses: &'a dyn Fn(&[ObjectAccess]) -> Result<()>,
-    /// Error 1143 in place of 1054 where the account may not read all columns of a table: database, table,
+    /// Error 1143 in place of 1054 if the account may not read all columns of a table: database, table,
     /// and the column that does not exist.
     pub denied_column: &'a dyn Fn(&str, &str, &str) -> Option<Error>,
     /// Error 1044 of the account, for a database that is read-only for every account.

@@ -13,7 +13,7 @@ pub struct ExecutionCache(OnceLock<Box<dyn Any + Send + Sync>>);
 
 impl ExecutionCache {
     /// # Errors
-    /// Those of `make`, and 1105 where the cache holds a value of another type.
+    /// Those of `make`, and 1105 if the cache holds a value of another type.
     pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
         let cached = match self.0.get() {
             Some(cached) => cached,

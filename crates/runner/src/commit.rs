@@ -29,7 +29,7 @@ impl Runner<'_> {
     /// Commits the open transaction, if there is one, and waits for the outcome.
     ///
     /// # Errors
-    /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome
+    /// 8027 if the node's lease is over; failures of the store, among them the one that leaves the outcome
     /// undetermined (8501).
     pub fn commit(&mut self) -> Result<()> {
         self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)

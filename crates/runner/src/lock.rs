@@ -17,7 +17,7 @@ pub fn use_of(mode: LockMode) -> Use {
 
 impl Runner<'_> {
     /// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits
-    /// for one, where there is none.
+    /// for one, if there is none.
     ///
     /// # Errors
     /// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.

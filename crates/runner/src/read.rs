@@ -15,7 +15,7 @@ impl Runner<'_> {
     /// Runs a query. With SQL_CALC_FOUND_ROWS, returns how many rows it has without LIMIT.
     ///
     /// # Errors
-    /// What expressions, locks, the store and the sink fail with; 8027 where no lease covers what was read.
+    /// What expressions, locks, the store and the sink fail with; 8027 if no lease covers what was read.
     pub fn query(
         &mut self,
         query: &QueryPlan,
@@ -128,7 +128,7 @@ impl Runner<'_> {
     /// the store once only.
     ///
     /// # Errors
-    /// Those of `read`; 1412 where the snapshot is older than the table's definition; 8027 where no lease
+    /// Those of `read`; 1412 if the snapshot is older than the table's definition; 8027 if no lease
     /// covers what was read.
     pub fn read_row<T>(
         &mut self,

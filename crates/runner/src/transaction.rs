@@ -543,7 +543,7 @@ impl TransactionContext {
     /// ROLLBACK TO SAVEPOINT: removes the savepoints set after it, and keeps this one.
     ///
     /// # Errors
-    /// 1305 where there is none of this name.
+    /// 1305 if there is none of this name.
     pub fn rollback_to(&mut self, name: &str) -> Result<()> {
         let position = self.find_savepoint(name)?;
         self.truncate_savepoints(position + 1);
@@ -558,7 +558,7 @@ impl TransactionContext {
     /// RELEASE SAVEPOINT: removes it and those set after it, and keeps the writes.
     ///
     /// # Errors
-    /// 1305 where there is none of this name.
+    /// 1305 if there is none of this name.
     pub fn release(&mut self, name: &str) -> Result<()> {
         let position = self.find_savepoint(name)?;
         // The store's savepoint is not released before the transaction ends. A name that was used again may

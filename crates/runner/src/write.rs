@@ -23,7 +23,7 @@ impl Runner<'_> {
     /// Runs a write in the open transaction, or opens one.
     ///
     /// # Errors
-    /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be
+    /// What expressions, constraints, locks and the store fail with; 1290 and 1792 if nothing may be
     /// written; 1175 in safe update mode.
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
         let temporary = written_temporary(plan);

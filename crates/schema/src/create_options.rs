@@ -13,7 +13,7 @@ pub struct CreateOptions(BTreeMap<String, String>);
 /// The order in SHOW CREATE TABLE, before `ENGINE`.
 const SHOWN_FIRST: &[&str] = &["TABLESPACE", "AUTOEXTEND_SIZE"];
 
-/// The order behind the character set.
+/// The order after the character set.
 const SHOWN: &[&str] = &[
     "MIN_ROWS",
     "MAX_ROWS",
@@ -29,7 +29,7 @@ const SHOWN: &[&str] = &[
     "COMPRESSION",
 ];
 
-/// The order behind `COMMENT`.
+/// The order after `COMMENT`.
 const SHOWN_LAST: &[&str] = &["CONNECTION", "SECONDARY_ENGINE"];
 
 /// Attributes of a column, in the order of SHOW CREATE TABLE.

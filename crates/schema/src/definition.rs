@@ -246,7 +246,7 @@ pub enum AlterChange {
         name: Option<String>,
         expression: StoredExpression,
         enforced: bool,
-        /// The column that it stands behind.
+        /// The column that it stands after.
         column: Option<String>,
     },
     DropCheck {

@@ -227,7 +227,7 @@ fn new_key(table: &Table, name: String, definition: &NewForeignKey) -> Result<Fo
 }
 
 /// # Errors
-/// 3733 for a column that is not stored, 3104 where an action changes a generated column, 1830 for SET NULL
+/// 3733 for a column that is not stored, 3104 if an action changes a generated column, 1830 for SET NULL
 /// of a column that cannot be NULL.
 pub fn check_child(table: &Table, key: &ForeignKey) -> Result<()> {
     for column in key.columns.iter().filter_map(|&at| table.columns.get(at)) {
@@ -384,7 +384,7 @@ pub fn check_names(schema: &Schema, table: &Table) -> Result<()> {
 /// The new names of generated names, and of references to itself, when a table gets another name.
 ///
 /// # Errors
-/// 1059 where a new name is too long.
+/// 1059 if a new name is too long.
 pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) -> Result<()> {
     for check in &table.checks {
         if let Some(number) = generated_check_number(&from.name, &check.name) {

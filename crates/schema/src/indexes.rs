@@ -87,7 +87,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
 }
 
 /// First the primary key, then unique indexes without NULLs, other unique indexes, the rest. Among unique
-/// ones, those with prefixes are last. Indexes of virtual columns come behind their like. Otherwise the order
+/// ones, those with prefixes are last. Indexes of virtual columns come after their like. Otherwise the order
 /// of the statement stays.
 fn sort(table: &mut Table) {
     let columns = &table.columns;

@@ -31,7 +31,7 @@ pub fn check_table_name(name: &str) -> Result<()> {
 }
 
 /// Names have 1 to 64 characters and no space at the end.
-/// InnoDB's own columns, and its index where there is no primary key.
+/// InnoDB's own columns, and its index if there is no primary key.
 const RESERVED_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
 const RESERVED_INDEX: &str = "GEN_CLUST_INDEX";
 

@@ -24,7 +24,7 @@ pub struct Channel {
     /// Where a reply is left until a commit's outcome is known. `None` on connections with TLS or
     /// compression, since the thread that sends it writes to the socket directly.
     pub reply: Option<Arc<ConnectionReply>>,
-    /// What goes on behind a command that is still in use ([`PacketSink::receive`]).
+    /// What goes on after a command that is still in use ([`PacketSink::receive`]).
     behind: Option<Box<Input>>,
     /// How long the client may pause while it sends a file.
     pub file_timeout: Duration,
@@ -60,7 +60,7 @@ impl Channel {
         Ok(received)
     }
 
-    /// The command is over: if packets have come behind it, so will the next.
+    /// The command is over: if packets have come after it, so will the next.
     pub fn end_command(&mut self) {
         if let Some(behind) = self.behind.take() {
             self.input = *behind;

@@ -17,7 +17,7 @@ pub struct ServerConfig {
     pub socket: Option<PathBuf>,
     /// Address of the status port (HTTP: `/status` and `/metrics`).
     pub status: Option<SocketAddr>,
-    /// Where the self-signed certificate and the RSA key are stored. `None`: both are created anew at each
+    /// Where the self-signed certificate and the RSA key are stored. `None`: both are created again at each
     /// start.
     pub data_directory: Option<PathBuf>,
     pub tls: TlsConfig,

@@ -36,7 +36,7 @@ impl Input {
         }
     }
 
-    /// An input that goes on behind the current packet, which stays with this one: for packets that belong to
+    /// An input that goes on after the current packet, which stays with this one: for packets that belong to
     /// a command that is still in use.
     pub fn fork(&self) -> Self {
         Self {

@@ -24,7 +24,7 @@ pub enum TlsError {
     Unusable(#[from] rustls::Error),
 }
 
-/// The configuration of TLS 1.2 and 1.3; `None` where TLS is off. `client_ca`: a client is asked for a certificate, which
+/// The configuration of TLS 1.2 and 1.3; `None` if TLS is off. `client_ca`: a client is asked for a certificate, which
 /// it need not have; one that these authorities have not signed ends the handshake.
 pub fn server_config(
     tls: &TlsConfig,

@@ -48,7 +48,7 @@ impl AccountUsage {
     /// A connection of the account begins. `default_days`: `@@default_password_lifetime`.
     ///
     /// # Errors
-    /// 1226 where the account has too many.
+    /// 1226 if the account has too many.
     pub fn begin(&self, account: &Account, default_days: u16, now_us: i64) -> Result<Option<Box<Guard>>> {
         let limits = account.options.limits;
         let must_change_password = account.is_expired(default_days, now_us);

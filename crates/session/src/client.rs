@@ -176,7 +176,7 @@ impl Client {
         account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
     }
 
-    /// What a view's definer may do, with its default roles; `None` where it does not exist.
+    /// What a view's definer may do, with its default roles; `None` if it does not exist.
     pub fn privileges_of(&self, definer: &Definer) -> Option<Cow<'_, Privileges>> {
         let account = self.accounts.get(&definer.user, &definer.host)?;
         Some(match account.default_roles.as_slice() {

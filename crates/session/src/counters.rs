@@ -92,7 +92,7 @@ impl SessionCounters {
         self.commands[command as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a statement of the client that begins. `command`: `None` where it cannot be parsed.
+    /// Counts a statement of the client that begins. `command`: `None` if it cannot be parsed.
     #[inline]
     pub fn begin(&self, command: Option<SqlCommand>) {
         match command {

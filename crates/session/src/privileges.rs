@@ -155,7 +155,7 @@ impl Client {
         (!reads_all).then(|| self.column_denied(Privilege::Select, table, column))
     }
 
-    /// Fails with 1227 where a statement changes what belongs to an account that has SYSTEM_USER, and the client has
+    /// Fails with 1227 if a statement changes what belongs to an account that has SYSTEM_USER, and the client has
     /// not.
     pub fn check_not_above(&self, user: &str, host: &str) -> Result<()> {
         match self.is_system_user(user, host) {

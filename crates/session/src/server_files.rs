@@ -123,7 +123,7 @@ pub fn os_error(error: &io::Error) -> String {
 /// The directory of `secure_file_priv`; `None`: any.
 ///
 /// # Errors
-/// 1290 where it is NULL.
+/// 1290 if it is NULL.
 fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
     let directory = lookup("secure_file_priv").and_then(|definition| view.shared.variables.get(definition));
     let Some(directory) = directory else {

@@ -12,7 +12,7 @@ use crate::session::Session;
 /// What a query of a view uses: the view, for which it needs no privilege here, and what its query reads.
 ///
 /// # Errors
-/// 1356 where the view has become invalid, and the others of such a query.
+/// 1356 if the view has become invalid, and the others of such a query.
 pub fn accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let text = format!("SELECT * FROM {}.{}", quoted(&view.database), quoted(&view.name));

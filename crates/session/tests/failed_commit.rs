@@ -146,7 +146,7 @@ fn reply(packet: &[u8]) -> Reply {
     let mut entries = rest.get(1..).unwrap_or_default();
     while let [kind, length, after @ ..] = entries {
         let (entry, next) = after.split_at(usize::from(*length));
-        // Strings, each behind its length.
+        // Strings, each after its length.
         let text: String = match kind {
             0 => {
                 let name = usize::from(entry[0]);

@@ -128,7 +128,7 @@ fn paths(code: &str, found: &mut dyn FnMut(&[String])) {
     }
 }
 
-/// Reads a path, or a tree of them in braces; the text behind it.
+/// Reads a path, or a tree of them in braces; the text after it.
 fn tree<'t>(text: &'t str, prefix: &mut Vec<String>, found: &mut dyn FnMut(&[String])) -> &'t str {
     let text = text.trim_start();
     let depth = prefix.len();

@@ -110,7 +110,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
     }
 }
 
-/// The only statement of a text, a semicolon behind it allowed.
+/// The only statement of a text, a semicolon after it allowed.
 ///
 /// Fails with 1065 when there is none, with 1064 when the text is not MySQL's or another statement follows,
 /// with 1235 for what MySQL has and StemDB does not.

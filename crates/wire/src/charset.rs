@@ -29,7 +29,7 @@ pub struct Transcoder {
 }
 
 impl Transcoder {
-    /// `None` where no byte changes: utf8mb4 and `binary`.
+    /// `None` if no byte changes: utf8mb4 and `binary`.
     pub fn to(charset: Charset) -> Option<Self> {
         (!matches!(charset, Charset::Utf8mb4 | Charset::Binary)).then_some(Self { charset })
     }

@@ -34,7 +34,7 @@ pub struct ColumnDefinition<'a> {
 
 impl<'a> ColumnDefinition<'a> {
     /// The definition of an expression or (once its names and key flags are set) a column of type `ty`.
-    /// `results` is the collation of `@@character_set_results`, `None` where that is NULL.
+    /// `results` is the collation of `@@character_set_results`, `None` if that is NULL.
     pub fn of_type(name: &'a str, ty: &SqlType, nullable: bool, results: Option<Collation>) -> Self {
         let mut flags = type_flags(ty);
         if !nullable {

@@ -42,7 +42,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Fails with 4027 where `to` is a role that `role` has, or `role` itself.
+    /// Fails with 4027 if `to` is a role that `role` has, or `role` itself.
     fn refuse_loop(&self, role: &AccountName, to: &AccountName) -> Result<()> {
         let to = key(&to.0, &to.1);
         let accounts = Accounts::new(self.accounts.values().cloned());
@@ -132,7 +132,7 @@ impl AccountStore {
     /// `GRANT role, ... TO user, ... [WITH ADMIN OPTION]`.
     ///
     /// # Errors
-    /// 3523 for a name that does not exist, 4027 where a role would have itself.
+    /// 3523 for a name that does not exist, 4027 if a role would have itself.
     pub fn grant_roles(&self, roles: &[AccountName], to: &[AccountName], with_admin: bool) -> Result<()> {
         self.change("GRANT", |draft| {
             to.iter()

@@ -42,7 +42,7 @@ pub struct AccountChange {
     pub host: String,
     /// Plugin and authentication string (a finished hash, or empty for no password).
     pub authentication: Option<(String, String)>,
-    /// `None` where the statement has a hash.
+    /// `None` if the statement has a hash.
     pub new_password: Option<NewPassword>,
     pub second_password: SecondPassword,
     pub options: OptionChanges,
@@ -69,7 +69,7 @@ impl AccountChange {
     }
 
     /// # Errors
-    /// 3638 for a password that the account has had, 3878, 3894 and 3895 where the current one cannot be
+    /// 3638 for a password that the account has had, 3878, 3894 and 3895 if the current one cannot be
     /// retained.
     fn change_password(
         &self,

@@ -49,7 +49,7 @@ impl LearnedCheck {
     }
 
     /// Checks whether the condition is known by now. A condition that drops less than a tenth of the rows is
-    /// not used any longer.
+    /// not used any more.
     pub fn begin(&mut self) {
         let is_useful = self.checked < TRIAL_ROWS || self.dropped > self.checked / 10;
         self.is_on = is_useful

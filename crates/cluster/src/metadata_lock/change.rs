@@ -48,7 +48,7 @@ impl ChangeLocks {
         self.exclusive_while(limit, &|| Ok(()))
     }
 
-    /// The same. `check` is called now and then, and ends the wait by an error.
+    /// The same. `check` is called at intervals, and ends the wait by an error.
     ///
     /// # Errors
     /// Those of [`ChangeLocks::exclusive`] and of `check`.

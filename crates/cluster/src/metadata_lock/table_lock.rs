@@ -93,7 +93,7 @@ impl TableLock {
     /// request, since that request waits for this transaction.
     ///
     /// # Errors
-    /// 1213 where a statement that fills the table waits for this transaction, too.
+    /// 1213 if a statement that fills the table waits for this transaction, too.
     pub(crate) fn enter_further(&self, deadline: &Deadline) -> Result<()> {
         self.pass(Use::Write, READ_ONLY, deadline)
     }

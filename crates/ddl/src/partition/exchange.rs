@@ -60,7 +60,7 @@ pub(crate) fn exchange_partition(
     Ok(Vec::new())
 }
 
-/// Hidden ids and AUTO_INCREMENT values of both go on behind those of either.
+/// Hidden ids and AUTO_INCREMENT values of both go on after those of either.
 fn raise_counters(
     changer: &SchemaChanger,
     change: &mut Change<'_>,

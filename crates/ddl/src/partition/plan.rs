@@ -181,7 +181,7 @@ fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool
     Ok(true)
 }
 
-/// Nothing comes behind MAXVALUE, which MySQL reports before all else.
+/// Nothing comes after MAXVALUE, which MySQL reports before all else.
 fn check_maxvalue(partitioning: &Partitioning, added: usize) -> Result<()> {
     let before = partitioning.partitions.len().saturating_sub(added);
     let last = before

@@ -40,7 +40,7 @@ impl Built<'_> {
     ///
     /// # Errors
     /// 1062 for a duplicate that came with a row changed meanwhile, 1317, those of the store. The indexes are empty
-    /// then: the job is undone, or begins anew.
+    /// then: the job is undone, or begins again.
     pub(crate) fn complete(self) -> Result<Backfilled> {
         let (store, table) = (self.store, self.table);
         let ranges: Vec<KeyRange> = self.loads.iter().map(|loaded| loaded.range.clone()).collect();

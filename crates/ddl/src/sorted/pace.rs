@@ -44,7 +44,7 @@ impl<'a> Pace<'a> {
         self.watch.interrupt
     }
 
-    /// Shows how far the build is, and now and then (or `now`) stores it and looks at the job.
+    /// Shows how far the build is, and at intervals (or `now`) stores it and looks at the job.
     ///
     /// # Errors
     /// 1317, 8214, those of the store.

@@ -22,8 +22,8 @@ pub(super) struct ColumnOrder {
 /// Packets, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// The packets one behind the other. The text that a packet is sorted by is the packet's end, or lies
-    /// behind it.
+    /// The packets one after the other. The text that a packet is sorted by is the packet's end, or lies
+    /// after it.
     bytes: Vec<u8>,
     rows: Vec<Packet>,
 }

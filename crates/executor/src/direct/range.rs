@@ -22,7 +22,7 @@ const ROWS_AT_ONCE: usize = 256;
 /// access path.
 pub(crate) struct RangeSelect<'p> {
     scan: &'p TableScan,
-    /// The columns of the result, and behind them the one that rows are sorted by.
+    /// The columns of the result, and after them the one that rows are sorted by.
     columns: RowColumns,
     sort: Option<Sort<'p>>,
     limit: Limit<'p>,

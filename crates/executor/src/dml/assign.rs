@@ -122,7 +122,7 @@ impl Target<'_> {
     }
 }
 
-/// Makes assignments to a row from left to right; each sees the ones before it. Values in `row` behind the
+/// Makes assignments to a row from left to right; each sees the ones before it. Values in `row` after the
 /// table's columns can only be read. `row_number` counts the statement's rows from 1.
 pub(super) fn assign_row(
     table: &Table,
@@ -146,7 +146,7 @@ pub(super) fn assign_row(
                 };
                 target.expression(expr, row, row_number)?
             }
-            // The value of a generated column is computed behind all assignments.
+            // The value of a generated column is computed after all assignments.
             None if column.generated.is_some() => continue,
             None => match defaults::given(column, eval)? {
                 ColumnDefault::Value(value) => value,

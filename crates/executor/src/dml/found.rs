@@ -182,7 +182,7 @@ struct FoundRows {
 
 impl FoundRows {
     /// The rows of one table in a batch that have not come before, with their keys: the table's columns, and
-    /// with `whole` all columns of the batch behind them.
+    /// with `whole` all columns of the batch after them.
     fn of(
         &self,
         batch: &RecordBatch,

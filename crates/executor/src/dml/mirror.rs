@@ -12,7 +12,7 @@ impl Writer<'_, '_> {
     /// `None` if it is removed.
     ///
     /// # Errors
-    /// Those of the conversion, and 1062 where the new definition finds a duplicate.
+    /// Those of the conversion, and 1062 if the new definition finds a duplicate.
     pub(super) fn mirror(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let Some(shadow) = self.maker.shadow() else {
             return Ok(());
@@ -96,7 +96,7 @@ impl Writer<'_, '_> {
         row: Option<Vec<u8>>,
         entries: Vec<(usize, IndexEntry)>,
     ) -> Result<()> {
-        // Also where there is none, so that an optimistic transaction conflicts with the ALTER TABLE that has
+        // Also if there is none, so that an optimistic transaction conflicts with the ALTER TABLE that has
         // copied the row meanwhile.
         if let Some(row) = row {
             self.txn.delete(row)?;

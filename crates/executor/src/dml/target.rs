@@ -23,7 +23,7 @@ const LOCKING: Locking = Locking {
     wait: LockingWait::Wait,
 };
 
-/// Returns the target's rows in batches: all columns of the table, and behind them the rows' keys.
+/// Returns the target's rows in batches: all columns of the table, and after them the rows' keys.
 pub(super) struct Rows<'p> {
     input: BoxOperator<'p>,
     /// All rows, if they had to be collected before the first was changed.

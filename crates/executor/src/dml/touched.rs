@@ -10,7 +10,7 @@ use super::table_codec::TableCodec;
 /// What the assignments of an UPDATE, or of ON DUPLICATE KEY UPDATE, can change.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// The assigned columns, behind them those of `on_update`, and then the generated columns that depend on
+    /// The assigned columns, after them those of `on_update`, and then the generated columns that depend on
     /// them.
     pub columns: Vec<usize>,
     /// How many are assigned.

@@ -22,7 +22,7 @@ use crate::{Expr, registry};
 /// if there is none) as its last argument; `weight_string(s AS CHAR(n))` is `weight_string(s, 'char', n)`;
 /// `position(a IN b)` is `locate(a, b)`.
 ///
-/// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 where collations do not mix.
+/// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 if collations do not mix.
 pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(positive) = name.strip_prefix("not ")
         && matches!(positive, "between" | "in" | "like" | "regexp" | "rlike")

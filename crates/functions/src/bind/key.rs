@@ -22,7 +22,7 @@ pub enum KeyRounding {
 /// The constant `expr`, bound as one side of a comparison with a column of type `column`, as a value of the
 /// column's type.
 ///
-/// `None` where no such value says the same for every constant (text compared with a number, say), so that
+/// `None` if no such value says the same for every constant (text compared with a number, say), so that
 /// the index cannot serve. At run time a NULL means that no row can match. The bounds that
 /// [`KeyRounding::Down`] and [`KeyRounding::Up`] give are to be used inclusively, with the comparison itself
 /// kept as a filter where it was `<` or `>`. An out of range constant becomes the nearest end of the column's

@@ -50,7 +50,7 @@ fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64
 }
 
 /// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960.
-/// 1441 behind the last day, an error in strict DML.
+/// 1441 after the last day, an error in strict DML.
 pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContext) -> Result<Datum<'a>> {
     Ok(match value {
         Datum::UInt(packed) if ty.is_datetime() => {

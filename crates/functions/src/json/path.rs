@@ -211,7 +211,7 @@ impl Path {
             for value in found {
                 follow(value, leg, &mut next);
             }
-            // `**` meets the same value from several values above it, and behind it `[0]` leads from an array
+            // `**` meets the same value from several values above it, and after it `[0]` leads from an array
             // to its first value, and from that value to itself.
             repeats |= *leg == Leg::Ellipsis;
             if repeats {

@@ -55,7 +55,7 @@ enum Fallback {
     Value(Value),
 }
 
-/// What a column has where there is no value, or none of its type.
+/// What a column has if there is no value, or none of its type.
 #[derive(Debug, Clone)]
 pub enum OnCondition {
     Null,

@@ -243,7 +243,7 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let number = match datum {
         _ if text => {
             let parsed = crate::cast::number_text::parse_double(datum.bytes());
-            // Text behind a number is ignored. If there is no number, the text is compared as the double 0.
+            // Text after a number is ignored. If there is no number, the text is compared as the double 0.
             if !parsed.complete && parsed.value == 0.0 {
                 let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
                 call.ctx

@@ -106,7 +106,7 @@ fn arguments(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Arguments>> {
     Ok(Some((data, key, iv)))
 }
 
-/// An argument's bytes; `None` for NULL, and where there is none.
+/// An argument's bytes; `None` for NULL, and if there is none.
 fn given(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Option<Vec<u8>> {
     let present = args.get(index).is_some_and(|arg| !arg.is_null());
     present.then(|| argument_bytes(call, args, index))

@@ -65,7 +65,7 @@ fn counts(args: &[ArrayRef], partition: &Partition<'_>) -> ArrayRef {
     ))
 }
 
-/// For each row, and behind the last one: how many rows before it have a value.
+/// For each row, and after the last one: how many rows before it have a value.
 fn non_null_before(values: Option<&ArrayRef>, rows: usize) -> Vec<i64> {
     let nulls = values.and_then(|values| values.logical_nulls());
     let mut before = Vec::with_capacity(rows + 1);
@@ -141,7 +141,7 @@ fn extremes<'c>(
     ty: &SqlType,
     frames: &[Range<usize>],
 ) -> Result<Source<'c>> {
-    // Rows of the frame, each better than all behind it: the first one is the result.
+    // Rows of the frame, each better than all after it: the first one is the result.
     let mut candidates: VecDeque<usize> = VecDeque::new();
     let mut added = 0;
     let mut results = Vec::with_capacity(frames.len());

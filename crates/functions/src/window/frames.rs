@@ -33,7 +33,7 @@ pub fn frames(
     Ok(frames.map(|(start, end)| start..end.max(start)).collect())
 }
 
-/// The first row of a frame, or the one behind its last.
+/// The first row of a frame, or the one after its last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
     Start,
@@ -151,7 +151,7 @@ impl KeySearch {
     }
 
     /// The edge of the frame of a group of peers. The frame of NULLs is themselves. A value that cannot be
-    /// computed, a date beyond the year 9999, lies behind all rows, as in MySQL.
+    /// computed, a date beyond the year 9999, lies after all rows, as in MySQL.
     fn edge(&self, group: &Range<usize>) -> Result<usize> {
         if !self.non_null.contains(&group.start) {
             return Ok(self.side.of(group));

@@ -74,7 +74,7 @@ pub enum FrameUnit {
 /// With ROWS, the expression is a non-negative integer without columns: a number of rows. With RANGE, it is
 /// the value at the frame's edge, over the columns of the window's input and of the type of the only sort key:
 /// the current row's key less or plus the offset, so that rows are compared with it; under DESC, rows that
-/// precede have greater keys. Error 3586 where the offset is negative or NULL (checked by the binder for
+/// precede have greater keys. Error 3586 if the offset is negative or NULL (checked by the binder for
 /// constants).
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {

@@ -36,7 +36,7 @@ fn write_value(kind: u8, value: &[u8], out: &mut String, depth: usize, longest: 
         9 => put(out, bytes.int(8)?),
         10 => put(out, bytes.uint(8)?),
         11 => {
-            // Rust writes the shortest digits that read back the same, and `.0` behind whole numbers.
+            // Rust writes the shortest digits that read back the same, and `.0` after whole numbers.
             let _ = write!(out, "{:?}", f64::from_bits(bytes.uint(8)?));
         }
         12 => {

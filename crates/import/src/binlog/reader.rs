@@ -36,7 +36,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts to read at a place, or behind a set of transactions if there is no place. The connection must
+    /// Starts to read at a place, or after a set of transactions if there is no place. The connection must
     /// have a time limit for reads that is a multiple of [`HEARTBEAT`].
     pub(crate) fn start(
         mut connection: Conn,

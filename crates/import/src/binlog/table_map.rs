@@ -34,7 +34,7 @@ pub(super) enum ColumnType {
     /// A number in so many bytes: the index of an ENUM, the bits of a SET.
     Enum(usize),
     Set(usize),
-    /// A text or bytes, behind a length in so many bytes.
+    /// A text or bytes, after a length in so many bytes.
     Bytes(usize),
     Json(usize),
     Unknown(u8),

@@ -325,7 +325,7 @@ fn definitions(directory: &Path, inventory: &Inventory, format: Format) -> Resul
     Ok(())
 }
 
-/// Views behind those that they name.
+/// Views after those that they name.
 fn in_order(views: &[View]) -> Vec<&View> {
     let mut left: Vec<&View> = views.iter().collect();
     let mut ordered: Vec<&View> = Vec::new();

@@ -120,7 +120,7 @@ impl<'f, R: Read> Reader<'f, R> {
             self.at_end = read? == 0;
         }
         if self.at_end && ends.at >= self.buffer.len() && ends.last < self.buffer.len() {
-            // The last record has no separator behind it.
+            // The last record has no separator after it.
             ends.last = self.buffer.len();
             ends.count += 1;
         }
@@ -258,7 +258,7 @@ impl Default for Ends {
     }
 }
 
-/// Where a line begins behind its prefix (LINES STARTING BY).
+/// Where a line begins after its prefix (LINES STARTING BY).
 fn skip_prefix(text: &[u8], prefix: &[u8]) -> Option<usize> {
     if prefix.is_empty() {
         return Some(0);

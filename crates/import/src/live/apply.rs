@@ -102,7 +102,7 @@ impl<'a> Applier<'a> {
 
     fn event(&mut self, event: Event, end: u64) -> Result<()> {
         match event {
-            // Read behind a set of transactions: the first event says where that is.
+            // Read after a set of transactions: the first event says where that is.
             Event::Rotate { file, offset } if self.position.file.is_empty() => {
                 self.position.file = file_name(&file);
                 self.position.offset = offset;
@@ -251,7 +251,7 @@ impl<'a> Applier<'a> {
     }
 
     /// A definition commits by itself. So its place is stored before it; if it ran and the program was killed
-    /// before the place behind it was stored, the next run knows that it may have run.
+    /// before the place after it was stored, the next run knows that it may have run.
     fn definition(&mut self, query: &Query, end: u64) -> Result<()> {
         self.in_source_transaction = false;
         self.commit()?;
@@ -483,7 +483,7 @@ fn padded(column: &Column, value: Value) -> Value {
     }
 }
 
-/// The name of a file of the log. MariaDB's first event has a checksum behind it.
+/// The name of a file of the log. MariaDB's first event has a checksum after it.
 fn file_name(name: &str) -> String {
     let digits = name.rfind('.').map_or(name.len(), |point| point + 1);
     let length = name.bytes().skip(digits).take_while(u8::is_ascii_digit).count();

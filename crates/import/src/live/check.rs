@@ -126,7 +126,7 @@ fn hashed(column: &Column) -> String {
 }
 
 /// A FLOAT's own text has six digits. A DOUBLE's has all, but where two texts are as short and as near,
-/// servers choose differently. So the number is cut into integers: 32 bits behind the point, and 32 more.
+/// servers choose differently. So the number is cut into integers: 32 bits after the point, and 32 more.
 fn hashed_double(name: &str) -> String {
     const SHIFT: &str = "4294967296e0";
     let number = format!("({name} * 1e0)");

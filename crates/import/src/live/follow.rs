@@ -156,7 +156,7 @@ impl Follower<'_> {
     }
 }
 
-/// Whether a position is at another one or behind it. Files are numbered: `binlog.000012`.
+/// Whether a position is at another one or after it. Files are numbered: `binlog.000012`.
 fn reached(position: &Position, end: &Position) -> bool {
     let number = |file: &str| {
         file.rsplit('.')

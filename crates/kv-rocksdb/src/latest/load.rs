@@ -24,7 +24,7 @@ pub(crate) struct PageLoads<'a> {
 }
 
 impl<'a> PageLoads<'a> {
-    /// From `start`, where there is no page, to the next page, and up to `end` at most.
+    /// From `start`, if there is no page, to the next page, and up to `end` at most.
     pub fn begin(latest: &'a Latest, start: &[u8], end: &[u8]) -> Result<Self> {
         let load = latest.cache().begin_load(KeyRange::new(start, end));
         let mut stored = latest.iterate(&load.range)?;
@@ -53,7 +53,7 @@ impl<'a> PageLoads<'a> {
     }
 }
 
-/// Loads the page that contains `key`, where there is none. Keeps it if nothing in it is written meanwhile.
+/// Loads the page that contains `key`, if there is none. Keeps it if nothing in it is written meanwhile.
 /// It is complete for readers of `ts`. `None`: the key's entry is too large for a page.
 pub(crate) fn load_page_around(latest: &Latest, key: &[u8], ts: Timestamp) -> Result<Option<PageRange>> {
     let load = latest.cache().begin_load_around(key);

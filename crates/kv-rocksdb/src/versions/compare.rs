@@ -243,7 +243,7 @@ mod tests {
         storage.verify_cached(range, ts, interrupt)
     }
 
-    /// Rows a to e in one page, some of them changed and deleted behind a snapshot of 15.
+    /// Rows a to e in one page, some of them changed and deleted after a snapshot of 15.
     fn cached(dir: &TempDir) -> RocksStorage {
         let storage =
             RocksStorage::open(dir.path(), &RocksOptions::small(), &std::sync::Arc::default()).unwrap();
@@ -331,7 +331,7 @@ mod tests {
     fn what_an_old_snapshot_sees_is_compared_too() {
         let dir = tempfile::tempdir().unwrap();
         let storage = cached(&dir);
-        // Committed behind the snapshot, but the history knows of no such thing.
+        // Committed after the snapshot, but the history knows of no such thing.
         behind(&storage, "a", Some((20, Some("2"))));
         let found = verify(&storage, &KeyRange::all(), 15, None).unwrap();
         assert_eq!(

@@ -147,7 +147,7 @@ impl Subject for Shared {
     }
 }
 
-/// Three stores with regions up to `c`, up to `f` and behind.
+/// Three stores with regions up to `c`, up to `f` and after.
 pub fn cluster() -> StandIn {
     StandIn::start(&["-stores", "3", "-split", "c,f"])
 }

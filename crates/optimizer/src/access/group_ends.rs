@@ -1,5 +1,5 @@
 //! Loose index scans: where only the groups of rows are wanted that are equal in the leading parts of an index, or the
-//! least and greatest value of the part behind them, the ends of each group are all that has to be read.
+//! least and greatest value of the part after them, the ends of each group are all that has to be read.
 
 use planner::plan::{Access, Range};
 use schema::model::Table;

@@ -9,7 +9,7 @@ use super::graph::{Set, members};
 /// Pairs that are compared before the search is given up: a few milliseconds.
 const PAIRS_MAX: usize = 10_000;
 
-/// The cheapest plan of all relations; `None` where the search has been given up, or found none.
+/// The cheapest plan of all relations; `None` if the search has been given up, or found none.
 pub fn best(search: &mut Search<'_, '_>) -> Result<Option<Plan>> {
     let count = search.graph.relations.len();
     for number in (0..count).rev() {

@@ -88,7 +88,7 @@ impl Builder<'_> {
         self.hash_join(kind, left, right, parts, rows)
     }
 
-    /// A join by keys, or of all pairs where there are none.
+    /// A join by keys, or of all pairs if there are none.
     pub(super) fn hash_join(
         &self,
         kind: JoinKind,

@@ -206,7 +206,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A sum of counts; 0 where there is none.
+    /// A sum of counts; 0 if there is none.
     fn count(&self, count: &AggregateCall, parts: &mut Parts) -> Result<Expr> {
         let sum = MergeableFunction::sum_of(&SqlType::BIGINT).result_type();
         let sum = parts.add(count.clone(), AggregateFunction::Sum, sum);

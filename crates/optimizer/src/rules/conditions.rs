@@ -8,7 +8,7 @@ use types::Result;
 use crate::OptimizerEnv;
 use crate::expr::all;
 
-/// The operator below the conditions; itself where there are none.
+/// The operator below the conditions; itself if there are none.
 pub fn filtered(input: Logical, conditions: Vec<Expr>, env: &OptimizerEnv<'_>) -> Result<Logical> {
     Ok(match all(conditions, env.types)? {
         None => input,

@@ -18,7 +18,7 @@ use crate::limit::literal_count;
 use crate::physical::ids;
 
 /// The join that an Apply is under the conditions above it, one of which asks for its mark. Both are left as
-/// they are where there is none.
+/// they are if there is none.
 pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Join> {
     let position = above
         .iter()
@@ -95,7 +95,7 @@ fn strip(rel: &mut Logical, all: bool) {
 }
 
 /// Takes the conditions about outer columns out of a subquery, with the columns of it that they name staying
-/// visible. `None` where outer columns are used otherwise.
+/// visible. `None` if outer columns are used otherwise.
 pub fn free(rel: &mut Logical, outer: &[ColumnId], conditions: &mut Vec<Expr>) -> Option<()> {
     if !rel.outer_columns().iter().any(|id| outer.contains(id)) {
         return Some(());

@@ -36,7 +36,7 @@ pub struct BoundBlock {
     pub distinct: bool,
     /// Subqueries that are evaluated for each row of FROM: in keys and in the arguments of aggregates.
     pub below: Subqueries,
-    /// Subqueries that are evaluated for each group, or for each row where there are no groups.
+    /// Subqueries that are evaluated for each group, or for each row if there are no groups.
     pub above: Subqueries,
 }
 

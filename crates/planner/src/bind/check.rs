@@ -51,7 +51,7 @@ pub(super) fn bind_checks(
 /// Checks the expressions of a table that is being created.
 ///
 /// # Errors
-/// As [`expressions`]; 3813 for a CHECK behind a column that refers to another one.
+/// As [`expressions`]; 3813 for a CHECK after a column that refers to another one.
 pub fn check_expressions(
     (database, name): (&str, &str),
     definition: &TableDefinition,

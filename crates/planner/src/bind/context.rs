@@ -28,13 +28,13 @@ pub struct Context<'a> {
     pub names: &'a dyn Names,
     /// Names inside the arguments of aggregates, if those are different.
     pub argument_names: &'a dyn Names,
-    /// Takes the aggregate calls; `None` where there may be none.
+    /// Takes the aggregate calls; `None` if there may be none.
     pub aggregates: Option<&'a Aggregates>,
     /// The query has groups, so that ANY_VALUE() is an aggregate.
     pub grouped: bool,
-    /// Takes the calls of window functions; `None` where there may be none.
+    /// Takes the calls of window functions; `None` if there may be none.
     pub windows: Option<&'a RefCell<Vec<PendingWindow>>>,
-    /// Takes the subqueries; `None` where there may be none.
+    /// Takes the subqueries; `None` if there may be none.
     pub subqueries: Option<&'a Subqueries>,
     /// Takes those in the arguments of aggregates.
     pub argument_subqueries: Option<&'a Subqueries>,

@@ -223,7 +223,7 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
     written
 }
 
-/// Whether the statement makes a column part of the primary key, other than behind the column.
+/// Whether the statement makes a column part of the primary key, other than after the column.
 pub(super) fn is_primary(create: &CreateTable, column: &str) -> bool {
     create.elements.iter().any(|element| match element {
         TableElement::Index(index) if index.kind == IndexKind::Primary => {

@@ -29,7 +29,7 @@ fn no_default(column: &Column) -> Error {
     )
 }
 
-/// The default value of a column, as an expression. Fails with 1364 where there is none.
+/// The default value of a column, as an expression. Fails with 1364 if there is none.
 pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize) -> Result<Expr> {
     let Some(table) = table.table() else {
         return Ok(Expr::null());

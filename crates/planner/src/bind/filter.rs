@@ -18,7 +18,7 @@ pub(super) fn bind_filter(
         .transpose()
 }
 
-/// All of the conditions; `None` where there are none.
+/// All of the conditions; `None` if there are none.
 pub(super) fn all(binder: &Binder<'_>, mut conditions: Vec<Expr>) -> Result<Option<Expr>> {
     match conditions.len() {
         0 => Ok(None),

@@ -32,7 +32,7 @@ use schema::privilege::PrivilegeSet;
 const TABLES_MAX: usize = 61;
 
 impl Binder<'_> {
-    /// The tables of FROM; one row without columns where there are none.
+    /// The tables of FROM; one row without columns if there are none.
     pub fn from(&self, tables: &[TableRef], place: FromPlace<'_>) -> Result<From> {
         let mut from: Option<From> = None;
         for table in tables {

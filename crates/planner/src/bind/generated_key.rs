@@ -17,7 +17,7 @@ const ER_AUTO_INCREMENT_EXISTS: u16 = 4109;
 /// The column, where there has to be one.
 ///
 /// # Errors
-/// 4108, 4109 where the table has a column of that name or another AUTO_INCREMENT column; 1235 for partitions.
+/// 4108, 4109 if the table has a column of that name or another AUTO_INCREMENT column; 1235 for partitions.
 pub(super) fn of(binder: &Binder<'_>, create: &CreateTable) -> Result<Option<ColumnDefinition>> {
     let columns = || {
         create.elements.iter().filter_map(|element| match element {

@@ -110,7 +110,7 @@ impl Groups<'_, '_> {
             Expr::Column { index, .. } => index,
             _ => return Err(Error::internal("the result of an aggregate is not a column")),
         };
-        // Without GROUP BY there is a group even where there is no row.
+        // Without GROUP BY there is a group even if there is no row.
         let nullable = column.nullable() || self.keys.is_empty();
         Ok(Expr::Column {
             index,
@@ -121,7 +121,7 @@ impl Groups<'_, '_> {
     }
 }
 
-/// The order that groups WITH ROLLUP come in: by the keys, and behind each group of groups the one that sums
+/// The order that groups WITH ROLLUP come in: by the keys, and after each group of groups the one that sums
 /// it up.
 pub fn rollup_order(
     binder: &Binder<'_>,

@@ -323,7 +323,7 @@ fn row_itself(
     })
 }
 
-/// The assignments, over three rows: the one that is there, the one that was to be inserted, and behind these the
+/// The assignments, over three rows: the one that is there, the one that was to be inserted, and after these the
 /// further columns that the source gets for them: columns of its tables, and subqueries.
 fn on_duplicate(
     binder: &Binder<'_>,
@@ -376,7 +376,7 @@ fn on_duplicate(
     Ok(assignments)
 }
 
-/// Gives the source of an INSERT further columns behind those that are inserted.
+/// Gives the source of an INSERT further columns after those that are inserted.
 fn add_columns(
     binder: &Binder<'_>,
     source: &mut LogicalInsertSource,

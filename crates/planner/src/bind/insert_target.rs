@@ -165,7 +165,7 @@ fn insert_through(
     })
 }
 
-/// Error 1423 where a column that the statement gives no value has no default either.
+/// Error 1423 if a column that the statement gives no value has no default either.
 pub(super) fn check_view_defaults(
     binder: &Binder<'_>,
     target: &InsertTarget,

@@ -206,7 +206,7 @@ fn column_named(scope: &Scope, name: &str) -> Result<ColumnRef> {
     let found = scope.find(&name, FROM_CLAUSE)?;
     found.ok_or_else(|| unknown_column(&name, FROM_CLAUSE))
 }
-/// Error 1066 where both sides have a relation of the same name.
+/// Error 1066 if both sides have a relation of the same name.
 fn check_aliases(left: &Scope, right: &Scope) -> Result<()> {
     let database = |relation: &Relation| relation.definition().map(|table| table.database.clone());
     for relation in &right.relations {

@@ -58,7 +58,7 @@ pub(super) fn bind_json_table(
     Ok(From::of_columns(rel, &written.alias, columns, lateral))
 }
 
-/// A level of the table, whose columns come behind those of the levels before.
+/// A level of the table, whose columns come after those of the levels before.
 fn json_level(
     binder: &Binder<'_>,
     written: &syntax::ast::JsonTableLevel,

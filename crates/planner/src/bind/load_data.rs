@@ -65,7 +65,7 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
     });
     let assignments = load_assignments(binder, load, &target.relation)?;
     let columns = given_columns(&fields, &assignments);
-    // LOCAL cannot stop the client, so it goes on behind a row that fails.
+    // LOCAL cannot stop the client, so it goes on after a row that fails.
     let ignore = match load.duplicates {
         LoadDuplicates::Ignore => true,
         LoadDuplicates::Replace => false,

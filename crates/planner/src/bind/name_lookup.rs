@@ -118,7 +118,7 @@ impl FieldsAndItems<'_> {
     }
 }
 
-/// Error 1247 where an alias means an item with an aggregate.
+/// Error 1247 if an alias means an item with an aggregate.
 fn check_no_aggregate(item: &Expr, alias: &ColumnName, aggregates: &Aggregates) -> Result<()> {
     let columns = columns_of(item);
     match aggregates.borrow().iter().any(|(id, _)| columns.contains(id)) {

@@ -91,7 +91,7 @@ fn widest(ty: SqlType) -> SqlType {
     }
 }
 
-/// The type of an argument's place in a call; `None` where the result's type does not depend on it.
+/// The type of an argument's place in a call; `None` if the result's type does not depend on it.
 fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<Expr>]) -> Option<SqlType> {
     match function {
         "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match beside(bound.iter()) {

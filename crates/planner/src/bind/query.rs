@@ -54,7 +54,7 @@ impl Binder<'_> {
     /// Binds something one query level deeper.
     ///
     /// # Errors
-    /// 1473 where there are too many within each other.
+    /// 1473 if there are too many within each other.
     pub fn one_deeper<T>(&self, bind: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.query_depth.get();
         if depth > NESTING_MAX {

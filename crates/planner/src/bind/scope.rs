@@ -56,10 +56,10 @@ impl Scope {
         }
     }
 
-    /// The column that a name means; `None` where there is none.
+    /// The column that a name means; `None` if there is none.
     ///
     /// # Errors
-    /// 1052 where there are several.
+    /// 1052 if there are several.
     pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<ColumnRef>> {
         let mut found: Option<ColumnRef> = None;
         for (relation, of) in self.relations.iter().enumerate() {

@@ -103,7 +103,7 @@ impl Binder<'_> {
         self.operators(bound, rel, &block, place)
     }
 
-    /// Everything behind WHERE.
+    /// Everything after WHERE.
     fn clauses(
         &self,
         block: &Block<'_>,
@@ -551,7 +551,7 @@ impl Binder<'_> {
         Ok((keys, key_items))
     }
 
-    /// 1056 where the aggregate is a select item, else 1111.
+    /// 1056 if the aggregate is a select item, else 1111.
     fn aggregate_as_key(&self, expr: &ast::Expr, text: &str, items: &[Item], context: &Context<'_>) -> Error {
         let aggregates = Aggregates::default();
         let context = Context {

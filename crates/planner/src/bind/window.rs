@@ -405,7 +405,7 @@ pub fn windowed(mut input: Logical, pending: Vec<PendingWindow>) -> Logical {
     input
 }
 
-/// The start may not come behind the end.
+/// The start may not come after the end.
 fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound, name: &str) -> Result<()> {
     use ast::FrameBound::*;
     match (start, end) {

@@ -358,7 +358,7 @@ pub(super) fn bind_assigned(
     Ok(Some(bound))
 }
 
-/// Error 3105 where a value is given for a generated column.
+/// Error 3105 if a value is given for a generated column.
 pub fn refuse_generated(relation: &Relation, column: usize) -> Result<()> {
     let Some(table) = relation.table() else {
         return Ok(());

@@ -91,7 +91,7 @@ pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> R
     }
 }
 
-/// Error 1393 where assignments to one view change several of its tables.
+/// Error 1393 if assignments to one view change several of its tables.
 pub(super) fn check_one_table(scope: &Scope, targets: &BTreeSet<ColumnId>) -> Result<()> {
     for relation in &scope.relations {
         let Some((view, written)) = written_view(relation) else {
@@ -168,7 +168,7 @@ fn note_written(binder: &Binder<'_>, table: i64, relation: &Relation, lock: Lock
 /// What a view demands of a row that is written through it.
 ///
 /// # Errors
-/// 1235 where that depends on a subquery.
+/// 1235 if that depends on a subquery.
 pub(super) fn view_check(
     binder: &Binder<'_>,
     view: &ViewRelation,
@@ -279,7 +279,7 @@ pub fn several_tables(view: &ViewRelation) -> Error {
     )
 }
 
-/// Error 1706 where a table is updated under two aliases, and one of them moves its rows.
+/// Error 1706 if a table is updated under two aliases, and one of them moves its rows.
 pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
     for (first, target) in targets {
         let Some(table) = target.relation.table() else {

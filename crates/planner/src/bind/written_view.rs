@@ -22,7 +22,7 @@ use crate::logical::Logical;
 use crate::object_access::TableNeeds;
 
 /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
-/// `None` where the view is not merged.
+/// `None` if the view is not merged.
 pub(super) fn bind_written_view(
     binder: &Binder<'_>,
     view: &View,

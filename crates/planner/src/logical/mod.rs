@@ -133,7 +133,7 @@ pub struct Get {
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,
     pub locking: Option<Locking>,
-    /// Rows will be changed: behind the table's columns comes the key of the row, a VARBINARY.
+    /// Rows will be changed: after the table's columns comes the key of the row, a VARBINARY.
     pub with_key: bool,
     /// Positions of the partitions that the statement names; `None`: all.
     pub partitions: Option<Vec<usize>>,
@@ -164,7 +164,7 @@ pub enum OrderRule {
     InOrder,
     /// They come before all others.
     First,
-    /// They come behind all others.
+    /// They come after all others.
     Last,
 }
 

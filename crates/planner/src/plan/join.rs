@@ -5,7 +5,7 @@ use functions::Expr;
 use super::{Rel, TableScan};
 
 /// A join of two inputs. The right side is read first, into memory: by its keys into a hash table, or as it
-/// is where there are no keys. Rows come in the order of the left side.
+/// is if there are no keys. Rows come in the order of the left side.
 #[derive(Debug, Clone)]
 pub struct Join {
     pub kind: JoinKind,

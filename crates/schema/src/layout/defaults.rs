@@ -10,7 +10,7 @@ use crate::model::Column;
 /// TIMESTAMP in `zone`.
 ///
 /// # Errors
-/// 1105 if the text is none of the column's type: it was checked when the column was defined.
+/// 1105 if the text is not of the column's type: it was checked when the column was defined.
 pub fn default_value(column: &Column, text: &str, zone: TimeZone) -> Result<Value> {
     Ok(from_stored(stored_default(column, text)?, &column.ty, zone))
 }

@@ -18,7 +18,7 @@ const PART_BYTES: usize = 9;
 pub enum IntegerColumn {
     /// The row's key is the value.
     Handle,
-    /// In the row's key, so many bytes behind the handle's start.
+    /// In the row's key, so many bytes after the handle's start.
     Part(usize),
     /// In the row's value.
     Row(StoredNumber),

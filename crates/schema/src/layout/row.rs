@@ -23,7 +23,7 @@ impl TableLayout {
     /// `columns` are offsets in [`Table::columns`].
     ///
     /// # Errors
-    /// 1105 for an offset the table does not have, or a default that is none of its column's type.
+    /// 1105 for an offset the table does not have, or a default that is not of its column's type.
     pub fn new(table: &Table, columns: &[usize]) -> Result<Self> {
         let types = columns.iter().map(|&offset| Ok(column(table, offset)?.ty));
         let selected = columns.iter().copied().enumerate();

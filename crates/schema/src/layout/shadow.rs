@@ -79,7 +79,7 @@ impl ShadowLayout {
     /// The expressions of both definitions must be bound.
     ///
     /// # Errors
-    /// 1105 where they are not, or the definition is damaged.
+    /// 1105 if they are not, or the definition is damaged.
     pub fn new(base: &Table, target: &Table, conversion: &Conversion) -> Result<Self> {
         let expressions = target.expressions()?.cloned();
         let zone = conversion.zone();
@@ -287,7 +287,7 @@ impl ShadowLayout {
     /// Where the shadow row with these values lies.
     ///
     /// # Errors
-    /// 1526 where no partition takes it.
+    /// 1526 if no partition takes it.
     fn place(&self, row: &[Value]) -> Result<Option<i64>> {
         let place = |function: &Arc<PartitionFunction>| function.place(row, &self.context.0);
         self.function.as_ref().map(place).transpose()
@@ -341,7 +341,7 @@ impl ShadowLayout {
     /// The shadow row with these values.
     ///
     /// # Errors
-    /// 1526 where no partition takes it.
+    /// 1526 if no partition takes it.
     pub fn row(&self, row: &[Value], handle: &RowHandle) -> Result<ShadowRow> {
         let place = self.place(row)?;
         let mut key = self.encoder.row_key(handle);

@@ -58,7 +58,7 @@ pub fn place(table: &Table, column: usize) -> Place {
 /// What reads a column out of rows' values.
 ///
 /// # Errors
-/// 1105 for a default that is none of the column's type.
+/// 1105 for a default that is not of the column's type.
 pub fn column_source(column: &Column) -> Result<ColumnSource> {
     Ok(ColumnSource::new(
         column.id,

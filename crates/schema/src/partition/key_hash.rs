@@ -183,7 +183,7 @@ fn stored_bytes(value: &Value, ty: &SqlType, zone: TimeZone) -> Result<Vec<u8>> 
     })
 }
 
-/// The digits behind the second: a byte for each two of them.
+/// The digits after the second: a byte for each two of them.
 fn fraction(microseconds: u64, digits: u8) -> Vec<u8> {
     let (number, bytes) = match digits {
         0 => return Vec::new(),

@@ -251,7 +251,7 @@ fn column_type(expr: &Expr) -> Option<SqlType> {
     found
 }
 
-/// The value before an exclusive upper end, or behind a lower one; the end itself where there is none.
+/// The value before an exclusive upper end, or after a lower one; the end itself if there is none.
 fn next_to(value: &Value, ty: &SqlType, before: bool) -> Value {
     let step = if before { -1 } else { 1 };
     match value {

@@ -19,7 +19,7 @@ use types::{SqlType, Value};
 
 pub use build::{ColumnValues, distinct_of_runs};
 
-/// Sort keys are cut to so many bytes. Values that differ behind them are taken as one.
+/// Sort keys are cut to so many bytes. Values that differ after them are taken as one.
 pub const KEY_BYTES_MAX: usize = 48;
 
 /// What ANALYZE TABLE has found.

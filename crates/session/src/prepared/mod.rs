@@ -80,7 +80,7 @@ impl PreparedStatements {
     /// Adds a statement and returns its id. `most`: statements of all sessions.
     ///
     /// # Errors
-    /// 1461 where there are too many.
+    /// 1461 if there are too many.
     fn add(&mut self, statement: Statement, most: u64) -> Result<u32> {
         self.reserve(most)?;
         let id = self.next_id;
@@ -113,7 +113,7 @@ impl PreparedStatements {
         self.server_count.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// Fails with 1461 where the server has too many statements. A statement of PREPARE is not counted.
+    /// Fails with 1461 if the server has too many statements. A statement of PREPARE is not counted.
     pub fn check_room(&self, most: u64) -> Result<()> {
         self.reserve(most)?;
         self.release(1);

@@ -11,7 +11,7 @@ enum Converted {
     Other(Value, SqlType),
 }
 
-/// Converts values and their types to those of their parameters; `None` where a parameter has no type. Where
+/// Converts values and their types to those of their parameters; `None` if a parameter has no type. Where
 /// one value is of another kind than its parameter, all values but texts stay of their own types, as in
 /// MySQL. A NULL has the parameter's type.
 pub fn convert(

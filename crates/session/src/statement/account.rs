@@ -234,7 +234,7 @@ fn of_definers(session: &Session, users: &[AccountName]) -> Vec<Warning> {
     users.iter().filter(is_definer).map(warning).collect()
 }
 
-/// Fails with 1227 where a statement changes an account that has SYSTEM_USER, and the client has not.
+/// Fails with 1227 if a statement changes an account that has SYSTEM_USER, and the client has not.
 fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
     users
         .iter()
@@ -367,7 +367,7 @@ fn with_plugin(accounts: &Accounts, spec: &UserSpec) -> UserSpec {
 /// REPLACE 'current password'.
 ///
 /// # Errors
-/// 3891 where it is another one, 3892 where it is missing, 3893 of another account.
+/// 3891 if it is another one, 3892 if it is missing, 3893 of another account.
 fn check_current_password(session: &Session, spec: &UserSpec) -> Result<()> {
     let client = &session.client;
     let is_own = client.is_own(&spec.user, &spec.host);
@@ -401,7 +401,7 @@ fn check_current_password(session: &Session, spec: &UserSpec) -> Result<()> {
     }
 }
 
-/// Fails with 1227 where an account may not have two passwords at a time.
+/// Fails with 1227 if an account may not have two passwords at a time.
 fn check_second_password(client: &Client, spec: &UserSpec) -> Result<()> {
     if spec.second_password == ast::SecondPassword::Keep {
         return Ok(());

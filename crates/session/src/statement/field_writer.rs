@@ -9,7 +9,7 @@ use wire::charset::Transcoder;
 use wire::column_type::announced_length;
 
 const ER_AMBIGUOUS_FIELD_TERM: u16 = 1475;
-/// What means something else behind an escape character.
+/// What means something else after an escape character.
 const ESCAPE_LETTERS: &[u8] = b"ntrb0ZN";
 /// What numbers are made of.
 const NUMBER_CHARACTERS: &[u8] = b".0123456789e+-";

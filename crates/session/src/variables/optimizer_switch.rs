@@ -48,7 +48,7 @@ pub fn default_text() -> String {
 
 /// The flags that the bits of a number stand for.
 pub fn of_bits(bits: u64) -> Option<String> {
-    // The bit behind the last flag is that of `default`.
+    // The bit after the last flag is that of `default`.
     (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 

@@ -104,7 +104,7 @@ pub enum TlsRequirement {
     },
 }
 
-/// The options behind the accounts of CREATE USER and ALTER USER; `None` is what the statement does not say, and an
+/// The options after the accounts of CREATE USER and ALTER USER; `None` is what the statement does not say, and an
 /// inner `None` is DEFAULT (manual 13.7.1.3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountOptions {

@@ -76,7 +76,7 @@ pub struct ColumnDefinition {
     pub unique: bool,
     pub comment: Option<String>,
     pub generated: Option<GeneratedClause>,
-    /// CHECK constraints that stand behind the column.
+    /// CHECK constraints that stand after the column.
     pub checks: Vec<CheckDefinition>,
     pub invisible: bool,
     /// Attributes that InnoDB only shows: names and values.
@@ -112,7 +112,7 @@ pub struct DataType {
     /// The character set is there because the type is NCHAR or one of its like.
     pub national: bool,
     pub collation: Option<String>,
-    /// `BINARY` behind a character type: the character set's binary collation.
+    /// `BINARY` after a character type: the character set's binary collation.
     pub binary: bool,
     /// Of ENUM and SET.
     pub members: Vec<String>,

@@ -287,7 +287,7 @@ pub enum CastType {
     Char {
         length: Option<u32>,
         charset: Option<String>,
-        /// `BINARY` behind the type: the character set's binary collation.
+        /// `BINARY` after the type: the character set's binary collation.
         binary: bool,
     },
     /// NCHAR: utf8mb3.

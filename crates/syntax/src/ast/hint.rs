@@ -1,4 +1,4 @@
-//! Optimizer hints: the comment `/*+ ... */` behind the first word of a query block or a write. Source: manual
+//! Optimizer hints: the comment `/*+ ... */` after the first word of a query block or a write. Source: manual
 //! 8.9.3 "Optimizer Hints".
 
 /// The hints of one query block.

@@ -74,7 +74,7 @@ pub struct CommonTable {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Select {
     pub hints: Option<Box<Hints>>,
-    /// STRAIGHT_JOIN behind SELECT: the tables are joined as they are written.
+    /// STRAIGHT_JOIN after SELECT: the tables are joined as they are written.
     pub straight_join: bool,
     pub distinct: bool,
     /// SQL_CALC_FOUND_ROWS.

@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
 
     fn finish(&mut self, kind: Kind, start: usize, end: usize) -> Token {
         self.after_qualifier = kind == Kind::Dot && self.last_was_name;
-        // Only a point directly behind the name makes the next word a name in any case.
+        // Only a point directly after the name makes the next word a name in any case.
         self.last_was_name = matches!(kind, Kind::Word | Kind::QuotedWord) && self.byte(end) == b'.';
         self.at = end;
         self.token(kind, start, end)

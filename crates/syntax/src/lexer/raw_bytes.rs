@@ -1,7 +1,7 @@
 //! Statements that contain bytes which are not text: clients put BLOBs into `_binary'...'` without escaping
 //! them.
 //!
-//! The lexer and everything behind it read UTF-8. Bytes that are none are therefore carried as characters of
+//! The lexer and everything after it read UTF-8. Bytes that are none are therefore carried as characters of
 //! a private range, one each ([`carry`]), and become bytes again in the literal they stand in ([`bytes_of`]).
 //! A text that holds characters of that range itself is carried byte by byte as well, so that every carrier
 //! stands for a byte.

@@ -90,7 +90,7 @@ struct Walk<'a> {
     outer: Vec<Query>,
     /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
     fixed_below: Option<usize>,
-    /// The token before, where literals behind it stay.
+    /// The token before, where literals after it stay.
     last: Last,
     backslash_escapes: bool,
     collation: Collation,
@@ -102,10 +102,10 @@ struct Walk<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Anything,
-    /// A word behind which a literal is not a plain value, or a string literal behind which another continues
+    /// A word after which a literal is not a plain value, or a string literal after which another continues
     /// it.
     Fixes,
-    /// A word behind which a literal, or a parenthesis, is of a type it names.
+    /// A word after which a literal, or a parenthesis, is of a type it names.
     TypeName,
     Minus,
 }

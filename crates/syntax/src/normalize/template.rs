@@ -59,7 +59,7 @@ impl Template {
         (end == text.len()).then_some(values)
     }
 
-    /// Where a text goes on behind a piece of this one.
+    /// Where a text goes on after a piece of this one.
     fn behind(&self, text: &str, at: usize, piece: std::ops::Range<usize>) -> Option<usize> {
         let piece = self.text.as_bytes().get(piece)?;
         let rest = text.as_bytes().get(at..)?;

@@ -159,7 +159,7 @@ impl Parser<'_> {
         self.text_literal()
     }
 
-    /// The options behind the accounts, which all of them get.
+    /// The options after the accounts, which all of them get.
     fn user_options(&mut self, users: &mut [UserSpec]) -> Result<()> {
         let (mut locked, mut roles) = (None, None);
         let mut options = AccountOptions::default();

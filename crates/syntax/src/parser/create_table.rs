@@ -397,7 +397,7 @@ impl Parser<'_> {
         Ok(bits)
     }
 
-    /// TiDB's `CLUSTERED` behind a primary key. It changes nothing: every primary key of StemDB is clustered.
+    /// TiDB's `CLUSTERED` after a primary key. It changes nothing: every primary key of StemDB is clustered.
     fn clustered(&mut self) -> Result<()> {
         if self.is(Kw::NONCLUSTERED) {
             return Err(Error::not_supported(

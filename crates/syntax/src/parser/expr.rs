@@ -136,7 +136,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `x > ALL (SELECT ...)`, the cursor behind the operator.
+    /// `x > ALL (SELECT ...)`, the cursor after the operator.
     fn quantified(&mut self, op: BinaryOp, operand: Expr) -> Result<Expr> {
         let quantifier = match self.eat(Kw::ALL) {
             true => Quantifier::All,

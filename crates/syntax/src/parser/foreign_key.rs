@@ -1,4 +1,4 @@
-//! FOREIGN KEY, and REFERENCES behind a column.
+//! FOREIGN KEY, and REFERENCES after a column.
 
 use types::Result;
 
@@ -61,7 +61,7 @@ impl Parser<'_> {
         ahead.is(Kw::FOREIGN)
     }
 
-    /// REFERENCES behind a column: as in MySQL, it is read and has no meaning.
+    /// REFERENCES after a column: as in MySQL, it is read and has no meaning.
     pub fn column_references(&mut self) -> Result<()> {
         if self.is(Kw::REFERENCES) {
             self.references()?;

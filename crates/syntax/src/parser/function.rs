@@ -220,7 +220,7 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// Whether the parenthesis is directly behind the function's name, where that is required.
+    /// Whether the parenthesis is directly after the function's name, where that is required.
     fn is_glued(&self) -> bool {
         self.mode.ignore_space || !self.is_any(GLUED) || self.peek().start == self.start() + self.word().len()
     }

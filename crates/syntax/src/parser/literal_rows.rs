@@ -37,9 +37,9 @@ pub(super) fn literal_rows(
         scanner.skip_blank();
         match scanner.peek() {
             b',' => scanner.at += 1,
-            // What may stand behind rows: the end, which is a byte 0 here, another statement, AS or ON.
+            // What may stand after rows: the end, which is a byte 0 here, another statement, AS or ON.
             0 | b';' | b'a' | b'A' | b'o' | b'O' => return Some((scanner.rows.finished(), end)),
-            // A comment, behind which more rows may follow.
+            // A comment, after which more rows may follow.
             _ => return None,
         }
         scanner.skip_blank();

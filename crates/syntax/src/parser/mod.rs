@@ -66,7 +66,7 @@ pub struct Parser<'a> {
     pub mode: SqlMode,
     /// The token at the cursor.
     token: Token,
-    /// The one behind it.
+    /// The one after it.
     next: Token,
     /// Where the token before it ends.
     previous_end: usize,
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
         self.source(self.token.start, self.token.end)
     }
 
-    /// Goes on at a later place, behind what the caller has read.
+    /// Goes on at a later place, after what the caller has read.
     pub fn jump(&mut self, at: usize) {
         self.lexer.jump(at);
         self.previous_end = at;
@@ -173,12 +173,12 @@ impl<'a> Parser<'a> {
         self.depth >= MAX_NESTING
     }
 
-    /// The token behind the current one.
+    /// The token after the current one.
     pub fn peek(&self) -> Token {
         self.next
     }
 
-    /// The two tokens behind the current one.
+    /// The two tokens after the current one.
     pub fn peek_two(&self) -> (Token, Token) {
         let mut lexer = self.lexer;
         (self.next, lexer.next_token())
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         self.next.keyword.is_some_and(|next| keywords.contains(&next))
     }
 
-    /// Whether the current token and those behind it are these words.
+    /// Whether the current token and those after it are these words.
     pub fn are(&self, keywords: &[Keyword]) -> bool {
         let mut lexer = self.lexer;
         let mut tokens = [self.token, self.next].into_iter();
@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
         self.eat_kind(Kind::Semicolon);
     }
 
-    /// Where the text behind this statement begins.
+    /// Where the text after this statement begins.
     pub fn behind_semicolon(&self) -> usize {
         match self.token.kind {
             Kind::Semicolon => self.token.end,
@@ -327,7 +327,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// A name behind a point, where reserved words are names too.
+    /// A name after a point, where reserved words are names too.
     pub fn name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !has_carried(self.word()) => self.word().to_string(),

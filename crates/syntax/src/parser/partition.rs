@@ -258,7 +258,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `PARTITION (name, ...)` behind the name of a table; empty where it is not there.
+    /// `PARTITION (name, ...)` after the name of a table; empty where it is not there.
     pub fn partition_selection(&mut self) -> Result<Vec<String>> {
         if !self.eat(Kw::PARTITION) {
             return Ok(Vec::new());

@@ -271,7 +271,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// Whether a query in parentheses, the cursor behind them, is an operand of another.
+    /// Whether a query in parentheses, the cursor after them, is an operand of another.
     fn is_within_query(&self) -> bool {
         self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT, Kw::ORDER, Kw::LIMIT])
     }

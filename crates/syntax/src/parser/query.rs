@@ -297,7 +297,7 @@ impl Parser<'_> {
     }
 }
 
-/// The INTO behind the last operand of a set operation, which is that of the whole query.
+/// The INTO after the last operand of a set operation, which is that of the whole query.
 fn into_of_last(body: &mut QueryBody) -> Option<Box<SelectInto>> {
     match body {
         QueryBody::SetOperation { rest, .. } => match rest.last_mut().map(|last| &mut last.operand) {

@@ -1,4 +1,4 @@
-//! Options behind a table's definition.
+//! Options after a table's definition.
 
 use types::{Error, Result, errno};
 

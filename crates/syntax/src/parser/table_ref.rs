@@ -23,7 +23,7 @@ enum Parenthesised {
 }
 
 impl Parser<'_> {
-    /// What commas separate: tables, with the joins behind each.
+    /// What commas separate: tables, with the joins after each.
     pub fn table_refs(&mut self) -> Result<Vec<TableRef>> {
         self.comma_separated(Self::joined_tables)
     }
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(Some(kind))
     }
 
-    /// LEFT or RIGHT, and OUTER behind it.
+    /// LEFT or RIGHT, and OUTER after it.
     fn outer_kind(&mut self, side: Option<Kw>) -> JoinKind {
         self.eat(Kw::OUTER);
         match side {
@@ -166,7 +166,7 @@ impl Parser<'_> {
         Ok(TableRef::Nested(vec![joined]))
     }
 
-    /// A query or table references in parentheses. Which of them shows behind the innermost parenthesis:
+    /// A query or table references in parentheses. Which of them shows after the innermost parenthesis:
     /// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
     fn parenthesised_from(&mut self) -> Result<Parenthesised> {
         let open = self.open_parentheses()?;
@@ -203,7 +203,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `[AS] alias [(column, ...)]` behind a query.
+    /// `[AS] alias [(column, ...)]` after a query.
     fn derived_table(&mut self, lateral: bool, query: Box<Query>) -> Result<TableRef> {
         let Some(alias) = self.table_alias()? else {
             return Err(Error::new(
@@ -309,7 +309,7 @@ impl Parser<'_> {
     }
 }
 
-/// Joins a table to the first one of those that were joined behind it: `a JOIN b JOIN c ON ...` is `(a JOIN
+/// Joins a table to the first one of those that were joined after it: `a JOIN b JOIN c ON ...` is `(a JOIN
 /// b) JOIN c ON ...`.
 fn join_to_leftmost(kind: JoinKind, left: TableRef, right: TableRef) -> TableRef {
     match right {

@@ -128,7 +128,7 @@ impl Parser<'_> {
         };
         if !self.eat(Kw::BETWEEN) {
             let start = self.frame_bound()?;
-            // Without an end, the frame ends at the current row and cannot start behind it.
+            // Without an end, the frame ends at the current row and cannot start after it.
             if matches!(start, FrameBound::Following(_) | FrameBound::UnboundedFollowing) {
                 return self.fail();
             }

@@ -391,7 +391,7 @@ impl Printer<'_> {
         self.put(&text);
     }
 
-    /// A type behind RETURNING of JSON_VALUE, whose form differs from CAST's.
+    /// A type after RETURNING of JSON_VALUE, whose form differs from CAST's.
     pub fn returned_type(&mut self, ty: &CastType) {
         match ty {
             CastType::Decimal { precision, scale } => self.put(&format!("decimal({precision}, {scale})")),

@@ -63,7 +63,7 @@ struct Column {
 }
 
 impl RowEncoder {
-    /// `results` is `@@character_set_results`; `None` where it is NULL.
+    /// `results` is `@@character_set_results`; `None` if it is NULL.
     pub fn new(format: Format, types: &[SqlType], results: Option<Charset>) -> Self {
         let converted = results.and_then(Transcoder::to);
         let converts = !matches!(results, None | Some(Charset::Binary));

@@ -71,7 +71,7 @@ impl<'p> OnDuplicate<'p> {
         (writer, keys): (&mut Writer<'_, '_>, Option<&mut ForeignKeys<'_>>),
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
-        // The assignments see the offered row behind the existing one, then what else the query gave.
+        // The assignments see the offered row after the existing one, then what else the query gave.
         let mut new = [&old.row, offered, further].concat();
         let nulls = match self.ignore || self.has_several_rows {
             true => NullRule::of(ctx.eval).once(warned),

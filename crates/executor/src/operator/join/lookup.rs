@@ -214,12 +214,12 @@ impl<'p> LookupPartners<'p> {
         Ok(())
     }
 
-    /// The ranges of the left row. Those of some rows behind it are opened with them, and the store is told.
+    /// The ranges of the left row. Those of some rows after it are opened with them, and the store is told.
     fn ranges(&mut self, left: &RecordBatch, env: &Env<'_, '_>) -> Result<Access> {
         if let Some(next) = self.ahead.pop_front() {
             return Ok(next);
         }
-        // Before those behind it: if it fails, none of them is opened.
+        // Before those after it: if it fails, none of them is opened.
         let first = self.table.ranges(left, self.row, env)?;
         let until = left.num_rows().min(self.row + self.rows_ahead);
         for row in self.row + 1..until {

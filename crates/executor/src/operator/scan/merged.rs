@@ -1,4 +1,4 @@
-//! Rows of several partitions in one order: that of their keys behind the physical id, which is what an
+//! Rows of several partitions in one order: that of their keys after the physical id, which is what an
 //! index's order is within a partition.
 
 use std::cmp::Ordering;

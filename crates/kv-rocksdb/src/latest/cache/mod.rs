@@ -170,7 +170,7 @@ impl RowCache {
         }
     }
 
-    /// The pages of some keys, by one look at the directory; `None` where there is none that can be used.
+    /// The pages of some keys, by one look at the directory; `None` if there is none that can be used.
     /// What a search of each key in its page reads is then in the processor's cache.
     pub fn pages(&self, keys: &[&[u8]], ts: Timestamp) -> Vec<Option<Arc<Page>>> {
         let mut pages = Vec::with_capacity(keys.len());
@@ -278,7 +278,7 @@ impl RowCache {
         self.directory.read().bytes() < self.budget_bytes / 2
     }
 
-    /// Begins to load pages from the start of `range`, where there is none, up to the next page or the end of
+    /// Begins to load pages from the start of `range`, if there is none, up to the next page or the end of
     /// `range`. The entries have to be read after this call.
     pub fn begin_load(&self, range: KeyRange) -> PageLoad<'_> {
         let directory = self.directory.read();

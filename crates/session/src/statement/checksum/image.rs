@@ -63,7 +63,7 @@ impl RowImage {
     /// Adds the next column; of a NULL its default, or NULL again.
     ///
     /// # Errors
-    /// 1105 for a value that is none of the column's type.
+    /// 1105 for a value that is not of the column's type.
     pub fn put(&mut self, column: usize, is_null: bool, value: &Value) -> Result<()> {
         let bit = self.null_bits.get(column).copied().flatten().filter(|_| is_null);
         if let Some(byte) = bit.and_then(|bit| self.nulls.get_mut(bit / 8)) {

@@ -244,7 +244,7 @@ pub fn plugins() -> Listing {
     listing
 }
 
-/// Fails with 1227 for an account that may not see the state of replication, and with 1381 where there would
+/// Fails with 1227 for an account that may not see the state of replication, and with 1381 if there would
 /// have to be a binary log.
 pub fn check_list(session: &Session, words: &str) -> Result<()> {
     const ER_NO_BINARY_LOGGING: u16 = 1381;

@@ -65,7 +65,7 @@ impl Bits {
     fn add(&mut self, number: u64, memory: &Memory<'_>) -> Result<()> {
         let word = (number / 64) as usize;
         if word >= self.0.len() {
-            // Twice as many, so that they are moved seldom.
+            // Twice as many, so that they are moved rarely.
             let words = (word + 1).max(self.0.len() * 2);
             memory.grow((words - self.0.len()) * size_of::<u64>())?;
             self.0.resize(words, 0);

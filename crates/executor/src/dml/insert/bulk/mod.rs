@@ -160,7 +160,7 @@ impl Insert<'_> {
     /// Fills the table with all rows that `batches` makes.
     ///
     /// # Errors
-    /// Those of an INSERT, 1213 and 1205 where the end waits for other transactions, those of the store.
+    /// Those of an INSERT, 1213 and 1205 if the end waits for other transactions, those of the store.
     pub(super) fn fill(
         &mut self,
         place: &Place,
