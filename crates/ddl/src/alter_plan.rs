@@ -678,7 +678,7 @@ impl<'a> Draft<'a> {
             self.columns
                 .iter()
                 .position(|c| c.column.id == id)
-                .ok_or_else(|| Error::internal(format!("column {id} is gone")))
+                .ok_or_else(|| Error::internal(format!("there is no column with id {id}")))
         };
         let mut new_indexes = Vec::new();
         let mut table = self.base.clone();

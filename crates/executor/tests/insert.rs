@@ -366,7 +366,7 @@ fn generated_ids_that_are_taken_are_skipped() {
         c.rows("select id, u from t where id in (10, 11, 12, 13) order by id"),
         ["10 100", "11 6", "12 120", "13 7"]
     );
-    // Ids of one's own, and other unique keys, are told as ever.
+    // Duplicates of explicit ids and of other unique keys are reported as usual.
     assert_eq!(
         c.error("insert into t values (2, 9)"),
         "1062 Duplicate entry '2' for key 't.PRIMARY'"

@@ -241,7 +241,7 @@ fn kill_ends_a_query() {
     assert_eq!(c.rows("select count(*) from t"), ["7"]);
 }
 
-/// Sorted together where the order tells all about a row, through a set of keys where it does not.
+/// DISTINCT removes duplicates by sorting if the order includes all columns, else with a set of keys.
 #[test]
 fn distinct_rows_in_order() {
     let db = Db::with("create table n (id int primary key, s varchar(20)); insert into n values (0, 'row')");

@@ -125,7 +125,11 @@ impl Default for EvalContext {
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),
             state: crate::state::StatementState::default(),
-            digest: |_, _| Err(Error::internal("no grammar")),
+            digest: |_, _| {
+                Err(Error::internal(
+                    "this context has no parser for statement digests",
+                ))
+            },
             reads: crate::read_counters::ReadCounters::default(),
         }
     }

@@ -234,7 +234,7 @@ pub struct Figures {
     /// Statements that failed because they got no more: they reached their own limit, or others held the
     /// memory.
     pub refused: u64,
-    /// How often the allocator was told to return memory to the system.
+    /// How often the allocator was asked to return memory to the system.
     pub purges: u64,
 }
 

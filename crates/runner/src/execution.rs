@@ -107,7 +107,7 @@ impl Execution<'_> {
             Plan::Update(update) => executor::update(update, transaction, &context)?,
             Plan::Delete(delete) => executor::delete(delete, transaction, &context)?,
             Plan::FoundWrite(write) => executor::write_found(write, transaction, &context)?,
-            Plan::Query(_) => return Err(Error::internal("a query is no write")),
+            Plan::Query(_) => return Err(Error::internal("the statement to write is a query")),
         };
         self.with.context.check_interrupted()?;
         Ok(result)

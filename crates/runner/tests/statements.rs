@@ -84,7 +84,11 @@ impl Program {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: TimeZone::UTC,
-            system_variable: &|_, name| Err(types::Error::internal(format!("no @@{name} here"))),
+            system_variable: &|_, name| {
+                Err(types::Error::internal(format!(
+                    "there is no variable @@{name} in this context"
+                )))
+            },
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,

@@ -1,8 +1,7 @@
 //! Temporary tables: those of one session. They hide permanent tables of the same name, and no other session,
 //! no other node and no store knows of them (manual 13.1.20.2).
 //!
-//! Their ids are of a range that no stored table reaches, so their keys are told from stored ones by the keys
-//! alone.
+//! Their ids are in a range that no stored table reaches, so their keys differ from those of stored tables.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

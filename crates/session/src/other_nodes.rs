@@ -164,7 +164,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// KILL of a connection that is none of this server's.
+    /// KILL of a connection of another server.
     pub(crate) fn kill_elsewhere(
         &self,
         requester: Requester,

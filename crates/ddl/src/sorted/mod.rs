@@ -158,8 +158,8 @@ fn threads() -> usize {
         .min(THREADS_MAX)
 }
 
-/// Runs `work` on several threads, which leave the processors to others, and looks at the job meanwhile. If
-/// that or a thread fails, the other threads are told to stop.
+/// Runs `work` on several threads with lower priority, and checks the job meanwhile. If the check or a thread
+/// fails, the other threads stop.
 fn in_parallel<T: Send>(
     threads: usize,
     pace: &Pace<'_>,

@@ -101,7 +101,7 @@ impl Target<'_> {
         let expressions = self.table.expressions()?;
         match expressions.and_then(|all| all.default_of(column)) {
             Some(expr) => self.expression(expr, row, row_number),
-            None => Err(Error::internal("a default without its expression")),
+            None => Err(Error::internal("a computed default has no expression")),
         }
     }
 

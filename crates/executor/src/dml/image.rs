@@ -95,7 +95,7 @@ impl<'p> ImageMaker<'p> {
     /// otherwise the primary key determines it.
     ///
     /// # Errors
-    /// 1526 if no partition takes the row, 1748 if it is none that the statement names.
+    /// 1526 if the row belongs in no partition, 1748 if it belongs in one that the statement does not name.
     pub fn image(&self, row: &[Value], handle: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
         let mut image = self.image_anywhere(row, handle, indexes)?;
         if let Some(places) = &self.partitions {

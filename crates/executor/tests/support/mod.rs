@@ -118,7 +118,7 @@ impl Db {
         db
     }
 
-    /// One of several servers on a store. The first has to be told to make the database.
+    /// One of several servers on a store. On the first, the test has to create the database.
     pub fn node(store: &Store) -> Self {
         let options = NodeOptions {
             lease: Duration::from_secs(3_600),
@@ -204,7 +204,11 @@ impl Conn<'_> {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             time_zone: self.time_zone,
-            system_variable: &|_, name| Err(types::Error::internal(format!("no @@{name} here"))),
+            system_variable: &|_, name| {
+                Err(types::Error::internal(format!(
+                    "there is no variable @@{name} in this context"
+                )))
+            },
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,

@@ -191,7 +191,7 @@ impl AggregateCall {
                 }
                 (SqlType::JSON, SqlType::JSON)
             }
-            AggregateFunction::GroupConcat => return Err(Error::internal("GROUP_CONCAT is bound by itself")),
+            AggregateFunction::GroupConcat => return Err(Error::internal("GROUP_CONCAT is bound elsewhere")),
         };
         // DISTINCT does not change the results of these.
         let idempotent = matches!(

@@ -47,7 +47,7 @@ pub(crate) fn text(value: Datum<'_>, ty: &SqlType) -> Value {
 pub(super) fn texts(numbers: &ArrayRef, from: &SqlType, to: &SqlType) -> Result<ArrayRef> {
     let numbers = numbers
         .as_primitive_opt::<UInt64Type>()
-        .ok_or_else(|| Error::internal("members that are no numbers"))?;
+        .ok_or_else(|| Error::internal("the members of an ENUM or SET are not stored as integers"))?;
     let mut out = ColumnBuilder::new(to, numbers.len());
     let mut set = String::new();
     for number in numbers {

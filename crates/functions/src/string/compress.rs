@@ -81,8 +81,8 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         )?;
         return Ok(Value::Null);
     }
-    // One byte more tells that the length is wrong. Memory is taken as there is data, whatever it says of its
-    // length.
+    // One byte more than the stated length shows that the length is wrong. Memory is allocated as data
+    // arrives, whatever the stated length is.
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(data).take(u64::from(length) + 1);
     match decoder.read_to_end(&mut plain) {

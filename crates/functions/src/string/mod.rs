@@ -95,7 +95,7 @@ pub(crate) fn count_of(datum: &Datum<'_>) -> usize {
     usize::try_from(datum.int().max(0)).unwrap_or(usize::MAX)
 }
 
-/// The literal integer of an argument, when it is one: what a result's length can be told from.
+/// The value of an argument if it is a literal integer. The result's length can be computed from it.
 pub(crate) fn literal_count(call: &crate::expr::Binding<'_>, index: usize) -> Option<u32> {
     match call.args.get(index) {
         Some(crate::Expr::Literal { value, .. }) => {

@@ -403,7 +403,7 @@ impl ParsedTime {
     }
 }
 
-/// Why a text is not a TIME: MySQL stores a zero for each, and tells of the last two.
+/// Why a text is not a TIME. MySQL stores zero for each, and warns for the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoTime {
     /// Nothing but a sign, an exponent, or a number beyond 32 bits.

@@ -216,7 +216,8 @@ impl<'f, R: Read> Reader<'f, R> {
         let behind = rest.get(1..).unwrap_or_default();
         let length = longest_separator(format) + 1;
         if rest.len() < length && !self.at_end {
-            // It cannot be told yet: what is before it is passed, and it is looked at again.
+            // Too few bytes to decide. The bytes before are passed on, and these are looked at again with
+            // more.
             return found;
         }
         if rest.first() != Some(&quote) || behind.first() == Some(&quote) {

@@ -1,4 +1,4 @@
-//! `--follow`: applies the source's binary log until it is told to stop, and says how far behind it is.
+//! `--follow`: applies the source's binary log until it is stopped, and reports how far it is behind.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

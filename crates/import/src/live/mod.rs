@@ -5,8 +5,8 @@
 //! - [`definitions`]: databases, tables and views on the target. [`copy`]: the rows. [`check`]: whether both
 //!   sides are equal.
 //! - [`transfer`]: the move, step by step.
-//! - [`follow`]: reads the source's binary log until both sides are equal; [`apply`] writes what it says,
-//!   [`statement`] tells definitions from the rest. [`cut_over`]: the end.
+//! - [`follow`]: reads the source's binary log until both sides are equal. [`apply`] executes its events on
+//!   the target. [`statement`] recognises definition statements in it. [`cut_over`]: the end of the move.
 
 mod apply;
 mod arguments;

@@ -1,10 +1,9 @@
 //! `latest`: the newest version of every key, in RocksDB, and of keys that are read also in memory
 //! ([`cache`]).
 //!
-//! [`Latest`] is the only way to both. The database and its column families are private fields of its own,
-//! and what it lends (values, iterators, sizes) cannot write. So each change of `latest` goes through a
-//! method here that tells the cache of it. Other ways to change it (a restored store) have to be added here
-//! too.
+//! [`Latest`] is the only way to both. The database and its column families are its private fields, and what
+//! it returns (values, iterators, sizes) cannot write. So each change of `latest` goes through a method here,
+//! which also changes the cache. Other ways to change it (a restored store) have to be added here, too.
 //!
 //! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees
 //! ([`crate::versions`]).

@@ -125,7 +125,8 @@ pub fn read(block: &[u8], at: usize, number: u64) -> Found<'_> {
 }
 
 /// The next fragment of this log that starts at `from` or later, anywhere in the block: the bytes before it
-/// may be anything. In a log without numbers, whose fragments cannot be told from others: only at `from`.
+/// may be anything. In a log without numbers a fragment of an earlier log cannot be recognised, so only
+/// `from` is looked at.
 pub fn search(block: &[u8], from: usize, number: u64) -> Option<Fragment<'_>> {
     let fragment = |at| match read(block, at, number) {
         Found::Fragment(fragment) => Some(fragment),

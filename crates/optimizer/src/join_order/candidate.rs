@@ -263,7 +263,7 @@ impl<'a, 'b> Search<'a, 'b> {
     pub fn tree(&self, plan: &Plan, env: &OptimizerEnv<'_>) -> Result<Logical> {
         let How::Join { left, right, edge } = plan.how else {
             let How::Relation(number) = plan.how else {
-                return Err(types::Error::internal("a plan of no relation"));
+                return Err(types::Error::internal("a plan without a relation"));
             };
             let of_it = self
                 .graph

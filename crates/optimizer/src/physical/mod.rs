@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
         for id in &want.columns {
             let column = types.iter().find(|column| column.id == *id);
             let column =
-                column.ok_or_else(|| types::Error::internal("a result column that nothing makes"))?;
+                column.ok_or_else(|| types::Error::internal("no expression computes a result column"))?;
             exprs.push(positioned(column.expr(), &built.layout)?);
         }
         Ok(Built {

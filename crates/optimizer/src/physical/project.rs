@@ -118,7 +118,7 @@ fn made(columns: &[(ColumnId, Expr)], ids: &[ColumnId]) -> Result<Vec<Expr>> {
     let of = |id: &ColumnId| {
         let found = columns.iter().find(|(column, _)| column == id);
         let (_, expr) =
-            found.ok_or_else(|| Error::internal(format!("no projection makes column {}", id.0)))?;
+            found.ok_or_else(|| Error::internal(format!("no projection computes column {}", id.0)))?;
         Ok(expr.clone())
     };
     ids.iter().map(of).collect()

@@ -325,7 +325,7 @@ fn explain(
             analyze,
             bound,
         }))),
-        _ => Err(Error::internal("EXPLAIN of what is no plan")),
+        _ => Err(Error::internal("EXPLAIN of a statement without a plan")),
     }
 }
 

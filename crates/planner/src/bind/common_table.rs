@@ -261,7 +261,9 @@ fn parts(
         operands.push(binder.body(&operand.operand, place)?);
     }
     match operands.len() {
-        1 => operands.pop().ok_or_else(|| Error::internal("no operand")),
+        1 => operands
+            .pop()
+            .ok_or_else(|| Error::internal("a set operation has no operand")),
         _ => binder.combined(operands, operators),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn bind_create_table_select(
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let ddl = create_table::bind_create_table(binder, create, selected)?;
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
-        return Err(Error::internal("CREATE TABLE that is none"));
+        return Err(Error::internal("the statement is not CREATE TABLE"));
     };
     if !definition.foreign_keys.is_empty() {
         return Err(Error::not_supported(

@@ -132,7 +132,9 @@ fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
     };
     let is_left = match on.kind {
         WrittenKind::Right if depends => {
-            return Err(Error::internal("a lateral table beside what it cannot name"));
+            return Err(Error::internal(
+                "the right side of a RIGHT JOIN names columns of its left side",
+            ));
         }
         WrittenKind::Right => {
             let on = JoinOn {

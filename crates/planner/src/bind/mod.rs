@@ -154,7 +154,7 @@ fn bind_assigning(parsed: &Parsed, of_file: &HashMap<String, SqlType>, env: &Bin
 /// Binds the WHERE of a SHOW statement: its columns are those of the statement's own output, by position.
 ///
 /// # Errors
-/// As [`bind`]; 1054 for a name that is none of `columns`.
+/// As [`bind`]; 1054 for a name that is not in `columns`.
 pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &BindEnv<'_>) -> Result<Expr> {
     let binder = Binder::new(env);
     let names = names::ListNames { columns };

@@ -37,7 +37,7 @@ pub const SUBQUERY_OPERAND: &str = "IN/ALL/ANY subquery";
 /// The names of a place for a subquery there that has none of its own.
 pub struct FromWithin<'a>(pub &'a dyn Names);
 
-/// The same names in another clause, which error 1054 tells.
+/// The same names in another clause, which error 1054 shows.
 pub struct InClause<'a> {
     pub names: &'a dyn Names,
     pub clause: &'static str,

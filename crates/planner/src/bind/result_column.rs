@@ -9,7 +9,7 @@ use crate::plan::ResultColumn;
 use types::SqlType;
 
 impl ResultColumn {
-    /// A column that is none of a table's.
+    /// A column that is not a column of a table.
     pub fn unnamed(name: &str, ty: SqlType, nullable: bool) -> Self {
         Self {
             database: String::new(),

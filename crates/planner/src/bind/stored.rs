@@ -157,7 +157,7 @@ pub fn bind_partition_expression(table: &Table, stored: &StoredExpression) -> Re
 /// A literal among the values of a partition, as it is stored.
 ///
 /// # Errors
-/// Those of a text that is none.
+/// Those of a text that is not a literal.
 pub fn bind_partition_value(table: &Table, text: &str) -> Result<Expr> {
     let stored = StoredExpression {
         text: text.to_owned(),

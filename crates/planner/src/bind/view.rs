@@ -222,7 +222,7 @@ fn check_clauses(table: &NamedTable, alias: &str) -> Result<()> {
 pub fn view_query(view: &View) -> Result<Query> {
     match syntax::parse_one(&view.query, SqlMode::default())?.statement {
         Statement::Query(query) => Ok(*query),
-        _ => Err(Error::internal("a view of what is no query")),
+        _ => Err(Error::internal("the statement of a view is not a query")),
     }
 }
 

@@ -45,7 +45,8 @@ impl<'s> WriteTarget<'s> {
 /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
 ///
 /// # Errors
-/// 1288 for what is no table, 1348 for an expression of a view, 1044 for a table that the server makes.
+/// 1288 for anything but a table, 1348 for an expression of a view, 1044 for a table whose rows the server
+/// computes.
 pub(super) fn assigned_to<'s>(
     binder: &Binder<'_>,
     scope: &'s Scope,

@@ -416,8 +416,9 @@ impl ShadowLayout {
 /// The type of a number or a point in time that is copied as text.
 const COPIED: SqlType = SqlType::varchar(255, Collation::DEFAULT);
 
-/// Where ALTER TABLE, unlike INSERT, takes the text of a value that is none: the zeros in front of a number, the
-/// few digits of a FLOAT, members that are named like a number, dates; and JSON, to it and from it.
+/// Where ALTER TABLE, unlike INSERT, converts the text of a value that is not a text: the leading zeros of a
+/// number, the few digits of a FLOAT, members that are named like a number, dates; and JSON, to it and from
+/// it.
 fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
     match from.kind {
         TypeKind::Json => to.is_temporal() || to.is_numeric() && to.kind != TypeKind::Bit,
@@ -430,8 +431,8 @@ fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Where it takes the integer: the number in a text, whose bytes INSERT takes, all digits of a date, of which INSERT
-/// takes the year, and the nearest to a DOUBLE.
+/// Where it converts the integer: the number in a text, of which INSERT takes the bytes; all digits of a
+/// date, of which INSERT takes the year; and the integer nearest to a DOUBLE.
 fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
     match to.kind {
         TypeKind::Bit => {
@@ -457,7 +458,7 @@ fn as_copied(error: Error, from: &SqlType, column: &Column, row_number: u64) -> 
     }
 }
 
-/// MySQL reads a DOUBLE as an integer first, and complains of one that is none.
+/// MySQL reads a DOUBLE as an integer first, and warns if it is not in the range of BIGINT.
 fn warn_of_double(value: &Value, from: &SqlType, to: &SqlType, eval: &EvalContext) -> Result<()> {
     let Value::Double(double) = value else {
         return Ok(());

@@ -290,7 +290,7 @@ impl Login<'_> {
 fn new_nonce(capabilities: u32) -> std::result::Result<Nonce, Refusal> {
     Nonce::generate().map_err(|error| {
         Refusal::error(
-            Error::internal(format_args!("no random numbers: {error}")),
+            Error::internal(format_args!("the system gives no random numbers: {error}")),
             capabilities,
         )
     })

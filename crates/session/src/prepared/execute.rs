@@ -245,10 +245,10 @@ fn open_cursor(
         return Ok(Err(error));
     }
     let Compiled::Plan(plan) = compiled else {
-        return Ok(Err(Error::internal("a cursor over no query")));
+        return Ok(Err(Error::internal("the statement of a cursor is not a query")));
     };
     let Plan::Query(query) = &plan.plan else {
-        return Ok(Err(Error::internal("a cursor over no query")));
+        return Ok(Err(Error::internal("the statement of a cursor is not a query")));
     };
     let (memory, bytes_max) = (
         session.shared.engine.memory,

@@ -128,7 +128,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             accounts.check_not_mandatory(roles)?;
             accounts.drop_users("DROP ROLE", roles, *if_exists)
         }
-        UserStatement::SetRole(_) => Err(Error::internal("SET ROLE is about the session")),
+        UserStatement::SetRole(_) => Err(Error::internal("SET ROLE is executed by the session, not here")),
         UserStatement::SetDefaultRole { roles, users } => {
             let users = named(client, users);
             if !users.iter().all(|(user, host)| client.is_own(user, host)) {

@@ -26,7 +26,7 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
         if_not_exists,
     } = &command.ddl
     else {
-        return Err(Error::internal("CREATE TABLE that is none"));
+        return Err(Error::internal("the statement is not CREATE TABLE"));
     };
     if command.temporary {
         session

@@ -45,7 +45,7 @@ pub fn lock_compiled(session: &mut Session, mut compiled: Compiled) -> Result<Ar
 pub fn query_of(plan: &CachedPlan) -> Result<&QueryPlan> {
     match &plan.plan {
         Plan::Query(query) => Ok(query),
-        _ => Err(Error::internal("an inner query that is a write")),
+        _ => Err(Error::internal("an inner query is a write")),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn run(session: &mut Session, load: &LoadData, out: &mut dyn PacketSink) -> 
         Err(error) => return Ok(Err(error)),
     };
     let Plan::Insert(insert) = &plan.plan else {
-        return Ok(Err(Error::internal("LOAD DATA that inserts nothing")));
+        return Ok(Err(Error::internal("the plan of LOAD DATA is not an INSERT")));
     };
     if !load.local {
         let file = server_files::open(&session.view(), &load.file);

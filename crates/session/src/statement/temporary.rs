@@ -126,7 +126,7 @@ pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
         | Ddl::CreateTableLike {
             name, if_not_exists, ..
         } => (name, *if_not_exists),
-        _ => return Err(Error::internal("CREATE TABLE that is none")),
+        _ => return Err(Error::internal("the statement is not CREATE TABLE")),
     };
     let context = context(session);
     let schema = session.shared.engine.cluster.schema();
@@ -394,7 +394,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
     );
     let compiled = compile::compile_one(session, &text)?;
     let Compiled::Plan(plan) = compiled else {
-        return Err(Error::internal("an INSERT that is none"));
+        return Err(Error::internal("the statement is not INSERT"));
     };
     let strict = session.settings.sql_mode.strict;
     session.runner().rely_on_lease()?;

@@ -54,8 +54,8 @@ pub fn retired(bits: i128) -> i128 {
     }
 }
 
-/// The modes that the bits of a number stand for, as [`normalized`] prints them. Fails with the number where
-/// a bit is none.
+/// The modes that the bits of a number stand for, as [`normalized`] prints them. Fails with the number if a
+/// bit is not a mode's.
 pub fn of_bits(bits: i128) -> Result<String, String> {
     let has = |bit: u32| bits >> bit & 1 == 1;
     let parts = |name: &str| -> &[&str] {

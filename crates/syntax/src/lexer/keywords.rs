@@ -157,9 +157,9 @@ fn is_same(text: &str, word: &[u8]) -> bool {
     text.len() == word.len() && (word.len() <= 16 || text.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// The first and the last eight bytes of a word, in one case of letters. Two words of the same length up to
-/// 16 that have the same are equal but for case: what the mask clears tells no two bytes of names apart but
-/// letters of different case.
+/// The first and the last eight bytes of a word, in one case of letters. If two words have the same length of
+/// up to 16 and the same `Letters`, they are equal but for case. The mask clears the bit of the case only: no
+/// two other bytes that names can contain become equal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Letters(u64, u64);
 

@@ -1,10 +1,10 @@
 //! Statements that contain bytes which are not text: clients put BLOBs into `_binary'...'` without escaping
 //! them.
 //!
-//! The lexer and everything after it read UTF-8. Bytes that are none are therefore carried as characters of
-//! a private range, one each ([`carry`]), and become bytes again in the literal they stand in ([`bytes_of`]).
-//! A text that holds characters of that range itself is carried byte by byte as well, so that every carrier
-//! stands for a byte.
+//! The lexer and everything after it read UTF-8. Other bytes are therefore carried as characters of a private
+//! range, one for each byte ([`carry`]), and become bytes again in their literal ([`bytes_of`]). If a text
+//! contains characters of that range itself, each of their bytes is carried as well, so that every character
+//! of the range stands for a byte.
 
 use std::borrow::Cow;
 

@@ -342,7 +342,7 @@ impl Parser<'_> {
         match database.as_deref() {
             Some("") => return Err(Error::new(errno::ER_WRONG_DB_NAME, "Incorrect database name ''")),
             Some(_) => {}
-            // To MySQL an empty table is none.
+            // MySQL ignores an empty name of a table.
             None => table = table.filter(|table| !table.is_empty()),
         }
         Ok(ColumnName {

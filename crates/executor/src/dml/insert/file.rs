@@ -401,7 +401,7 @@ fn is_raw(charset: Charset, column: &Column) -> bool {
     column.ty.is_binary() || column.ty.kind == TypeKind::Bit || charset == Charset::Binary
 }
 
-/// A field as text; `None` if it is none.
+/// A field as text; `None` if its bytes are not text.
 fn decoded<'b>(bytes: &'b [u8], charset: Charset, column: &Column) -> Option<Cow<'b, str>> {
     match is_raw(charset, column) {
         true => None,

@@ -77,7 +77,8 @@ fn plain(literal: Literal<'_>) -> Result<(Value, SqlType)> {
         Literal::Integer(value) => (Value::Int(value), SqlType::BIGINT),
         Literal::Float(value) => (Value::Double(value), SqlType::DOUBLE),
         Literal::Decimal(digits) => {
-            let value = Decimal::parse(digits).ok_or_else(|| Error::internal("a decimal that is none"))?;
+            let value = Decimal::parse(digits)
+                .ok_or_else(|| Error::internal("the text of a decimal literal is not a decimal"))?;
             let precision = u32::from(value.digits())
                 .max(u32::from(value.scale) + u32::from(value.scale == 0))
                 .max(1);

@@ -214,7 +214,7 @@ impl<'p> LookupPartners<'p> {
         Ok(())
     }
 
-    /// The ranges of the left row. Those of some rows after it are opened with them, and the store is told.
+    /// The ranges of the left row. Those of some rows after it are computed, too, and announced to the store.
     fn ranges(&mut self, left: &RecordBatch, env: &Env<'_, '_>) -> Result<Access> {
         if let Some(next) = self.ahead.pop_front() {
             return Ok(next);

@@ -285,7 +285,7 @@ impl<'p> AccessPlan<'p> {
                 ..
             } => {
                 if lookup.is_some() {
-                    return Err(Error::internal("a loose scan locks no rows"));
+                    return Err(Error::internal("a loose index scan cannot lock rows"));
                 }
                 let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
                 let ends = GroupEnds::new(self.parts.clone(), *parts, (*first, *last), ranges);

@@ -20,7 +20,7 @@ use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::env::Env;
 use crate::operator::BoxOperator;
 
-/// Of fewer ranges the store is not told: their pages may well be in the processor's cache.
+/// Fewer ranges than this are not announced to the store: their pages may well be in the processor's cache.
 const READ_AHEAD_MIN: usize = 8;
 
 pub(crate) struct TableLookup<'p> {

@@ -16,8 +16,8 @@ use types::Result;
 use crate::batch::{arrow_schema, batch_of};
 use crate::ranges::contain;
 
-/// Collects the rows of one batch. Its columns are the scan's. Behind them comes the row's key if that is
-/// asked for and is none of them.
+/// Collects the rows of one batch. Its columns are the scan's. The row's key follows if it is asked for and
+/// is not one of them.
 pub(super) struct Rows<'p> {
     scan: &'p TableScan,
     /// The scan's filter with its constants computed.

@@ -31,7 +31,7 @@ impl Logins {
     /// Returns the token.
     pub fn add(&self, login: Login) -> Result<String> {
         let token = random_password(TOKEN_CHARACTERS)
-            .map_err(|error| Error::internal(format_args!("no random numbers: {error}")))?;
+            .map_err(|error| Error::internal(format_args!("the system gives no random numbers: {error}")))?;
         let mut logins = self.0.lock();
         logins.retain(|_, (_, used)| used.elapsed() < IDLE_MAX);
         if logins.len() >= LOGINS_MAX {

@@ -71,7 +71,7 @@ impl RowImage {
         }
         let ty = self.types.get(column).copied().unwrap_or(SqlType::NULL);
         put_field(&ty, value, &mut self.bytes)
-            .ok_or_else(|| Error::internal(format_args!("a value that is no {:?}", ty.kind)))
+            .ok_or_else(|| Error::internal(format_args!("a value is not of type {:?}", ty.kind)))
     }
 
     pub fn checksum(&self) -> u32 {

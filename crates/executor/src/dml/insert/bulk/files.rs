@@ -101,7 +101,7 @@ impl<'a> Filler<'a> {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
             let mut result = run();
             for other in others {
-                let failed = |_| Err(Error::internal("a thread of a bulk load has failed"));
+                let failed = |_| Err(Error::internal("a thread of a bulk load has panicked"));
                 result = result.and(other.join().unwrap_or_else(failed));
             }
             result
