@@ -74,7 +74,7 @@ fn text_bytes(offsets: &[i32]) -> usize {
     values + size_of_val(offsets)
 }
 
-/// What the rows of a batch have in bytes: about the same each, or some of them much more.
+/// The sizes of a batch's rows in bytes: their average, and the size of each row if one of them is wide.
 #[derive(Default)]
 pub(crate) struct RowWidths {
     /// On average.
@@ -100,7 +100,7 @@ impl RowWidths {
         }
     }
 
-    /// What a row has, if there are wide ones.
+    /// The size of a row; 0 if no row of the batch is wide.
     #[inline]
     pub fn wide(&self, row: usize) -> usize {
         match &self.each {

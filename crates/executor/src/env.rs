@@ -29,9 +29,10 @@ impl<'e> Env<'e, '_> {
         self.ctx.eval
     }
 
-    /// The client has a row by now: the query cannot go to the other executor any more.
-    pub fn row_leaves(&mut self) {
-        self.budget.take().iter().for_each(|budget| budget.row_leaves());
+    /// The first row is about to be sent to the client. From now on the query cannot move to the other
+    /// executor.
+    pub fn row_is_sent(&mut self) {
+        self.budget.take().iter().for_each(|budget| budget.row_is_sent());
     }
 
     /// How a scan locks the rows that it reads.
@@ -41,8 +42,8 @@ impl<'e> Env<'e, '_> {
             .filter(|_| !self.takes_no_locks)
     }
 
-    /// Fails with 1317 once the statement has been killed, or with what ended it; and where it looks at more rows than
-    /// it may.
+    /// Fails with 1317 if the statement has been killed, or with the error that ended it; and if it has
+    /// looked at more rows than its budget allows.
     pub fn check_interrupted(&self) -> Result<()> {
         check_interrupted(self.ctx)?;
         self.budget.map_or(Ok(()), |budget| budget.check(self.ctx.eval))

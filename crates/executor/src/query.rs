@@ -68,7 +68,7 @@ fn run(
     }
     let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
-        env.row_leaves();
+        env.row_is_sent();
         sink.batch(&batch)?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! How many rows a query may look at until the first row of its result leaves. One that turns out larger than
-//! it was expected to be is given up then, and runs elsewhere.
+//! How many rows a query may look at before it returns its first row. A query that looks at more is given up,
+//! and runs on the other executor.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use types::{Error, Result};
 
 #[derive(Debug)]
 pub struct RowBudget {
-    /// `None` once a row has left.
+    /// `None` once the first row has been returned.
     max: Cell<Option<u64>>,
     is_exceeded: Cell<bool>,
 }
@@ -21,12 +21,12 @@ impl RowBudget {
         }
     }
 
-    /// Whether the query has been given up: its error says nothing then.
+    /// Whether the query has been given up. Its error is not for the client then.
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
 
-    pub(crate) fn row_leaves(&self) {
+    pub(crate) fn row_is_sent(&self) {
         self.max.set(None);
     }
 

@@ -37,13 +37,13 @@ struct Packet {
     prefix: Option<u64>,
 }
 
-/// A packet's prefix, which has 65 bits with that of NULL, above its index. Sorting ranks sorts packets, and
-/// leaves those with the same prefix in the order in which they came.
+/// A packet's prefix in the upper bits (65 of them, with that of NULL), and its index in the lower ones.
+/// Sorting the ranks sorts the packets. Packets with the same prefix stay in the order in which they came.
 type Rank = u128;
 const INDEX_BITS: u32 = 63;
 const PREFIX_MAX: Rank = 1 << 64;
 
-/// Room that is made once the length of the first row is known.
+/// Capacity that is reserved once the length of the first row is known.
 const ROWS_AHEAD: usize = 128;
 const BYTES_AHEAD_MAX: usize = 64 << 10;
 

@@ -128,7 +128,7 @@ impl<'p> RangeSelect<'p> {
                 Ok(taken)
             })?;
             if taken > 0 {
-                env.row_leaves();
+                env.row_is_sent();
             }
         }
         Ok(())

@@ -57,8 +57,8 @@ impl<'p> Computed<'p> {
         columns
     }
 
-    /// Computes the generated columns that the default of a column reads, which are not known otherwise
-    /// before all defaults are.
+    /// Computes the generated columns that the default of a column reads. All others are computed after all
+    /// defaults.
     pub fn generate_for_default(
         &self,
         column: usize,

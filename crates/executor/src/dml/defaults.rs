@@ -17,7 +17,7 @@ pub(super) enum ColumnDefault {
     Generated,
     /// The value of an expression, which may read other columns of the row.
     Expression,
-    /// No default, not even NULL: error 1364, or a warning and the value of [`for_want`].
+    /// No default, not even NULL: error 1364, or a warning and the value of [`if_missing`].
     Missing,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
         // A column that is still being added takes the value that ADD COLUMN gives to existing rows.
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
         Default::None | Default::Dropped if matches!(column.ty.kind, TypeKind::Enum(_)) => {
-            ColumnDefault::Value(for_want(column))
+            ColumnDefault::Value(if_missing(column))
         }
         Default::None | Default::Dropped => ColumnDefault::Missing,
         Default::Now | Default::Literal(_) => return None,
@@ -65,14 +65,14 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
                 return Err(Error::new(errno::ER_NO_DEFAULT_FOR_FIELD, message));
             }
             warn(eval, errno::ER_NO_DEFAULT_FOR_FIELD, message);
-            Ok(ColumnDefault::Value(for_want(column)))
+            Ok(ColumnDefault::Value(if_missing(column)))
         }
         default => Ok(default),
     }
 }
 
-/// The value of a column that has no default and is not given, where that is not an error.
-pub(super) fn for_want(column: &Column) -> Value {
+/// The value of a column that is not given and has no default, if that is a warning and not an error.
+pub(super) fn if_missing(column: &Column) -> Value {
     if column.nullable {
         Value::Null
     } else {

@@ -159,8 +159,8 @@ fn delete(
     Ok(result)
 }
 
-/// Rows as the statement itself has left them; those that it has removed or moved are left out. Behind the
-/// table's columns, the values stay.
+/// Rows with the values that the statement itself has written so far, without those that it has removed or
+/// moved. The values after the table's columns are not changed.
 fn as_they_are(rows: Vec<(Vec<u8>, Row)>, writer: &mut Writer<'_, '_>) -> Result<Vec<(Vec<u8>, Row)>> {
     let mut current = Vec::with_capacity(rows.len());
     for (key, mut row) in rows {

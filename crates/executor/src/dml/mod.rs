@@ -1,10 +1,10 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 //!
-//! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and
-//! writes rows with their index entries; [`foreign_key`] keeps rows of other tables in accord; [`shadow`]
-//! those that an ALTER TABLE rewrites; [`image`] says what a row looks like in the store; [`defaults`] and
-//! [`assign`] make values for columns. A failing statement leaves its writes behind: the session undoes them
-//! with a savepoint.
+//! [`mod@insert`], [`mod@update`] and [`mod@delete`] run the statements. [`writer`] locks, finds duplicates,
+//! and writes rows with their index entries. [`foreign_key`] checks and changes rows of other tables.
+//! [`shadow`] writes the rows of a table that an ALTER TABLE is building. [`image`] computes the key, the
+//! index entries and the value of a row. [`defaults`] and [`assign`] make values for columns. A failing
+//! statement does not undo its writes: the session does, with a savepoint.
 
 mod assign;
 mod auto_increment;

@@ -154,12 +154,12 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// The key of the row that `image` conflicts with.
-    pub fn row_in_the_way(&mut self, image: &Image, conflict: Conflict) -> Result<Option<Vec<u8>>> {
+    pub fn conflicting_row_key(&mut self, image: &Image, conflict: Conflict) -> Result<Option<Vec<u8>>> {
         let UniqueKey::Index(index) = conflict.key else {
             return Ok(Some(image.key.clone()));
         };
         let maker = self.maker;
-        // A multi-valued index has several, of which not each must be taken.
+        // A row has several entries in a multi-valued index, and not each of them conflicts.
         for entry in image.entries.iter().filter(|e| e.index == index && e.distinct) {
             if let Some(value) = self.get(&entry.key)? {
                 return maker.row_key_of_entry(index, &entry.key, value).map(Some);

@@ -137,7 +137,8 @@ impl<'p> Aggregate<'p> {
     }
 }
 
-/// The most bytes that a row's keys and arguments may have, but for columns of the input.
+/// The largest possible size of a row's keys and arguments in bytes, without those that are columns of the
+/// input.
 fn width(keys: &[Expr], calls: &[AggregateCall]) -> usize {
     let computed = |expr: &Expr| match expr {
         Expr::Column { .. } => 0,

@@ -342,7 +342,7 @@ impl Parser<'_> {
         match database.as_deref() {
             Some("") => return Err(Error::new(errno::ER_WRONG_DB_NAME, "Incorrect database name ''")),
             Some(_) => {}
-            // MySQL ignores an empty name of a table.
+            // To MySQL an empty table is none.
             None => table = table.filter(|table| !table.is_empty()),
         }
         Ok(ColumnName {

@@ -145,7 +145,7 @@ impl<'a> Printer<'a> {
         self.text.push('\'');
     }
 
-    /// Bytes as `0x4142`; no bytes as `x''`, since `0x` alone is not a literal.
+    /// Bytes as `0x4142`; no bytes as `''`, since `0x` is none.
     fn bytes(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return self.put("x''");

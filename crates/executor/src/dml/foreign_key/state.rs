@@ -18,7 +18,7 @@ pub(in crate::dml) struct ForeignKeys<'p> {
     pub(super) ctx: &'p ExecContext<'p>,
     /// The keys of parents that this statement has locked, and whether they existed.
     pub(super) locked: HashMap<Vec<u8>, bool>,
-    /// The statement's: it counts the rows that are acted on, and the keys of parents.
+    /// The statement's memory. It counts the referring rows that are changed, and the keys of parents.
     pub(super) memory: &'p Memory<'p>,
 }
 

@@ -6,18 +6,18 @@ use types::{Result, Value};
 use crate::dml::image::Image;
 use crate::dml::writer::{Conflict, Writer};
 
-/// A row that the table has.
+/// A row of the table.
 pub(super) struct Existing {
     pub key: Vec<u8>,
     pub handle: RowHandle,
     pub row: Vec<Value>,
 }
 
-/// The row that has a key of the new one.
+/// The row that the new one conflicts with.
 pub(super) fn existing(image: &Image, conflict: Conflict, writer: &mut Writer<'_, '_>) -> Result<Existing> {
     let no_row = || types::Error::internal("an index entry has no row; ADMIN CHECK TABLE says more");
     let maker = writer.maker;
-    let key = writer.row_in_the_way(image, conflict)?.ok_or_else(no_row)?;
+    let key = writer.conflicting_row_key(image, conflict)?.ok_or_else(no_row)?;
     let value = writer.get(&key)?.ok_or_else(no_row)?;
     let row = maker.decode(&key, value)?;
     Ok(Existing {

@@ -103,7 +103,7 @@ impl Template {
                 }
                 ColumnDefault::Missing => {
                     missing.extend((!is_given).then_some(i));
-                    defaults::for_want(column)
+                    defaults::if_missing(column)
                 }
             });
         }
