@@ -59,7 +59,7 @@ const JOINED_ROW_BYTES: u64 = 128;
 const SMALL_SIDES: u64 = 16;
 
 impl SpillingJoins {
-    /// Whether a join spills if its right side has so many rows and the query may have `memory_bytes`.
+    /// Whether a join spills if its right side has `right_rows` and the query may use `memory_bytes`.
     pub fn spills(self, right_rows: u64, memory_bytes: usize) -> bool {
         match self {
             Self::Nothing => false,

@@ -299,7 +299,7 @@ fn align(next: u64, increment: u64, offset: u64) -> u64 {
     steps.saturating_mul(increment).saturating_add(offset)
 }
 
-/// InnoDB's counter stays at the column's largest value. That of AUTO_RANDOM goes on, and is used up.
+/// InnoDB's counter stays at the column's largest value. That of AUTO_RANDOM continues until it is used up.
 fn next_value(table: &Table, next: u64) -> u64 {
     match table.auto_random_layout() {
         Some(_) => next,

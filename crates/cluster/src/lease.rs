@@ -29,7 +29,7 @@ use crate::register;
 use crate::wait::{Deadline, WaitLimit};
 use crate::workers::Signal;
 
-/// The error of a statement that relied on a lease that is over.
+/// The error of a statement that relied on an expired lease.
 pub fn lease_is_over() -> Error {
     Error::new(
         errno::ER_SCHEMA_OUT_OF_DATE,

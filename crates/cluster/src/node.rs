@@ -117,7 +117,7 @@ impl Node {
             .fetch_max(milliseconds(valid_for), Ordering::SeqCst);
     }
 
-    /// The lease is over, and other nodes may have changed definitions since.
+    /// The lease has expired, and other nodes may have changed definitions since.
     pub fn lose(&self) {
         self.lost.store(true, Ordering::SeqCst);
     }

@@ -173,8 +173,8 @@ impl XaBranches {
     /// locks of the transaction.
     ///
     /// # Errors
-    /// 1235 if servers share the store; those of the store. The branch is rolled back, save where it is
-    /// unknown whether it has been stored. Then it counts as prepared, and keeps its locks, until the next start
+    /// 1235 if servers share the store; those of the store. The branch is rolled back, unless it is unknown
+    /// whether it has been stored. Then it counts as prepared, and keeps its locks, until the next start
     /// finds out; the store takes no writes until then.
     pub fn prepare(
         &self,

@@ -157,7 +157,7 @@ impl<'a> Change<'a> {
         self.meta.put_counter(keys::auto_increment(table), next)
     }
 
-    /// Hidden ids of both tables go on after those of either.
+    /// Both tables' next hidden id is after the ids of either table.
     pub(crate) fn raise_row_ids(&mut self, tables: [i64; 2]) -> Result<()> {
         let mut next = 1;
         for table in tables {

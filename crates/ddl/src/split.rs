@@ -20,7 +20,7 @@ const ER_SPLIT_REGION_RANGES: u16 = 8212;
 /// The largest number of regions in one SPLIT TABLE, as in TiDB.
 const REGIONS_MAX: u64 = 1_000;
 
-/// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists all the same; the result
+/// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists anyway, and the result
 /// is a warning.
 pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -> Option<Warning> {
     let schema = cluster.schema();

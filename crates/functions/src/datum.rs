@@ -172,7 +172,7 @@ pub(crate) fn compare_same(a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -
         (Decimal(a), b) if is_number(b) => a.cmp(&to_decimal(b)),
         (a, Decimal(b)) if is_number(a) => to_decimal(a).cmp(b),
         (String(a), String(b)) => collation.compare(a.as_bytes(), b.as_bytes()),
-        // Binary data, or text beside it. Numbers were compared above.
+        // Binary data, or text and binary data. Numbers were compared above.
         (a, b) => a.bytes().cmp(b.bytes()),
     })
 }

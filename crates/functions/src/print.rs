@@ -129,7 +129,7 @@ fn literal(value: &Value, ty: &SqlType) -> String {
         value if ty.kind == TypeKind::Bit => value.display_text(&SqlType::BIGINT_UNSIGNED),
         value => {
             let text = value.display_text(ty);
-            // MySQL's parser knows no negative numbers, only negations.
+            // MySQL's parser has no negative numbers, only negations.
             text.strip_prefix('-')
                 .map_or(text.clone(), |number| format!("-({number})"))
         }

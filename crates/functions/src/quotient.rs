@@ -13,7 +13,8 @@ pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
     words(a + b + extra).min(Decimal::MAX_SCALE)
 }
 
-/// The quotient with MySQL's hidden digits, or as many as 65 digits leave room for. The divisor is not zero.
+/// The quotient with MySQL's hidden digits, as long as it has at most 65 digits in all. The divisor is not
+/// zero.
 pub(crate) fn quotient(a: &Decimal, b: &Decimal, increment: u8) -> Option<Decimal> {
     let scale = quotient_scale(a.scale, b.scale, increment);
     cut_quotient(a, b, scale).or_else(|| a.div(b, increment))

@@ -1,6 +1,6 @@
 //! The statements of a SQL script, as the `mysql` client finds them: ended by a delimiter that is not in
 //! quotes or in a comment, and that a line `DELIMITER` changes. Each has its place in the input, so that a
-//! reader can name it and go on after it.
+//! reader can name it and continue after it.
 
 use std::io::{self, Read};
 
@@ -38,7 +38,7 @@ enum Within {
 enum Scan {
     /// The delimiter is here.
     Ended(usize),
-    /// It goes on here when there are more bytes.
+    /// Where to continue when there are more bytes.
     More(usize),
 }
 
@@ -142,7 +142,7 @@ impl<R: Read> Script<R> {
         Ok(!self.at_end)
     }
 
-    /// Whether the input goes on with this. Reads as far as it takes to know.
+    /// Whether the input continues with these bytes. Reads only as many as this takes.
     fn goes_on_with(&mut self, text: &[u8]) -> io::Result<bool> {
         while self.rest().len() < text.len() && self.fill()? {}
         Ok(self.rest().starts_with(text))
@@ -163,7 +163,7 @@ impl<R: Read> Script<R> {
                     false => return Ok(()),
                 }
             }
-            // The mark of a text in UTF-8, which editors put in front of it.
+            // The byte order mark of UTF-8, which some editors write.
             if self.offset == 0 && self.goes_on_with(b"\xef\xbb\xbf")? {
                 self.take(3);
             } else if self.goes_on_with(b"#")? || self.is_dash_comment()? {
@@ -267,7 +267,7 @@ impl<R: Read> Script<R> {
     /// of it.
     fn scan(&self, from: usize, within: &mut Within, is_conditional: &mut bool) -> Scan {
         let text = self.rest();
-        // So many bytes are needed to tell what begins at one; at the end of the input there are no more.
+        // The number of bytes that show what begins here. At the end of the input, fewer are enough.
         let needed = if self.at_end {
             1
         } else {

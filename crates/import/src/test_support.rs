@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Bytes that are read a few at a time: as many as the number says.
+/// A reader that returns at most this number of bytes at a time.
 pub struct Slowly<'a>(pub &'a [u8], pub usize);
 
 impl Read for Slowly<'_> {

@@ -51,7 +51,7 @@ impl Default for RocksOptions {
 }
 
 impl RocksOptions {
-    /// For a process that may use so many bytes of memory.
+    /// For a process that may use this much memory.
     pub fn within(memory_bytes: u64) -> Self {
         Self {
             block_cache_bytes: memory_bytes / 4,

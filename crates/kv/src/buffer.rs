@@ -184,7 +184,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes all writes of a range out, for good: savepoints do not bring them back.
+    /// Removes all writes of a range permanently: savepoints do not bring them back.
     pub(crate) fn take_range(&mut self, range: &KeyRange) -> Vec<(Vec<u8>, Write)> {
         let keys: Vec<Vec<u8>> = self.range(range).map(|(key, _)| key.clone()).collect();
         let mut taken = Vec::with_capacity(keys.len());

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `work`. A panic is logged with `doing`, which says what was going on ("syncing the log").
+/// Runs `work`. A panic is logged with `doing`, which names the operation ("syncing the log").
 ///
 /// # Errors
 /// The panic's message.

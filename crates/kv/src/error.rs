@@ -93,7 +93,7 @@ pub enum Error {
     /// A write in a read-only transaction.
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnly,
-    /// An earlier failure left the contents of the log unknown: reads go on, writes are refused until a
+    /// An earlier failure left the contents of the log unknown: reads continue, writes are refused until a
     /// restart.
     #[error("Running in read-only mode: {0}")]
     StoreReadOnly(String),

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Writable until a failure leaves it unknown what the log holds. Then reads go on, and all writes are
+/// Writable until a failure leaves it unknown what the log holds. Then reads continue, and all writes are
 /// refused until a restart.
 #[derive(Default)]
 pub(crate) struct LogHealth {

@@ -58,7 +58,7 @@ impl LockOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Locked {
     /// Locked, with the newest committed value or the transaction's own write. `None`: the key does not
-    /// exist. It is locked all the same, so no other transaction can insert it.
+    /// exist. It is locked anyway, so no other transaction can insert it.
     Value(Option<Vec<u8>>),
     /// Another transaction holds it, and the request said SKIP LOCKED.
     Skipped,

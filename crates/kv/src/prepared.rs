@@ -5,8 +5,8 @@
 //! [`Store::reinstate`](crate::Store::reinstate) makes the same transaction of: its writes and its locks. The
 //! caller stores these bytes with a transaction of its own, and lets the prepared one delete them with its
 //! end ([`Transaction::end_prepared`]), so that either both are there or neither. An end that fails leaves it
-//! prepared. Before anybody else reads or writes a store that has been
-//! opened again, the caller reinstates what is stored there.
+//! prepared. Before any other transaction reads or writes a store that has been opened again, the caller
+//! reinstates what is stored there.
 //!
 //! ```text
 //! {format: 1} {number of locks: 4} { {mode: 1} {length: 4} {key} }

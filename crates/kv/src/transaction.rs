@@ -251,7 +251,7 @@ impl Transaction {
         self.snapshot = self.snapshot.clone().with_private(self.options.private.clone());
     }
 
-    /// Forgets its writes to a range of the session's own keys, for good.
+    /// Forgets its writes to a range of the session's own keys permanently: no savepoint brings them back.
     pub fn forget_private(&mut self, range: &KeyRange) {
         Arc::make_mut(&mut self.buffer).take_range(range);
     }

@@ -1,7 +1,7 @@
 //! `stemdb check-compat`: parses the statements of a dump or a log, without a server, and lists those that
 //! the grammar refuses, by line, with what to do instead.
 //!
-//! Not here: what only a server with the tables knows (names, types, rows).
+//! Not here: what only a server with the tables can check (names, types, rows).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::log::{Action, Log};
 use crate::tally::digest;
 
-/// So many bytes of a file say whether it is a log.
+/// The first bytes of a file, which show whether it is a log.
 const HEAD: u64 = 64 << 10;
 const SHOWN_STATEMENT: usize = 120;
 

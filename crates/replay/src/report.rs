@@ -6,7 +6,7 @@ use loadgen::report::{Across, BarChart, Line, LineChart, STYLE, escape};
 
 use crate::tally::{Group, KindTally, Replayed};
 
-/// So many errors and differences are printed; the page has all.
+/// How many errors and differences are printed. The page has all of them.
 const SHOWN: usize = 20;
 const SHOWN_DIGEST: usize = 160;
 

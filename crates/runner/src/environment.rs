@@ -7,7 +7,7 @@ use kv::Interrupt;
 use crate::engine::Engine;
 use crate::settings::Settings;
 
-/// What a statement runs in, but for its transaction.
+/// What a statement runs in, except its transaction.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
     pub engine: &'a Engine,

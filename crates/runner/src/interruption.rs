@@ -11,7 +11,7 @@ pub fn interruption(interrupt: &Interrupt, error: Error) -> Error {
     error
 }
 
-/// Error 3024: `max_execution_time` is over.
+/// Error 3024: `max_execution_time` has passed.
 pub fn out_of_time() -> Error {
     Error::new(
         errno::ER_QUERY_TIMEOUT,

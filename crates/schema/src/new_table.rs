@@ -14,7 +14,7 @@ use crate::{foreign_key, indexes, sharded_id};
 /// since 1970.
 ///
 /// # Errors
-/// MySQL's for a name, a key or a row that is too long, and the like: see [`check_table`].
+/// MySQL's for a name, a key or a row that is too long, and those of [`check_table`].
 pub fn new_table(
     name: &TableName,
     definition: &TableDefinition,

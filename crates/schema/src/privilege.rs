@@ -152,9 +152,9 @@ impl PrivilegeSet {
     pub const DELETE: Self = Self::of(&[Privilege::Delete]);
     pub const GRANT: Self = Self::of(&[Privilege::Grant]);
 
-    /// All that can be granted on `*.*`, but for GRANT OPTION.
+    /// All that can be granted on `*.*`, except GRANT OPTION.
     pub const GLOBAL: Self = Self((1 << NAMES.len()) - 1).without(Self::GRANT);
-    /// All that can be granted on a table, but for GRANT OPTION.
+    /// All that can be granted on a table, except GRANT OPTION.
     pub const TABLE: Self = Self::of(&[
         Privilege::Select,
         Privilege::Insert,
@@ -169,7 +169,7 @@ impl PrivilegeSet {
         Privilege::ShowView,
         Privilege::Trigger,
     ]);
-    /// All that can be granted on a database, but for GRANT OPTION.
+    /// All that can be granted on a database, except GRANT OPTION.
     pub const DATABASE: Self = Self(
         Self::TABLE.0
             | Self::of(&[

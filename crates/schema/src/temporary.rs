@@ -1,5 +1,5 @@
 //! Temporary tables: those of one session. They hide permanent tables of the same name, and no other session,
-//! no other node and no store knows of them (manual 13.1.20.2).
+//! no other node and no store has them (manual 13.1.20.2).
 //!
 //! Their ids are in a range that no stored table reaches, so their keys differ from those of stored tables.
 

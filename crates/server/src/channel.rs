@@ -60,7 +60,7 @@ impl Channel {
         Ok(received)
     }
 
-    /// The command is over: if packets have come after it, so will the next.
+    /// The command has ended: if packets have come after it, so will the next.
     pub fn end_command(&mut self) {
         if let Some(behind) = self.behind.take() {
             self.input = *behind;

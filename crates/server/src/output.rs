@@ -107,7 +107,7 @@ pub struct Sink<'a> {
 pub struct Incoming<'a> {
     /// Where the command is, which is in use.
     pub command: &'a Input,
-    /// What goes on after it; made when the first packet is waited for.
+    /// What continues after it; made when the first packet is waited for.
     pub behind: &'a mut Option<Box<Input>>,
     /// How long the client may pause.
     pub within: Duration,

@@ -34,7 +34,7 @@ pub struct Reply {
     pub started: Instant,
 }
 
-/// How far a pending reply has come. The usual way is `Idle`, `Deferred`, `Detached`, `Written`, `Sent`.
+/// The state of a pending reply. The usual way is `Idle`, `Deferred`, `Detached`, `Written`, `Sent`.
 enum State {
     /// No reply is pending.
     Idle,

@@ -1,4 +1,5 @@
-//! The server's certificate: the user's own, or one created at the first start. And who signs those of clients.
+//! The server's certificate: the user's own, or one created at the first start; and the CA that signs
+//! certificates of clients.
 
 use std::fs;
 use std::io;

@@ -62,7 +62,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Version and cipher suite, once the TLS handshake is over.
+    /// Version and cipher suite, once the TLS handshake is complete.
     pub fn tls_info(&self) -> Option<TlsInfo> {
         let tls = self.tls.as_deref()?;
         let version = match tls.protocol_version()? {
@@ -120,7 +120,7 @@ impl Read for Transport {
                     socket: &self.socket,
                 };
                 match rustls::Stream::new(tls, &mut stream).read(buffer) {
-                    // A client that closes without a notification is gone all the same.
+                    // A client that closes without a notification has gone, too.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                     result => result,
                 }

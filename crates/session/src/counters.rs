@@ -7,7 +7,7 @@ use syntax::ast::SqlCommand;
 
 use crate::events::event::StatementEvent;
 
-/// Counters beside those of the kinds of statements.
+/// Counters other than those of the kinds of statements.
 macro_rules! counters {
     ($($counter:ident $name:literal,)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,7 +64,7 @@ impl EvalContexts {
         })
     }
 
-    /// Takes a context back for the next statement, but for its parameters, which may be large. Neither what
+    /// Takes a context back for the next statement, without its parameters, which may be large. Neither what
     /// interrupts it nor its user-level locks change in a session's life.
     pub fn give_back(&mut self, mut context: Arc<EvalContext>) -> Vec<Value> {
         match Arc::get_mut(&mut context) {

@@ -130,7 +130,8 @@ impl Shared {
         }
     }
 
-    /// The connections of this server that a requester may see, with so many bytes of their statements.
+    /// The connections of this server that a requester may see, with at most `text_max` bytes of each
+    /// statement.
     pub(crate) fn process_rows(&self, requester: &Requester, text_max: usize) -> Vec<ProcessRow> {
         let beginning = |text: Arc<str>| text[..text.floor_char_boundary(text_max)].to_owned();
         let mut rows = Vec::new();

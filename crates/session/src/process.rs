@@ -257,7 +257,7 @@ impl ProcessList {
 
     /// The counters of a session begin again; what they have counted stays in the sums of the server.
     pub(crate) fn reset_counters(&self, process: &Process) {
-        // Nobody sums them up meanwhile.
+        // No other thread sums them up meanwhile.
         let _processes = self.processes.write();
         process.counters.move_to(&self.ended);
     }

@@ -182,7 +182,7 @@ impl TableLocks {
         }
     }
 
-    /// Unlocks tables that were locked under a lease of the server which is over: other servers have not
+    /// Unlocks tables that were locked under a lease of the server that has expired: other servers have not
     /// waited for it.
     ///
     /// # Errors

@@ -149,7 +149,7 @@ fn run_statement(
     parsed: &Parsed,
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
-    // The deadline of the statement before is over.
+    // The deadline of the statement before does not apply any more.
     session.start_deadline(None);
     if !shows_diagnostics(&parsed.statement) {
         session.begin_statement();

@@ -8,8 +8,8 @@ use types::Result;
 use crate::session::Session;
 
 /// What a statement does to the open transaction before it is looked at any closer: some commit it, and a
-/// READ ONLY one refuses others. Both come before names are resolved and privileges checked, as in MySQL,
-/// so that a definition that fails has committed all the same.
+/// READ ONLY one refuses others. Both come before names are resolved and privileges checked, as in MySQL, so
+/// that a definition that fails has committed, too.
 ///
 /// # Errors
 /// 1792 in a READ ONLY transaction; those of the commit.
@@ -40,8 +40,8 @@ pub fn check_read_write(session: &Session, statement: &Statement) -> Result<()> 
     }
 }
 
-/// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction is over
-/// as well.
+/// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction does not
+/// apply any more as well.
 pub fn commit_implicitly(session: &mut Session) -> Result<()> {
     session.transaction.check_outside_xa()?;
     session.runner().commit()?;

@@ -5,10 +5,10 @@ use schema::layout::IntegerColumn;
 
 use crate::scan_filter::{Condition, Following, ScanFilter};
 
-/// After so many rows it is decided whether the check pays.
+/// The number of rows after which a scan decides whether the check pays off.
 const TRIAL_ROWS: u64 = 16_384;
 
-/// After so many dropped rows in a row, the scan seeks the next key instead: a seek takes about as long as
+/// After this many dropped rows in a row, the scan seeks the next key instead: a seek takes about as long as
 /// dropping that many rows.
 const RUN_ROWS: u32 = 32;
 

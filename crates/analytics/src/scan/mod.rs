@@ -38,7 +38,7 @@ use crate::scan_filter::{ScanFilter, ScanWishes};
 /// There are more pieces than partitions, so that a partition that finishes early takes further pieces.
 const PIECES_PER_PARTITION: usize = 8;
 
-/// After so many rows, other tasks of the thread get their turn, even if no batch is complete.
+/// After this many rows, other tasks of the thread get their turn, even if no batch is complete.
 const ROWS_A_TURN: u64 = 65_536;
 
 /// The largest number of bytes of rows in a batch, not counting its last row. It is less if a query may use

@@ -8,7 +8,7 @@ pub const KEYS_MAX: usize = 1 << 20;
 /// The most bits that a bitmap may have for each key. A sparser set becomes a Bloom filter.
 const BITMAP_BITS_A_KEY: u64 = 64;
 const BITMAP_BITS_MIN: u64 = 1 << 16;
-/// A Bloom filter of at most so many keys has a sorted list of them, too.
+/// A Bloom filter of at most this many keys has a sorted list of them, too.
 const LISTED_MAX: usize = 1 << 16;
 /// The size of a Bloom filter: about one in fifty keys outside the set passes.
 const BLOOM_BITS_A_KEY: usize = 16;

@@ -50,7 +50,8 @@ pub enum Condition {
 #[derive(Debug, Default)]
 pub struct ScanWishes {
     pub filters: Vec<ScanFilter>,
-    /// Rows that agree in so many leading parts of the primary key should be in one partition; 0: no matter.
+    /// Rows whose first parts of the primary key are equal, this number of them, should be in one partition.
+    /// 0: no matter.
     pub grouped_parts: usize,
 }
 

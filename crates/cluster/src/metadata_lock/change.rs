@@ -14,7 +14,7 @@ use crate::wait::{Deadline, WaitLimit};
 pub const PAUSE_MIN: Duration = Duration::from_millis(50);
 pub const PAUSE_MAX: Duration = Duration::from_secs(4);
 
-/// The right to change some tables. Transactions go on using them.
+/// The right to change some tables. Transactions continue to use them.
 pub struct ChangeLocks {
     tables: Vec<Arc<TableLock>>,
 }

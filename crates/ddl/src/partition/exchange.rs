@@ -60,7 +60,7 @@ pub(crate) fn exchange_partition(
     Ok(Vec::new())
 }
 
-/// Hidden ids and AUTO_INCREMENT values of both go on after those of either.
+/// Both tables' next hidden id and AUTO_INCREMENT value are after those of either table.
 fn raise_counters(
     changer: &SchemaChanger,
     change: &mut Change<'_>,

@@ -1,4 +1,4 @@
-//! ALTER TABLE ... PARTITION, but for EXCHANGE.
+//! ALTER TABLE ... PARTITION, except EXCHANGE.
 
 use schema::definition::{AlterChange, AlterWay, PartitionChange, TableName};
 use schema::model::Schema;

@@ -278,7 +278,7 @@ impl SharedJobs {
     /// # Errors
     /// Those of the store. The job is undone later.
     pub(crate) fn undo_at_once(&self, mut job: Job, work: Work<'_>) -> Result<()> {
-        // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
+        // Not the statement's interrupt: the statement may have been killed, and must be undone anyway.
         let interrupt = Interrupt::new();
         let limit = WaitLimit {
             timeout: RESUME_WAIT,

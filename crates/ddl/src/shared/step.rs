@@ -69,7 +69,7 @@ fn step(
         if matches!(reached, Ok(true)) {
             return Ok(());
         }
-        // Not the statement's interrupt: the statement may have been killed, and must be undone all the same.
+        // Not the statement's interrupt: the statement may have been killed, and must be undone anyway.
         let interrupt = Interrupt::new();
         let limit = WaitLimit {
             timeout: RESUME_WAIT,

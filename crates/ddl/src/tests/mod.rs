@@ -594,7 +594,7 @@ fn a_table_in_use_is_not_dropped_until_its_transaction_ends() {
     assert!(db.cluster().schema().table("d", "t").is_none());
 }
 
-/// Two nodes on one store: the one that has missed a change says so, reads it, and goes on.
+/// Two nodes on one store: the one that has missed a change reports it, reads it, and continues.
 #[test]
 fn a_node_that_missed_a_change_reads_it() {
     let one = new_db();

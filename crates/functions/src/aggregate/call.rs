@@ -87,7 +87,7 @@ impl AggregateFunction {
         }
     }
 
-    /// How many arguments a call has, but for COUNT.
+    /// How many arguments a call has, except COUNT.
     fn arguments(self) -> usize {
         1 + usize::from(self == Self::JsonObject)
     }

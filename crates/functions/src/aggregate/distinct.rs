@@ -1,4 +1,4 @@
-//! The values that a group has had, for `COUNT(DISTINCT ...)` and its like.
+//! The values that a group has had, for `COUNT(DISTINCT ...)` and other aggregates with DISTINCT.
 
 use std::collections::HashSet;
 

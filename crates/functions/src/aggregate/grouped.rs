@@ -18,7 +18,8 @@ use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::eval::output::{append, fit_decimal};
 
-/// The states of an aggregate for groups `0..n`. [`GroupedAccumulator::update`] adds groups as it meets them.
+/// The states of an aggregate for groups `0..n`. [`GroupedAccumulator::update`] adds a group when it first
+/// sees its number.
 #[derive(Debug)]
 pub struct GroupedAccumulator {
     function: AggregateFunction,

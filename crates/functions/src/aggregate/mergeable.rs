@@ -60,7 +60,7 @@ impl MergeableFunction {
     }
 }
 
-/// The states of groups `0..n`. [`MergeableAggregate::update`] adds groups as it meets them.
+/// The states of groups `0..n`. [`MergeableAggregate::update`] adds a group when it first sees its number.
 #[derive(Debug)]
 pub struct MergeableAggregate(MergeableState);
 
@@ -82,7 +82,7 @@ impl MergeableAggregate {
         })
     }
 
-    /// Makes groups without rows, up to so many groups in all.
+    /// Sets the number of groups. New groups have no rows.
     pub fn resize(&mut self, groups: usize) {
         match &mut self.0 {
             MergeableState::Count(counts) => counts.resize(groups),

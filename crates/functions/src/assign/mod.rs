@@ -180,7 +180,7 @@ impl Target<'_> {
             return converted;
         }
         if self.from.zerofill {
-            // The zeros in front belong to the column's display form only.
+            // The leading zeros belong to the column's display form only.
             let from = self.from.computed();
             return Target { from: &from, ..*self }.convert(value);
         }

@@ -41,7 +41,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     let number = match value {
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
-        // Beyond 128 bits a cast saturates, and is out of range all the same.
+        // Beyond 128 bits a cast saturates, which is out of range anyway.
         Datum::Double(v) => whole_of_double(v, target.to),
         Datum::Decimal(d) => {
             if d.is_negative() && target.to.unsigned && !d.is_zero() {
@@ -75,7 +75,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     Ok(integer_value(number.clamp(min, max), target.to))
 }
 
-/// Whether bytes are a hexadecimal or bit literal's, which is a number beside numbers.
+/// Whether bytes are a hexadecimal or bit literal's, which is a number in operations with numbers.
 fn is_number_literal(from: &SqlType) -> bool {
     from.is_binary() && from.unsigned
 }
@@ -281,7 +281,8 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
     if to.decimals != SqlType::NOT_FIXED {
         let unit = 10f64.powi(i32::from(to.decimals));
         limit = limit.min(10f64.powi(to.length as i32 - i32::from(to.decimals)) - 1.0 / unit);
-        // As MySQL rounds: what is behind the point, by itself. So 2.675 is 2.67, though 267.5 would be 268.
+        // As MySQL rounds: the digits after the point without those before it. So 2.675 is 2.67, though 267.5
+        // would be 268.
         let whole = double.floor();
         if whole.is_finite() {
             rounded = whole + ((double - whole) * unit).round_ties_even() / unit;

@@ -6,7 +6,7 @@ use types::{Decimal, SqlType, TypeKind, Value};
 
 use super::number::{integer_range, integer_value};
 
-/// An `i64` holds any number of so many digits.
+/// The largest number of digits of which every number fits into an `i64`.
 const DIGITS_MAX: usize = 18;
 
 /// The value of a text for a column; `None` if the text needs the complete check.

@@ -1,5 +1,5 @@
-//! A value as a temporary table stores it: where MySQL's rows of one query are stored in columns whose types
-//! another one has, as those of a recursion are.
+//! A value as a temporary table stores it: if MySQL stores the rows of one query in columns with the types of
+//! another one, such as those of a recursion.
 
 use types::{Collation, Result, SqlType, Value};
 

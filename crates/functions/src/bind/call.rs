@@ -155,7 +155,7 @@ fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         .find(|arg| arg.ty().is_datetime())
         .cloned();
     if let Some(date) = date.filter(|_| !numbers) {
-        // Texts are dates beside a date, be it the other end.
+        // If one of the three is a date, texts among the others are compared as dates.
         for arg in [value, low, high] {
             let is_date = null(&arg) || arg.ty().is_datetime() || arg.ty().kind == TypeKind::Json;
             let arg = match is_date {

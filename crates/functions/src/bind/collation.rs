@@ -255,8 +255,8 @@ fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: boo
     Ok(result.collation)
 }
 
-/// Fails with 1267 if text that is not well formed meets another character set. MySQL converts it only where
-/// the one fault is an incomplete character at its end.
+/// Fails with 1267 if text that is not well formed is compared with another character set. MySQL converts it
+/// only if the one fault is an incomplete character at its end.
 fn refuse_ill_formed(args: &[&Expr], operation: &str) -> Result<()> {
     let Some(Expr::Literal {
         value: Value::Bytes(bytes),

@@ -26,15 +26,15 @@ pub(crate) const YEAR_BEGINNING: &str = "year beginning";
 /// The kind of comparison that two values are in.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ComparisonKind {
-    /// `=` and its like, NULLIF, IN with one value: a constant beside a date fails with 1525 if it is not a
-    /// date.
+    /// `=`, `<` and the other operators, NULLIF, IN with one value: a constant that is compared with a date
+    /// fails with 1525 if it is not a date.
     Operator,
     /// BETWEEN: such a constant is the zero date, with a warning.
     Range,
     /// IN: the same, and a number of two digits is not a year.
     List,
-    /// The operand of a CASE and what a WHEN has: text beside a date is the zero date, with a warning for each
-    /// row, if it is not a date.
+    /// The operand of a CASE and the value of a WHEN: a text that is compared with a date is the zero date,
+    /// with a warning for each row, if it is not a date.
     Case,
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn pair(
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
 }
 
-/// A constant beside a column gets the column's type: of a point in time, a TIME is the time of day.
+/// A constant that is compared with a column gets the column's type: of a point in time, a TIME is the time
+/// of day.
 fn is_time_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Column { ty, .. } if ty.kind == TypeKind::Time)
 }
@@ -158,7 +159,7 @@ pub(super) fn by_member(all: Vec<Expr>) -> Vec<Expr> {
     all.into_iter().map(number).collect()
 }
 
-/// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
+/// `expr`, converted to be compared with `other`, one of which is a DATE, DATETIME or TIMESTAMP.
 pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if let Some(year) = beside_year(&expr, other, kind)? {
@@ -211,9 +212,9 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
     Ok(constant)
 }
 
-/// `expr` beside `other`, one of which is a YEAR and the other a date. A constant date beside a column is the
-/// year that the column would store. Otherwise an operator compares the year's beginning with the date, and
-/// IN and BETWEEN compare numbers.
+/// `expr`, converted to be compared with `other`, one of which is a YEAR and the other a date. A constant
+/// date that is compared with a column is the year that the column would store. Otherwise an operator
+/// compares the year's beginning with the date, and IN and BETWEEN compare numbers.
 fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option<Expr>> {
     let is_year = |expr: &Expr| expr.ty().kind == TypeKind::Year;
     let (year, date) = match (is_year(expr), is_year(other)) {
@@ -237,8 +238,8 @@ fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option
     }
 }
 
-/// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a
-/// column.
+/// Whether a number that is compared with a date is read as a date: a literal whose digits are a date, or a
+/// parameter, compared with a column.
 fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
     let parameter = matches!(number, Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal());
     matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())
@@ -259,7 +260,7 @@ fn literal_date(expr: &Expr, ty: &SqlType) -> Option<Expr> {
     })
 }
 
-/// `expr` beside `other`, one of which is a TIME and none a date.
+/// `expr`, converted to be compared with `other`, one of which is a TIME and none a date.
 fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if ty.kind == TypeKind::Time && other_ty.kind == TypeKind::Time {
@@ -322,7 +323,7 @@ fn note_incorrect(literal: &Expr, column: &Expr, env: &TypeEnv) {
     }
 }
 
-/// `expr` beside `other`, at least one of which is a number and none a date or time.
+/// `expr`, converted to be compared with `other`, at least one of which is a number and none a date or time.
 fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if expr.as_stored().ty().has_members() {
@@ -354,8 +355,8 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     implicit_cast(expr, target)
 }
 
-/// The type that a constant text has beside exact numbers. Its precision says, only for the text of warnings,
-/// whether the other side is a DECIMAL (65) or an integer (64).
+/// The type of a constant text that is compared with exact numbers. Its precision says, only for the text of
+/// warnings, whether the other side is a DECIMAL (65) or an integer (64).
 fn exact_type(other: &SqlType) -> SqlType {
     SqlType::decimal(if other.is_decimal() { 65 } else { 64 }, 30)
 }

@@ -92,7 +92,7 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
-/// A value that is no column's any more: of an ENUM or SET only the text is left, even where a number is wanted.
+/// A value that is not a column any more: an ENUM or SET is a text only, even where a number is expected.
 pub fn without_members(expr: Expr) -> Expr {
     let ty = expr.ty();
     if !ty.has_members() {
@@ -108,13 +108,13 @@ pub fn without_members(expr: Expr) -> Expr {
     }
 }
 
-/// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 where
-/// their collations do not go together.
+/// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 if
+/// their collations are incompatible.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
     common::unify(parts, "UNION", env)
 }
 
-/// A column of a part in the type of the whole. A BIT beside text is the digits of its number there.
+/// A column of a part in the type of the whole. A BIT in a column of texts is the digits of its number.
 pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
     match expr.ty().kind {
         TypeKind::Bit if ty.is_string() => implicit_cast(implicit_cast(expr, SqlType::BIGINT_UNSIGNED), ty),
@@ -122,7 +122,7 @@ pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
     }
 }
 
-/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for
+/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, except
 /// JSON: see [`case_operands`].
 pub fn case(
     operand: Option<Expr>,
@@ -158,10 +158,10 @@ pub fn case(
     })
 }
 
-/// What a simple CASE compares: a JSON value beside a string or another JSON value by its text, beside a
-/// number as a DOUBLE, where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the
-/// JSON null.
-/// Beside a date, text is a date, but the text of an operand is compared with the text of the date.
+/// What a simple CASE compares: a JSON value and a string, or two JSON values, by their texts; a JSON value
+/// and a number as DOUBLEs. `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the
+/// JSON null. A text that is compared with a date is a date, but the text of an operand is compared with the
+/// text of the date.
 fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> {
     let (of_operand, of_when) = (operand.ty(), when.ty());
     if of_operand.is_datetime() && of_when.is_string() {
@@ -199,7 +199,7 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
     Ok(converted.collect())
 }
 
-/// The type a value has by itself: what a parameter or a user variable is typed as.
+/// The type of a value: that of a parameter or a user variable.
 pub fn type_of_value(value: &Value, collation: Collation) -> SqlType {
     match value {
         Value::Null => SqlType::NULL,

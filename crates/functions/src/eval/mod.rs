@@ -106,7 +106,7 @@ fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {
             _ => {}
         }
     }
-    // And the texts of an INSERT that is planned as it stands.
+    // And the texts of an INSERT that is planned with its literals.
     if let Expr::Literal { value, .. } = expr
         && let Value::String(text) = value
     {

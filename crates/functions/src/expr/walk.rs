@@ -13,7 +13,7 @@ impl Expr {
         });
     }
 
-    /// The same, but for what is below expressions for which `visit` answers no.
+    /// The same, without what is below expressions for which `visit` returns false.
     pub fn walk_parts(&self, visit: &mut dyn FnMut(&Expr) -> bool) {
         if !visit(self) {
             return;

@@ -179,9 +179,8 @@ impl JsonTable {
         Ok(())
     }
 
-    /// Adds the rows of one level, and returns how many there are. Those of paths beside each other come one
-    /// after the other, with NULL in the columns of the others. A value below which there is nothing has one
-    /// row.
+    /// Adds the rows of one level, and returns how many there are. Those of sibling paths come one after the
+    /// other, with NULL in the columns of the others. A value below which there is nothing has one row.
     fn level(
         &self,
         level: &Level,

@@ -236,8 +236,8 @@ pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
         }
         (value / unit, |v, u| v * u)
     } else {
-        // So many places that the number has none of them, or none at all (zero times infinity is not a
-        // number).
+        // The number has no digits so far after the point, or the product is not a number (zero times
+        // infinity).
         if !(value * unit).is_finite() {
             return value;
         }

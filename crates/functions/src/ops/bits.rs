@@ -24,8 +24,8 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("bit_count", 1, 1, resolve_count, count),
 ];
 
-/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless it stands beside
-/// one.
+/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless the other argument
+/// is one.
 pub fn is_binary(expr: &Expr) -> bool {
     // The type of a hexadecimal literal is unsigned.
     let ty = expr.ty();

@@ -1,4 +1,5 @@
-//! Conversions of one side of a comparison that are not plain casts: texts beside dates, and index keys.
+//! Conversions of one side of a comparison that are not plain casts: texts that are compared with dates, and
+//! index keys.
 //!
 //! No statement can call them by their names. [`crate::bind::compare`] and [`crate::bind::key`] make them.
 
@@ -93,7 +94,7 @@ fn no_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<()> {
     call.ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)
 }
 
-/// A constant text beside a date: error 1525 if it is not a date; in strict DML 1292.
+/// A constant text that is compared with a date: error 1525 if it is not a date; in strict DML 1292.
 fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_constant(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -121,8 +122,8 @@ fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A prepared statement's parameter beside a date. It has the date's type: it is NULL, with 1292, if it is
-/// not a date. `rules`: whether days that their month does not have may be compared.
+/// A prepared statement's parameter that is compared with a date. It has the date's type, and is NULL, with
+/// warning 1292, if it is not a date. `rules`: whether days that their month does not have may be compared.
 fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Value> {
     match read_datetime(call, args, rules)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -137,7 +138,8 @@ fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> 
     }
 }
 
-/// A text that varies, beside a date: a warning, and the zero date, if it is none.
+/// A text that is not a constant and is compared with a date. If it is not a date, it is the zero date, with
+/// a warning.
 fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_datetime(call, args, DateRules::ANY)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -152,8 +154,8 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A number beside a column of dates: the date that it spells; otherwise, since it is compared as a number,
-/// its position among the dates.
+/// A number that is compared with a column of dates: the date that its digits are. If they are not a date, it
+/// is compared as a number: its position among the dates.
 fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -211,7 +213,7 @@ fn read(
     Ok(temporal::complete(&parsed, call.ctx).map(|d| d.pack()))
 }
 
-/// A constant text beside a TIME column.
+/// A constant text that is compared with a TIME column.
 fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -220,7 +222,7 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(time.map_or(Value::Null, Value::Int))
 }
 
-/// A YEAR beside a date: the date of this year that comes before all others.
+/// A YEAR that is compared with a date: the date of this year that comes before all others.
 fn year_beginning(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let year = args.first().map_or(0, Datum::int);
     let beginning = DateTime {
@@ -230,8 +232,8 @@ fn year_beginning(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::UInt(beginning.pack()))
 }
 
-/// A constant beside a YEAR column, converted as if it were stored: in whole years, with two digits for four.
-/// A value that cannot be stored is not converted.
+/// A constant that is compared with a YEAR column, converted as if it were stored: in whole years, with two
+/// digits for four. A value that cannot be stored is not converted.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);

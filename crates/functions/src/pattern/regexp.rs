@@ -148,8 +148,8 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     Ok(compiled)
 }
 
-/// The pattern with ICU's meaning of `[:alpha:]` and its like: classes of Unicode, where the `regex` crate
-/// has ASCII's.
+/// The pattern with ICU's meaning of `[:alpha:]` and the other named classes: classes of Unicode. In the
+/// `regex` crate they are classes of ASCII.
 fn unicode_classes(pattern: &str) -> Cow<'_, str> {
     if !pattern.contains("[:") {
         return pattern.into();

@@ -42,7 +42,7 @@ pub struct BlockEncryption {
 pub(crate) enum Chaining {
     Ecb,
     Cbc,
-    /// Cipher feedback, of so many bits at a time.
+    /// Cipher feedback, with this number of bits at a time.
     Cfb(u32),
     Ofb,
 }

@@ -130,7 +130,8 @@ fn inet6_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// Four numbers of one to three digits, zeros in front included, which the standard library's parser refuses.
+/// Four numbers of one to three digits. Leading zeros are accepted; the standard library's parser refuses
+/// them.
 fn ipv4(text: &str) -> Option<[u8; 4]> {
     let mut octets = [0; 4];
     let mut parts = text.split('.');
@@ -151,7 +152,7 @@ fn ipv6(text: &str) -> Option<Ipv6Addr> {
     format!("{front}:{a:x}{b:02x}:{c:x}{d:02x}").parse().ok()
 }
 
-/// As MySQL writes an address: the first of the longest runs of zeros, be it of one group, is `::`.
+/// As MySQL writes an address: the first of the longest runs of zeros is `::`, even if it is one group only.
 fn ipv6_text(address: Ipv6Addr) -> String {
     let groups = address.segments();
     let (mut start, mut length) = (0, 0);

@@ -320,7 +320,7 @@ fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
     places
 }
 
-/// The same, looked for from the end, up to so many; the last one first.
+/// The last `wanted` places, the last one first.
 fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
     let mut places = Vec::new();
     let mut rest = text;

@@ -14,8 +14,8 @@ const AFTER: u32 = 10_000_000;
 /// The largest value of year, month, day, hour, minute, second.
 const LIMITS: [i64; 6] = [9999, 12, 31, 23, 59, 59];
 
-/// The place of a number that spells no date. Beside a DATE a number has eight digits, beside others
-/// fourteen.
+/// The place of a number whose digits are not a date. A number that is compared with a DATE has eight digits;
+/// with another type, fourteen.
 pub(crate) fn of_number(whole: i64, nanoseconds: i32, beside_date: bool) -> DateTime {
     if whole < 0 || nanoseconds < 0 {
         // Before all dates but the zero date, which it must not equal.

@@ -333,7 +333,7 @@ pub(crate) fn has_date(number: i64) -> bool {
     number >= 10_000_000_000
 }
 
-/// A TIME's point in time today; hours beyond a day go on to other days.
+/// A TIME's point in time today; hours beyond a day lead to other days.
 pub(crate) fn time_to_datetime(us: i64, ctx: &EvalContext) -> Option<DateTime> {
     today(ctx)
         .add_days(us.div_euclid(MICROS_PER_DAY))?

@@ -7,7 +7,7 @@ use super::gtid::Gtid;
 use super::rows::Rows;
 use super::table_map::TableMap;
 
-/// An event as it comes from the log, without its checksum.
+/// An event of the log, without its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawEvent {
     pub(crate) kind: u8,
@@ -23,7 +23,7 @@ pub(crate) struct RawEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The log goes on in this file, at this offset.
+    /// The log continues in this file, at this offset.
     Rotate {
         file: String,
         offset: u64,

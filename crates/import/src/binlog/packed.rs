@@ -4,7 +4,7 @@ use mysql::Value;
 
 use super::bytes::{Bytes, Malformed, Result};
 
-/// Bytes of so many decimal digits.
+/// The number of bytes of 0 to 9 decimal digits.
 const DIGIT_BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
 /// Groups of nine digits in four bytes, high byte first; the first bit is inverted, and all bits if the

@@ -26,15 +26,15 @@ pub(super) enum ColumnType {
     OldTime,
     OldDateTime,
     OldTimestamp,
-    /// With so many digits of fractions.
+    /// With the number of digits of its fraction.
     Time(usize),
     DateTime(usize),
     Timestamp(usize),
     Bit(usize),
-    /// A number in so many bytes: the index of an ENUM, the bits of a SET.
+    /// A number, with its size in bytes: the index of an ENUM, the bits of a SET.
     Enum(usize),
     Set(usize),
-    /// A text or bytes, after a length in so many bytes.
+    /// A text or bytes, with the size in bytes of the length before it.
     Bytes(usize),
     Json(usize),
     Unknown(u8),
@@ -141,7 +141,7 @@ fn fraction_digits(metadata: &mut Bytes<'_>) -> Result<usize> {
     }
 }
 
-/// The bytes of a length, for a column of at most so many bytes.
+/// The size of the length of a column that has at most `most` bytes.
 fn prefix(most: usize) -> usize {
     if most < 256 { 1 } else { 2 }
 }

@@ -8,7 +8,7 @@ use super::{create, failed_at};
 use crate::Result;
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// So many buffers of a chunk wait until the chunks before it are written.
+/// How many buffers of a chunk wait while the chunks before it are written.
 const WAITING_BUFFERS: usize = 8;
 
 /// Where a chunk goes.

@@ -18,7 +18,7 @@ use crate::Result;
 use crate::error::Error;
 use crate::inventory::{Column, Table};
 
-/// The values of a row group have about so many bytes.
+/// About how many bytes the values of a row group have.
 const GROUP_BYTES: usize = 32 << 20;
 const DECIMAL_DIGITS_MAX: u32 = 38;
 const DECIMAL_BYTES: usize = 16;

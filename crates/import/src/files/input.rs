@@ -91,7 +91,7 @@ fn directory(path: &Path, format: Option<Kind>) -> Result<Vec<Input>> {
         else {
             continue;
         };
-        // Its statement, LOAD DATA, is beside it.
+        // Its statement, LOAD DATA, is in another file of the directory.
         let is_read_by_statement = kind != Kind::Sql
             && ["sql", "sql.gz", "sql.zst"]
                 .iter()

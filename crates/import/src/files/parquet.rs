@@ -124,7 +124,7 @@ impl Rows {
         self.columns.iter().enumerate().filter_map(binary).collect()
     }
 
-    /// The next lines, of about so many bytes.
+    /// The next lines, about `bytes` bytes of them.
     pub(super) fn next(&mut self, bytes: usize) -> Result<Option<Lines>> {
         let mut lines = Lines {
             first: self.first,

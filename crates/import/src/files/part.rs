@@ -74,7 +74,7 @@ pub(super) struct Part {
     pub(super) ends_at: u64,
     pub(super) checksum: u32,
     pub(super) settings: Arc<Settings>,
-    /// So many of the settings are before it.
+    /// How many of the settings come before it in the file.
     pub(super) settings_count: usize,
     pub(super) content: Content,
 }
@@ -93,7 +93,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// So many warnings are shown.
+    /// How many warnings are shown.
     const SHOWN: usize = 10;
 
     pub(super) fn warn(&self, line: String) {

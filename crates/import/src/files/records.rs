@@ -1,5 +1,5 @@
-//! Lines of CSV and of its like: cut at the ends of records, and not taken apart. The server does that
-//! (LOAD DATA), so that there is one reader of fields.
+//! Lines of CSV and TSV: cut at the ends of records, and not cut into fields. The server does that (LOAD
+//! DATA), so that there is one reader of fields.
 
 use std::io::{self, Read};
 
@@ -204,7 +204,7 @@ impl<'f, R: Read> Reader<'f, R> {
         }
     }
 
-    /// How many bytes to go on within quotes.
+    /// How many bytes within quotes can be passed on.
     fn within_quotes(&self, rest: &[u8], is_enclosed: &mut bool) -> usize {
         let format = self.format;
         let Some(quote) = format.enclosed else { return 1 };

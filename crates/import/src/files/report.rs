@@ -12,7 +12,7 @@ use crate::Result;
 use crate::endpoint::Client;
 use crate::error::Error;
 
-/// So many reasons are printed.
+/// How many reasons are printed.
 const SHOWN: u64 = 5;
 
 /// Writes the rows that the target did not take. Returns where they are, and why they are there.

@@ -4,7 +4,7 @@
 pub(super) enum Kind {
     /// INSERT, REPLACE: any connection can run it, in any order.
     Rows,
-    /// LOAD DATA, of a file that lies beside the dump.
+    /// LOAD DATA, of a file in the dump's directory.
     File,
     /// SET, USE: what follows needs it, on every connection.
     Session,
@@ -14,7 +14,7 @@ pub(super) enum Kind {
     /// SET @@GLOBAL.GTID_PURGED: which transactions of the source are in the dump. It is about a binary log
     /// that the target may not have.
     Gtids,
-    /// Anything else: it runs by itself, after all that is before it.
+    /// Anything else: it runs alone, after everything before it.
     Definition,
     /// It begins like no statement.
     NoStatement,

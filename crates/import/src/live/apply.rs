@@ -251,7 +251,7 @@ impl<'a> Applier<'a> {
     }
 
     /// A definition commits by itself. So its place is stored before it; if it ran and the program was killed
-    /// before the place after it was stored, the next run knows that it may have run.
+    /// before the place after it was stored, the next run sees that it may have run.
     fn definition(&mut self, query: &Query, end: u64) -> Result<()> {
         self.in_source_transaction = false;
         self.commit()?;

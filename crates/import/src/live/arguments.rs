@@ -5,7 +5,7 @@ pub struct Arguments {
     /// The server to copy from, and the databases: `mysql://USER:PASSWORD@HOST:PORT/DB,DB`
     #[arg(long, value_name = "DSN", conflicts_with = "inputs")]
     pub(super) from: Option<String>,
-    /// After the copy, applies the source's binary log until it is stopped. A later run goes on from there.
+    /// After the copy, applies the source's binary log until it is stopped. A later run continues from there.
     #[arg(long, requires = "from")]
     pub(super) follow: bool,
     /// Applies the binary log up to its end, makes the source read-only, and compares both sides.

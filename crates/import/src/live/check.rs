@@ -7,7 +7,7 @@ use crate::Result;
 use crate::endpoint::{Client, TextRow, quoted};
 use crate::inventory::{Column, Table};
 
-/// So many different keys of a chunk are named.
+/// How many of a chunk's keys whose rows differ are shown.
 const SHOWN_KEYS: usize = 10;
 
 /// The rows of a chunk: their number, and the sum of their hashes.

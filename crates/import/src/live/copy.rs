@@ -16,11 +16,11 @@ use crate::endpoint::{Client, quoted};
 use crate::error::Error;
 use crate::inventory::{Column, Table};
 
-/// One INSERT has at most so many rows, parameters and bytes.
+/// The largest number of rows, parameters and bytes of one INSERT.
 const STATEMENT_ROWS: usize = 512;
 const STATEMENT_PARAMETERS: usize = 32_000;
 const STATEMENT_BYTES: usize = 1 << 20;
-/// A transaction is committed when it has so many bytes.
+/// A transaction is committed when it has this size.
 const TRANSACTION_BYTES: usize = 8 << 20;
 /// Rows that are deleted in one transaction, before a chunk is copied again.
 const DELETED_ROWS: u64 = 10_000;

@@ -175,7 +175,7 @@ pub(crate) fn without_definer(create: &str) -> String {
     }
 }
 
-/// Whether two definitions are the same but for the next AUTO_INCREMENT value.
+/// Whether two definitions are the same except the next AUTO_INCREMENT value.
 pub(super) fn same(one: &str, other: &str) -> bool {
     let counterless = |text: &str| {
         let words: Vec<String> = text

@@ -1,5 +1,5 @@
 //! How far the copy is, kept on the target: which tables were created, which chunks are copied, and up to
-//! where the source's binary log has been applied. A later run goes on from there.
+//! where the source's binary log has been applied. A later run continues from there.
 
 use crate::Result;
 use crate::chunk::{Bound, Chunk, chunks};

@@ -26,7 +26,7 @@ impl PutHeads {
     }
 }
 
-/// One transaction's writes, complete but for the commit's timestamp.
+/// One transaction's writes, complete except the commit's timestamp.
 pub struct Prepared {
     records: Records,
     /// Where the puts of `latest` are in `records`.

@@ -23,7 +23,8 @@ pub(super) fn measure(latest: &Latest, ranges: &[(&[u8], &[u8])], what: u8) -> R
     let count = c_int::try_from(ranges.len())
         .map_err(|_| Error::Internal(format!("{} ranges to measure", ranges.len())))?;
     // SAFETY: `latest` keeps the database and the family open. The arrays have `count` elements each; they,
-    // and the keys that they point to, live until the call is over, which keeps none of them.
+    // and the keys that they point to, live until the call has returned, and the call keeps no reference to
+    // them.
     unsafe {
         ffi::rocksdb_approximate_sizes_cf_with_flags(
             latest.db.as_raw_ptr(),

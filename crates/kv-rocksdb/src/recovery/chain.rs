@@ -1,5 +1,5 @@
-//! All logs that are needed, in order: how far their sequence numbers go on without a gap, and what is after
-//! that.
+//! All logs that are needed, in order: how far their sequence numbers continue without a gap, and what is
+//! after that.
 
 use super::log_format::{self, BLOCK_BYTES, Batch, End, Part, synced_before};
 use super::log_reader::LogReader;

@@ -61,7 +61,7 @@ impl<'a> Comparison<'a> {
     /// flight have ended.
     ///
     /// # Panics
-    /// If they differ: a test cannot go on after that.
+    /// If they differ: a test cannot continue after that.
     #[cold]
     pub fn of_read(&self, key: &[u8], is_pinned: bool, cached: Option<Version>) -> Result<()> {
         let damage = if is_pinned {
@@ -331,7 +331,7 @@ mod tests {
     fn what_an_old_snapshot_sees_is_compared_too() {
         let dir = tempfile::tempdir().unwrap();
         let storage = cached(&dir);
-        // Committed after the snapshot, but the history knows of no such thing.
+        // Committed after the snapshot, but the history has no such version.
         behind(&storage, "a", Some((20, Some("2"))));
         let found = verify(&storage, &KeyRange::all(), 15, None).unwrap();
         assert_eq!(

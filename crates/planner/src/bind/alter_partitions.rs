@@ -91,7 +91,8 @@ fn named(names: &PartitionNames) -> Option<Vec<String>> {
     }
 }
 
-/// What ALTER TABLE ... ANALYZE PARTITION and its like do, and with which partitions.
+/// What ALTER TABLE ... ANALYZE PARTITION, CHECK, OPTIMIZE and REPAIR PARTITION do, and with which
+/// partitions.
 pub fn maintained(items: &[AlterItem]) -> Option<(Maintenance, &PartitionNames)> {
     match items {
         [AlterItem::MaintainPartitions(action, names)] => Some((*action, names)),

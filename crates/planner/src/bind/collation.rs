@@ -97,7 +97,7 @@ pub fn deprecated_collation(collation: Collation) -> Option<Warning> {
     deprecated.then(|| Warning::warning(ER_WARN_DEPRECATED_UTF8MB3_COLLATION, message()))
 }
 
-/// The warning that MySQL gives for NCHAR and its like.
+/// MySQL's warning for NCHAR, NVARCHAR and the other national types.
 fn deprecated_national() -> Warning {
     Warning::warning(
         ER_DEPRECATED_NATIONAL,

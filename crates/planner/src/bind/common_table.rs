@@ -396,7 +396,7 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
 }
 
 /// Whether the table is on the inner side of an outer join: as often as it has no partner, the recursion
-/// would go on with NULLs.
+/// would continue with NULLs.
 fn is_inner_side(table: &TableRef, name: &str) -> bool {
     match table {
         TableRef::Derived(_) | TableRef::Json(_) | TableRef::Table(_) => false,

@@ -284,7 +284,7 @@ impl Binder<'_> {
     }
 
     /// Operands that are compared or computed with each other: parameters of unknown type get the type of the
-    /// first operand that has one, and hexadecimal literals beside numbers are numbers.
+    /// first operand that has one, and hexadecimal literals among numbers are numbers.
     pub fn comparands(&self, operands: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
         let is_guess = |e: &ast::Expr| !self.env.params_known && matches!(e, ast::Expr::Parameter(_));
         let mut hint = None;

@@ -46,7 +46,7 @@ pub(super) fn bind_literal(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Opti
     }))
 }
 
-/// `DATE '...'` and its like: the text must be one, whole.
+/// `DATE '...'`, `TIME '...'` and `TIMESTAMP '...'`: the whole text must be such a value.
 fn temporal(binder: &Binder<'_>, kind: TemporalKind, text: &str) -> Result<Expr> {
     let (ty, name) = match kind {
         TemporalKind::Date => (SqlType::DATE, "DATE"),
@@ -339,7 +339,7 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
     ))
 }
 
-/// Whether the type makes a hexadecimal literal beside it a number.
+/// Whether the type makes a hexadecimal literal in the same operation a number.
 pub fn wants_number(ty: &SqlType) -> bool {
     ty.is_numeric() && ty.kind != TypeKind::Null
 }

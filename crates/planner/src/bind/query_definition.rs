@@ -14,14 +14,14 @@ const VARCHAR_CHARS_MAX: u64 = 512;
 /// Integers of fewer digits are INT.
 const INT_DIGITS: u32 = 10;
 
-/// A column of a query, without an id. A column of a table keeps its definition, save what makes ids.
-/// `zero_dates`: a date that is never NULL has the default zero.
+/// A column of a query, without an id. A column of a table keeps its definition, except AUTO_INCREMENT and
+/// AUTO_RANDOM. `zero_dates`: a date that is never NULL has the default zero.
 pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_dates: bool) -> Column {
     let result = &column.result;
     if let Some(stored) = stored_column(binder, column) {
         let default = match stored.default {
             _ if stored.makes_ids() => Default::Literal("0".to_owned()),
-            // An outer join leaves it NULL, and it has no default all the same.
+            // An outer join makes it nullable, and still it has no default.
             Default::None if column.nullable && !stored.nullable => Default::Dropped,
             default => default,
         };

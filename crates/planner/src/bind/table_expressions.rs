@@ -115,7 +115,7 @@ fn refuse_session_indexes(table: &Table, bound: &BoundExpressions) -> Result<()>
     Ok(())
 }
 
-/// The columns that an expression reads, but for those of which it asks only whether they are NULL.
+/// The columns that an expression reads, except those for which it checks only whether they are NULL.
 fn columns_whose_value_counts(expr: &Expr) -> Vec<usize> {
     let mut columns = Vec::new();
     expr.walk_parts(&mut |part| match part {

@@ -249,7 +249,7 @@ pub struct SetColumn {
 pub struct Recursive {
     pub seed: Box<Logical>,
     pub step: Box<Logical>,
-    /// UNION, not UNION ALL: a row that has come before is left out.
+    /// UNION, not UNION ALL: a row that is equal to an earlier one is left out.
     pub distinct: bool,
     /// As in [`SetOperation::columns`]: `left` is of the seed, `right` of the step.
     pub columns: Vec<SetColumn>,

@@ -1,6 +1,5 @@
 //! The general query log. An entry is a time, a connection, a command and its argument; a statement of
-//! several lines goes on in lines of its own. MariaDB leaves the time out when it is that of the entry
-//! before.
+//! several lines continues in further lines. MariaDB leaves the time out when it is that of the entry before.
 
 use std::collections::VecDeque;
 

@@ -18,7 +18,7 @@ const PART_BYTES: usize = 9;
 pub enum IntegerColumn {
     /// The row's key is the value.
     Handle,
-    /// In the row's key, so many bytes after the handle's start.
+    /// In the row's key, at this offset in bytes after the handle's start.
     Part(usize),
     /// In the row's value.
     Row(StoredNumber),
@@ -103,8 +103,8 @@ impl IntegerColumn {
     }
 }
 
-/// How many bytes of a row's key rows share that agree in so many leading parts of the primary key. `None`:
-/// that is not known without decoding them.
+/// The number of leading bytes that the keys of two rows share if their first `parts` parts of the primary
+/// key are equal. `None`: that is not known without decoding the keys.
 pub fn leading_bytes(table: &Table, parts: usize) -> Option<usize> {
     match &table.handle {
         Handle::Integer { .. } => (parts == 1).then_some(ROW_PREFIX_LEN + PART_BYTES - 1),

@@ -156,7 +156,7 @@ impl PartitionBy {
 }
 
 impl Partition {
-    /// How many places of rows it has.
+    /// The number of its physical ids.
     pub fn width(&self) -> usize {
         self.subpartitions.len().max(1)
     }

@@ -11,7 +11,7 @@ use types::{Result, SqlType, TypeKind, Value};
 use super::function::{Level, LevelKind, PartitionFunction, is_no_partition, number, range_of};
 use crate::layout::{KeyParts, ValueBound, ValueRange};
 
-/// So many values of an integer column are tried one by one, as MySQL does (MAX_RANGE_TO_WALK).
+/// At most this many values of an integer column are tried one by one, as in MySQL (MAX_RANGE_TO_WALK).
 const WALKED_VALUES: i128 = 32;
 
 /// Which partitions of a level may have rows; `None`: all.

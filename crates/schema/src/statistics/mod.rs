@@ -19,7 +19,7 @@ use types::{SqlType, Value};
 
 pub use build::{ColumnValues, distinct_of_runs};
 
-/// Sort keys are cut to so many bytes. Values that differ after them are taken as one.
+/// Sort keys are cut to this length. Values that differ only after it count as equal.
 pub const KEY_BYTES_MAX: usize = 48;
 
 /// What ANALYZE TABLE has found.
@@ -28,8 +28,8 @@ pub struct TableStatistics {
     /// Changes each time they are stored.
     pub version: u64,
     pub rows: u64,
-    /// The store's estimate of the rows when these were counted. It may differ from `rows` for good, so that
-    /// it is compared with later estimates only. 0: unknown.
+    /// The store's estimate of the rows when these were counted. It can differ from `rows` permanently, so it
+    /// is compared with later estimates only. 0: unknown.
     #[serde(default)]
     pub estimated_rows: u64,
     /// What the rows took in the store, about.
@@ -85,7 +85,7 @@ pub struct Bound {
 }
 
 impl TableStatistics {
-    /// About how many rows there are now, when the store estimates so many.
+    /// About how many rows there are now, computed from the store's current estimate.
     pub fn rows_now(&self, estimate: u64) -> u64 {
         if self.estimated_rows == 0 {
             return estimate;

@@ -118,7 +118,7 @@ fn fill(counts: &[(Value, u64)], height: u64, mut buckets: usize) -> impl Iterat
     })
 }
 
-/// The least height at which the values fit into so many buckets.
+/// The least height at which the values fit into this number of buckets.
 fn height(counts: &[(Value, u64)], buckets: usize) -> u64 {
     let (mut low, mut high): (u64, u64) = (1, counts.iter().map(|(_, count)| count).sum());
     while low < high {

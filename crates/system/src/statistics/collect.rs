@@ -15,7 +15,7 @@ use crate::keys::all_indexes;
 
 /// The buckets of a column that no statement has asked a number for.
 const BUCKETS: usize = 64;
-/// The rows of a sample are as many as take about so much memory, within limits.
+/// A sample has as many rows as fit into about this much memory, within limits.
 const SAMPLE_BYTES: usize = 16 << 20;
 const VALUE_BYTES: usize = 48;
 const SAMPLE_ROWS_MAX: usize = 30_000;
@@ -31,7 +31,7 @@ pub struct Wanted {
     pub buckets: u32,
 }
 
-/// The rows of a sample for so many columns.
+/// The number of rows in a sample with this number of columns.
 pub fn sample_rows(columns: usize, for_histograms: bool) -> u64 {
     let most = if for_histograms {
         HISTOGRAM_ROWS_MAX

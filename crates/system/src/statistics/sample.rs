@@ -57,7 +57,7 @@ pub fn sample(
         runs
     };
     let count = runs.len() as u64;
-    // If the estimate was a little too low, the whole table is read all the same.
+    // If the estimate was a little too low, the whole table is read anyway.
     let most = if expected <= effort.rows {
         effort.rows * 2
     } else {

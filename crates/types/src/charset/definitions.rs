@@ -127,7 +127,7 @@ impl Charset {
         self.definition().default
     }
 
-    /// The collation that compares code points or bytes, and ignores trailing spaces (but for `binary`).
+    /// The collation that compares code points or bytes, and ignores trailing spaces (`binary` does not).
     pub fn bytewise_collation(self) -> Collation {
         self.definition().bytewise
     }

@@ -2,7 +2,7 @@
 //!
 //! Nine digits take four bytes. The digits of an incomplete group take as few bytes as can hold them. Digits
 //! are grouped from the decimal point outwards. The first bit is flipped; negative numbers have every bit
-//! flipped. One byte each of precision and scale stand in front, as in TiDB.
+//! flipped. One byte for the precision and one for the scale come first, as in TiDB.
 //!
 //! Source: MySQL's documented storage of DECIMAL, manual 12.25.2 "DECIMAL Data Type Characteristics".
 

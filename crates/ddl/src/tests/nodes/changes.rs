@@ -222,7 +222,7 @@ fn a_new_index_goes_through_all_states() {
         let stopping = stop.when_dropped();
         scope.spawn(|| {
             while !stop.is_set() {
-                // Between two looks this node uses what it has, however far the other is.
+                // Between two checks this node uses the definitions that it has, however far the other is.
                 let table = table(&two, "t");
                 let index = table.indexes.iter().find(|i| i.name == "u");
                 states.lock().push(index.map(|i| i.state));

@@ -13,7 +13,8 @@ pub const BYTES_MAX: usize = 32 << 10;
 const GROWTH_ENTRIES: usize = ENTRIES_MAX / 16;
 const GROWTH_BYTES: usize = BYTES_MAX / 16;
 
-/// A page with at least so many deletions, and no fewer than other entries, is cleared of them.
+/// A page is cleared of its deletions if it has at least this many and if they are at least half of its
+/// entries.
 const DELETIONS_MIN: usize = 8;
 
 /// How many bytes of the keys' common prefix are stored in the page's header.
@@ -85,7 +86,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// An empty page with room for so many entries; not for their bytes.
+    /// An empty page with room for this number of entries; not for their bytes.
     pub fn for_entries(entries: usize) -> Self {
         Self {
             heads: Vec::with_capacity(entries),
@@ -182,7 +183,7 @@ impl Page {
     }
 
     /// The keys and values at some positions, if all of them are values that a reader of `ts` sees. The
-    /// versions themselves are not read: who only counts entries does not wait for their memory.
+    /// versions themselves are not read: a caller that only counts entries does not wait for their memory.
     pub fn values(
         &self,
         positions: Range<usize>,
@@ -406,7 +407,7 @@ impl Page {
 /// Entries between two heads that are read, so that each cache line of them is.
 const HEADS_A_LINE: usize = 8;
 const LINE_BYTES: usize = 64;
-/// Of an entry's bytes so many are read ahead.
+/// How many cache lines of an entry are read ahead.
 const ENTRY_LINES: usize = 3;
 
 /// Reads what a search of each key in its page will read. A search waits for memory four times, each time for

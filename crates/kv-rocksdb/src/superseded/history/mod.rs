@@ -198,7 +198,7 @@ impl History {
         self.spilled_ts.load(Ordering::SeqCst)
     }
 
-    /// Says that nothing is on disk any more.
+    /// Notes that nothing is on disk any more.
     pub fn note_nothing_spilled(&self) {
         self.spilled_ts.store(0, Ordering::SeqCst);
     }

@@ -10,9 +10,9 @@ use wire::auth::random_password;
 use crate::accounts::{Account, Origin, best_match};
 use crate::shared::Shared;
 
-/// A login that has not been used for so long is over.
+/// A login that has not been used for this long ends.
 const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
-/// Beyond so many the one that has not been used for longest ends.
+/// The largest number of logins. A further one ends the login that has not been used for the longest time.
 const LOGINS_MAX: usize = 64;
 const TOKEN_CHARACTERS: usize = 40;
 

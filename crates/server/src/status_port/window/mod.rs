@@ -110,7 +110,7 @@ impl Window {
     }
 }
 
-/// The login is over, or its account has changed since.
+/// The login has ended, or its account has changed since.
 fn logged_out() -> Error {
     Error::new(errno::ER_ACCESS_DENIED_ERROR, "You are not logged in")
 }
