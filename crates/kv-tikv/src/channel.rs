@@ -15,7 +15,7 @@ const STREAM_WINDOW_BYTES: u32 = 8 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 32 << 20;
 
 /// The largest response that is accepted. A page of the largest values is far smaller.
-pub const ANSWER_BYTES_MAX: usize = 256 << 20;
+pub const RESPONSE_BYTES_MAX: usize = 256 << 20;
 
 /// How to connect to any member of one cluster.
 #[derive(Clone)]

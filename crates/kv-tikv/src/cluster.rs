@@ -3,7 +3,7 @@
 
 use crate::backoff::{Backoff, Until};
 use crate::channel::Connector;
-use crate::command::{Answer, Command, decode, encode};
+use crate::command::{Command, RegionResponse, decode, encode};
 use crate::connection::{CallError, Pending};
 use crate::counters::{Counters, WaitCounters};
 use crate::io::Io;
@@ -64,10 +64,10 @@ pub enum Outcome<A> {
     Failed(CallError),
 }
 
-impl<A: Answer> Outcome<A> {
-    fn of(mut answer: A) -> Self {
-        match answer.take_region_error() {
-            None => Self::Answered(answer),
+impl<A: RegionResponse> Outcome<A> {
+    fn of(mut response: A) -> Self {
+        match response.take_region_error() {
+            None => Self::Answered(response),
             Some(mut error) => match error.undetermined_result.take() {
                 // The store itself does not know the outcome.
                 Some(undetermined) => Self::Failed(CallError::Lost(undetermined.message)),
@@ -81,7 +81,7 @@ impl<C: Command> Sent<C> {
     /// # Errors
     /// [`Error::Interrupted`]: the response may still be waited for. [`Error::Unavailable`]: the response
     /// cannot be decoded.
-    pub fn wait(&mut self, interrupt: Option<&Interrupt>) -> Result<Outcome<C::Answer>> {
+    pub fn wait(&mut self, interrupt: Option<&Interrupt>) -> Result<Outcome<C::Response>> {
         let element = match &mut self.pending {
             Err(error) => return Ok(Outcome::Failed(error.clone())),
             Ok(pending) => match pending.wait(self.deadline, interrupt)? {
@@ -237,7 +237,7 @@ impl Cluster {
         key: &[u8],
         command: &C,
         backoff: &mut Backoff,
-    ) -> Result<C::Answer> {
+    ) -> Result<C::Response> {
         Ok(self.call_region(key, command, backoff)?.0)
     }
 
@@ -247,13 +247,13 @@ impl Cluster {
         key: &[u8],
         command: &C,
         backoff: &mut Backoff,
-    ) -> Result<(C::Answer, Arc<Region>)> {
+    ) -> Result<(C::Response, Arc<Region>)> {
         loop {
             let region = self.region(key, backoff)?;
             let until = backoff.request(self.options.request_timeout);
             let mut sent = self.send(region, command.clone(), until)?;
             match sent.wait(backoff.interrupt)? {
-                Outcome::Answered(answer) => return Ok((answer, sent.region)),
+                Outcome::Answered(response) => return Ok((response, sent.region)),
                 Outcome::Refused(error) => self.refused(&sent.region, &error, backoff)?,
                 Outcome::Failed(error) => self.failed(&sent.region, &error, backoff)?,
             }

@@ -14,29 +14,29 @@ use prost::encoding::{
 pub trait Command: Message {
     /// The command's field number in the batch stream's union.
     const TAG: u32;
-    type Answer: Answer;
+    type Response: RegionResponse;
 
     fn context_mut(&mut self) -> &mut Context;
 }
 
 /// The response to a [`Command`].
-pub trait Answer: Message + Default {
+pub trait RegionResponse: Message + Default {
     fn take_region_error(&mut self) -> Option<errorpb::Error>;
 }
 
 macro_rules! commands {
-    ($($tag:literal $request:ident $answer:ident,)*) => {
+    ($($tag:literal $request:ident $response:ident,)*) => {
         $(
             impl Command for $request {
                 const TAG: u32 = $tag;
-                type Answer = $answer;
+                type Response = $response;
 
                 fn context_mut(&mut self) -> &mut Context {
                     self.context.get_or_insert_default()
                 }
             }
 
-            impl Answer for $answer {
+            impl RegionResponse for $response {
                 fn take_region_error(&mut self) -> Option<errorpb::Error> {
                     self.region_error.take()
                 }
@@ -63,14 +63,14 @@ commands! {
 
 impl Command for coprocessor::Request {
     const TAG: u32 = 22;
-    type Answer = coprocessor::Response;
+    type Response = coprocessor::Response;
 
     fn context_mut(&mut self) -> &mut Context {
         self.context.get_or_insert_default()
     }
 }
 
-impl Answer for coprocessor::Response {
+impl RegionResponse for coprocessor::Response {
     fn take_region_error(&mut self) -> Option<errorpb::Error> {
         self.region_error.take()
     }
@@ -88,7 +88,7 @@ pub fn encode<C: Command>(command: &C) -> Bytes {
 }
 
 /// Decodes the response to `C` from one element of a batch.
-pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Answer> {
+pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Response> {
     let broken = |what: &str| Error::Unavailable(format!("a store's response cannot be decoded: {what}"));
     let (tag, wire_type) = decode_key(&mut element).map_err(|error| broken(&error.to_string()))?;
     if tag != C::TAG || wire_type != WireType::LengthDelimited {
@@ -99,7 +99,7 @@ pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Answer> {
     if len > element.len() {
         return Err(broken("cut short"));
     }
-    C::Answer::decode(element.split_to(len)).map_err(|error| broken(&error.to_string()))
+    C::Response::decode(element.split_to(len)).map_err(|error| broken(&error.to_string()))
 }
 
 #[cfg(test)]
@@ -114,16 +114,16 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(&encode(&command)[..], [0x0A, 5, 0x12, 1, b'k', 0x18, 7]);
-        let answer = [0x0A, 5, 0x1A, 1, b'v', 0x20, 0];
-        let decoded = decode::<GetRequest>(Bytes::copy_from_slice(&answer)).unwrap();
+        let response = [0x0A, 5, 0x1A, 1, b'v', 0x20, 0];
+        let decoded = decode::<GetRequest>(Bytes::copy_from_slice(&response)).unwrap();
         assert_eq!((&decoded.value[..], decoded.not_found), (&b"v"[..], false));
-        assert!(decode::<ScanRequest>(Bytes::copy_from_slice(&answer)).is_err());
-        for len in 0..answer.len() {
-            assert!(decode::<GetRequest>(Bytes::copy_from_slice(&answer[..len])).is_err());
+        assert!(decode::<ScanRequest>(Bytes::copy_from_slice(&response)).is_err());
+        for len in 0..response.len() {
+            assert!(decode::<GetRequest>(Bytes::copy_from_slice(&response[..len])).is_err());
         }
         for byte in 0..=u8::MAX {
-            for position in 0..answer.len() {
-                let mut changed = answer;
+            for position in 0..response.len() {
+                let mut changed = response;
                 changed[position] = byte;
                 let _ = decode::<GetRequest>(Bytes::copy_from_slice(&changed));
             }

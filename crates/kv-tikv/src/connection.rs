@@ -5,7 +5,7 @@
 //! fail.
 
 use crate::backoff::Until;
-use crate::channel::ANSWER_BYTES_MAX;
+use crate::channel::RESPONSE_BYTES_MAX;
 use crate::proto::tikvpb::{BatchCommandsRequest, BatchCommandsResponse};
 use crate::reply::Reply;
 use bytes::Bytes;
@@ -254,7 +254,7 @@ async fn serve(endpoint: Endpoint, link: &Arc<Link>) -> Result<(), String> {
         .connect()
         .await
         .map_err(|error| failed(&with_cause(&error)))?;
-    let mut grpc = Grpc::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
+    let mut grpc = Grpc::new(channel).max_decoding_message_size(RESPONSE_BYTES_MAX);
     grpc.ready().await.map_err(|error| failed(&with_cause(&error)))?;
     let codec = ProstCodec::<BatchCommandsRequest, BatchCommandsResponse>::default();
     let path = PathAndQuery::from_static("/tikvpb.Tikv/BatchCommands");

@@ -82,21 +82,21 @@ pub fn group<T: Item>(
     Ok(groups.into_iter().map(|(group, _)| group).collect())
 }
 
-/// Sends a request to every region of the items. `answer` takes each response and returns the items to
+/// Sends a request to every region of the items. `on_response` takes each response and returns the items to
 /// ask for again.
 ///
 /// Waits for all requests in flight even after one has failed, so that none is still running
 /// afterwards, unless the batch is interruptible.
 ///
 /// # Errors
-/// The first error of `answer`, or of [`Cluster::refused`] and [`Cluster::failed`].
+/// The first error of `on_response`, or of [`Cluster::refused`] and [`Cluster::failed`].
 pub fn fan_out<T: Item, C: Command>(
     cluster: &Cluster,
     items: Vec<T>,
     batch: Batch,
     backoff: &mut Backoff,
     mut request: impl FnMut(&[T]) -> C,
-    mut answer: impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
+    mut on_response: impl FnMut(Vec<T>, C::Response, &mut Backoff) -> Result<Vec<T>>,
 ) -> Result<()> {
     let mut todo = items;
     while !todo.is_empty() {
@@ -106,13 +106,13 @@ pub fn fan_out<T: Item, C: Command>(
             if window.is_empty() {
                 break;
             }
-            todo.extend(ask_groups(
+            todo.extend(send_groups(
                 cluster,
                 window,
                 batch,
                 backoff,
                 &mut request,
-                &mut answer,
+                &mut on_response,
             )?);
         }
     }
@@ -120,13 +120,13 @@ pub fn fan_out<T: Item, C: Command>(
 }
 
 /// One round of [`fan_out`]; returns the items to ask for again.
-fn ask_groups<T: Item, C: Command>(
+fn send_groups<T: Item, C: Command>(
     cluster: &Cluster,
     groups: Vec<Group<T>>,
     batch: Batch,
     backoff: &mut Backoff,
     request: &mut impl FnMut(&[T]) -> C,
-    answer: &mut impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
+    on_response: &mut impl FnMut(Vec<T>, C::Response, &mut Backoff) -> Result<Vec<T>>,
 ) -> Result<Vec<T>> {
     let until = backoff.request(cluster.options.request_timeout);
     let mut again = Vec::new();
@@ -144,7 +144,7 @@ fn ask_groups<T: Item, C: Command>(
     let mut refusals = Vec::new();
     for (mut sent, items) in in_flight {
         match sent.wait(backoff.interrupt.filter(|_| batch.interruptible)) {
-            Ok(Outcome::Answered(answered)) => match answer(items, answered, backoff) {
+            Ok(Outcome::Answered(response)) => match on_response(items, response, backoff) {
                 Ok(items) => again.extend(items),
                 Err(error) => {
                     first_error.get_or_insert(error);

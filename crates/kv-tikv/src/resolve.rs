@@ -120,7 +120,7 @@ fn status(
     };
     let is_over = has_expired(lock, current_ts);
     let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
-    let mut question = CheckTxnStatusRequest {
+    let mut request = CheckTxnStatusRequest {
         primary_key: lock.primary_lock.to_vec(),
         lock_ts: lock.lock_version,
         // LATEST comes from a read of one key. The transaction was not committed when the store was
@@ -135,8 +135,8 @@ fn status(
         verify_is_primary: true,
         ..Default::default()
     };
-    let mut answer = cluster.call(&lock.primary_lock, &question, backoff)?;
-    if answer
+    let mut response = cluster.call(&lock.primary_lock, &request, backoff)?;
+    if response
         .error
         .as_ref()
         .is_some_and(|error| error.txn_not_found.is_some())
@@ -145,17 +145,17 @@ fn status(
             // The primary's prewrite may still be on its way.
             return Ok(TxnStatus::Alive);
         }
-        question.rollback_if_not_exist = true;
-        answer = cluster.call(&lock.primary_lock, &question, backoff)?;
+        request.rollback_if_not_exist = true;
+        response = cluster.call(&lock.primary_lock, &request, backoff)?;
     }
-    if let Some(error) = &answer.error {
+    if let Some(error) = &response.error {
         return match (&error.locked, &error.primary_mismatch) {
             (Some(_), _) => Ok(TxnStatus::Alive),
             (None, Some(_)) if is_pessimistic => Ok(TxnStatus::Forgotten),
             _ => Err(failure::of_key(error, lock.lock_version)),
         };
     }
-    let commits_async = answer
+    let commits_async = response
         .lock_info
         .as_ref()
         .filter(|primary| primary.use_async_commit);
@@ -166,18 +166,18 @@ fn status(
             cluster.ended_txns.insert(lock.lock_version, status.commit_ts());
             return Ok(status);
         }
-        question.force_sync_commit = true;
-        answer = cluster.call(&lock.primary_lock, &question, backoff)?;
-        if let Some(error) = &answer.error {
+        request.force_sync_commit = true;
+        response = cluster.call(&lock.primary_lock, &request, backoff)?;
+        if let Some(error) = &response.error {
             return Err(failure::of_key(error, lock.lock_version));
         }
     }
-    let status = match answer {
+    let status = match response {
         CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => {
             TxnStatus::Committed(commit_version)
         }
         CheckTxnStatusResponse { lock_ttl: 0, .. } => TxnStatus::RolledBack,
-        answer if answer.action == action::MIN_COMMIT_TS_PUSHED => TxnStatus::Pushed,
+        response if response.action == action::MIN_COMMIT_TS_PUSHED => TxnStatus::Pushed,
         _ => TxnStatus::Alive,
     };
     match status {
@@ -212,12 +212,12 @@ fn status_by_all_locks(
             keys: keys.to_vec(),
             start_version: start_ts,
         },
-        |keys, answer: CheckSecondaryLocksResponse, _| {
-            if let Some(error) = &answer.error {
+        |keys, response: CheckSecondaryLocksResponse, _| {
+            if let Some(error) = &response.error {
                 return Err(failure::of_key(error, start_ts));
             }
-            if answer.locks.len() < keys.len() {
-                let status = match answer.commit_ts {
+            if response.locks.len() < keys.len() {
+                let status = match response.commit_ts {
                     0 => TxnStatus::RolledBack,
                     commit_ts => TxnStatus::Committed(commit_ts),
                 };
@@ -227,7 +227,7 @@ fn status_by_all_locks(
                     )));
                 }
             }
-            for lock in &answer.locks {
+            for lock in &response.locks {
                 in_two_phases.set(in_two_phases.get() || !lock.use_async_commit);
                 prewritten_until.set(prewritten_until.get().max(lock.min_commit_ts));
             }
@@ -254,15 +254,15 @@ pub fn own_status(
     start_ts: Timestamp,
     backoff: &mut Backoff,
 ) -> Result<TxnStatus> {
-    let question = CheckTxnStatusRequest {
+    let request = CheckTxnStatusRequest {
         primary_key: primary.to_vec(),
         lock_ts: start_ts,
         current_ts: start_ts,
         rollback_if_not_exist: true,
         ..Default::default()
     };
-    let answer = cluster.call(primary, &question, backoff)?;
-    Ok(match answer {
+    let response = cluster.call(primary, &request, backoff)?;
+    Ok(match response {
         CheckTxnStatusResponse { error: Some(_), .. } => TxnStatus::Alive,
         CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => {
             TxnStatus::Committed(commit_version)
@@ -280,9 +280,9 @@ fn scan_locks(
     backoff: &mut Backoff,
 ) -> Result<(Vec<LockInfo>, Arc<Region>)> {
     loop {
-        let (answer, region) = cluster.call_region(&command.start_key, command, backoff)?;
-        match &answer.error {
-            None => return Ok((answer.locks, region)),
+        let (response, region) = cluster.call_region(&command.start_key, command, backoff)?;
+        match &response.error {
+            None => return Ok((response.locks, region)),
             Some(error) if error.locked.is_some() => {
                 backoff.pause(Part::Lock, &"a row is being committed")?;
             }
@@ -349,7 +349,7 @@ fn release(
             keys: if is_whole { Vec::new() } else { keys.to_vec() },
             ..Default::default()
         },
-        |_, answer, _| match answer.errors.first() {
+        |_, response, _| match response.errors.first() {
             Some(error) => Err(failure::of_key(error, start_ts)),
             None => Ok(Vec::new()),
         },
@@ -380,7 +380,7 @@ fn resolve(
             keys: if is_whole { Vec::new() } else { keys.to_vec() },
             ..Default::default()
         },
-        |_, answer, _| match answer.error {
+        |_, response, _| match response.error {
             Some(error) => Err(failure::of_key(&error, lock.lock_version)),
             None => Ok(Vec::new()),
         },

@@ -17,8 +17,8 @@ const checks = {
     await page.waitForFunction(() => document.querySelector('#server').textContent.includes('StemDB'), null, patience);
     await page.waitForFunction(() => document.querySelectorAll('#store tr').length > 5, null, patience);
     assert.equal(await page.isVisible('#private'), false);
-    const answer = await page.evaluate(() => fetch('/window/ask', {
-      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"question":"connections"}',
+    const answer = await page.evaluate(() => fetch('/window/query', {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"query":"connections"}',
     }).then(async r => [r.status, await r.text()]));
     assert.equal(answer[0], 401);
     assert.ok(!answer[1].includes('SELECT'));
@@ -33,7 +33,7 @@ const checks = {
   async 'slow statements with their plans'(page) {
     await logIn(page, 'window_admin', 'secret');
     await page.waitForSelector('#private', { state: 'visible', ...patience });
-    // By the page's own means: its tables are made anew every two seconds.
+    // By the page's own means: its tables are replaced every two seconds.
     await page.waitForSelector('#statements tr.choice', { state: 'attached', ...patience });
     await page.evaluate(() => document.querySelector('#statements tr.choice').click());
     await page.waitForFunction(() => document.querySelector('#plan-text').textContent !== '', null, patience);

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Requests sent at the same time.
-const QUESTIONS_MAX: usize = 256;
+const REQUESTS_MAX: usize = 256;
 
 /// The prefix of refusals that a retry cannot change.
 const GC_REFUSAL: &str = "[PD:gc:";
@@ -37,33 +37,33 @@ pub struct RegionInfo {
     pub leader: Option<metapb::Peer>,
 }
 
-trait Question: Message + Clone + 'static {
-    type Answer: Message + Default + 'static;
+trait PdRequest: Message + Clone + 'static {
+    type Response: Message + Default + 'static;
     const PATH: &'static str;
     fn set_header(&mut self, header: RequestHeader);
-    fn header(answer: &mut Self::Answer) -> Option<ResponseHeader>;
+    fn header(response: &mut Self::Response) -> Option<ResponseHeader>;
 }
 
-macro_rules! questions {
-    ($($question:ident $answer:ident $path:literal,)*) => {
+macro_rules! requests {
+    ($($request:ident $response:ident $path:literal,)*) => {
         $(
-            impl Question for $question {
-                type Answer = $answer;
+            impl PdRequest for $request {
+                type Response = $response;
                 const PATH: &'static str = $path;
 
                 fn set_header(&mut self, header: RequestHeader) {
                     self.header = Some(header);
                 }
 
-                fn header(answer: &mut $answer) -> Option<ResponseHeader> {
-                    answer.header.take()
+                fn header(response: &mut $response) -> Option<ResponseHeader> {
+                    response.header.take()
                 }
             }
         )*
     };
 }
 
-questions! {
+requests! {
     GetRegionRequest GetRegionResponse "/pdpb.PD/GetRegion",
     ScanRegionsRequest ScanRegionsResponse "/pdpb.PD/ScanRegions",
     ScatterRegionRequest ScatterRegionResponse "/pdpb.PD/ScatterRegion",
@@ -76,9 +76,9 @@ questions! {
     LoadKeyspaceRequest LoadKeyspaceResponse "/keyspacepb.Keyspace/LoadKeyspace",
 }
 
-/// A request to the etcd inside PD, which knows no PD headers.
-impl Question for RangeRequest {
-    type Answer = RangeResponse;
+/// A request to the etcd inside PD, which has no PD headers.
+impl PdRequest for RangeRequest {
+    type Response = RangeResponse;
     const PATH: &'static str = "/etcdserverpb.KV/Range";
 
     fn set_header(&mut self, _: RequestHeader) {}
@@ -106,22 +106,22 @@ impl PdClient {
 
     /// The region that contains a key; `None` if PD knows none yet.
     pub fn region(&self, key: &[u8], until: Until) -> Result<Option<RegionInfo>> {
-        let answer = self.ask(
+        let response = self.send(
             GetRegionRequest {
                 region_key: keys::encode(key),
                 ..Default::default()
             },
             until,
         )?;
-        answer
+        response
             .region
-            .map(|region| region_info(region, answer.leader))
+            .map(|region| region_info(region, response.leader))
             .transpose()
     }
 
     /// Up to `limit` regions that overlap a range, in order. An empty `end` is no bound.
     pub fn regions(&self, start: &[u8], end: &[u8], limit: i32, until: Until) -> Result<Vec<RegionInfo>> {
-        let answer = self.ask(
+        let response = self.send(
             ScanRegionsRequest {
                 start_key: keys::encode(start),
                 end_key: if end.is_empty() {
@@ -134,7 +134,7 @@ impl PdClient {
             },
             until,
         )?;
-        answer
+        response
             .regions
             .into_iter()
             .filter_map(|found| Some(region_info(found.region?, found.leader)))
@@ -146,28 +146,28 @@ impl PdClient {
     pub fn scatter(&self, info: &RegionInfo, deadline: Instant) -> Result<()> {
         let mut region = info.region.clone();
         keys::encode_bounds(&mut region);
-        let question = ScatterRegionRequest {
+        let request = ScatterRegionRequest {
             region_id: region.id,
             region: Some(region),
             leader: info.leader,
             group: "stemdb".into(),
             ..Default::default()
         };
-        self.ask(question, deadline.into()).map(drop)
+        self.send(request, deadline.into()).map(drop)
     }
 
     /// What PD is doing with each region, under PD's name for it; `None` if nothing. PD answers for one
     /// region at a time.
     pub fn running_operators(&self, regions: &[u64], until: Until) -> Result<Vec<Option<Bytes>>> {
-        let question = |region: &u64| GetOperatorRequest {
+        let request = |region: &u64| GetOperatorRequest {
             region_id: *region,
             ..Default::default()
         };
         let mut operators = Vec::with_capacity(regions.len());
-        for regions in regions.chunks(QUESTIONS_MAX) {
-            let answers = self.ask_all(regions.iter().map(question).collect(), until)?;
-            operators.extend(answers.into_iter().map(|answer: GetOperatorResponse| {
-                (answer.status == OPERATOR_RUNNING).then_some(answer.desc)
+        for regions in regions.chunks(REQUESTS_MAX) {
+            let responses = self.send_all(regions.iter().map(request).collect(), until)?;
+            operators.extend(responses.into_iter().map(|response: GetOperatorResponse| {
+                (response.status == OPERATOR_RUNNING).then_some(response.desc)
             }));
         }
         Ok(operators)
@@ -175,21 +175,21 @@ impl PdClient {
 
     /// `None`: no such store, or it was removed.
     pub fn store(&self, id: u64, until: Until) -> Result<Option<metapb::Store>> {
-        let question = GetStoreRequest {
+        let request = GetStoreRequest {
             store_id: id,
             ..Default::default()
         };
-        let store = self.ask(question, until)?.store;
+        let store = self.send(request, until)?.store;
         Ok(store.filter(|store| store.state != metapb::STATE_TOMBSTONE))
     }
 
     /// All stores that hold rows. Columnar replicas (TiFlash) hold none.
     pub fn stores(&self, deadline: Instant) -> Result<Vec<metapb::Store>> {
-        let question = GetAllStoresRequest {
+        let request = GetAllStoresRequest {
             exclude_tombstone_stores: true,
             ..Default::default()
         };
-        let mut stores = self.ask(question, deadline.into())?.stores;
+        let mut stores = self.send(request, deadline.into())?.stores;
         stores.retain(|store| {
             let is_columnar =
                 |label: &metapb::StoreLabel| label.key == "engine" && label.value.starts_with("tiflash");
@@ -201,17 +201,17 @@ impl PdClient {
     /// The safe point: older versions may have been collected.
     pub fn gc_safe_point(&self, deadline: Instant) -> Result<Timestamp> {
         Ok(self
-            .ask(GetGcSafePointRequest::default(), deadline.into())?
+            .send(GetGcSafePointRequest::default(), deadline.into())?
             .safe_point)
     }
 
     /// Moves the safe point. Returns where it is now.
     pub fn set_gc_safe_point(&self, safe_point: Timestamp, deadline: Instant) -> Result<Timestamp> {
-        let question = UpdateGcSafePointRequest {
+        let request = UpdateGcSafePointRequest {
             safe_point,
             ..Default::default()
         };
-        Ok(self.ask(question, deadline.into())?.new_safe_point)
+        Ok(self.send(request, deadline.into())?.new_safe_point)
     }
 
     /// Holds garbage collection back at `safe_point` for `ttl_s` seconds in the name of `service`. A time
@@ -225,13 +225,13 @@ impl PdClient {
         safe_point: Timestamp,
         deadline: Instant,
     ) -> Result<Timestamp> {
-        let question = UpdateServiceGcSafePointRequest {
+        let request = UpdateServiceGcSafePointRequest {
             service_id: service.as_bytes().to_vec(),
             ttl: ttl_s,
             safe_point,
             ..Default::default()
         };
-        Ok(self.ask(question, deadline.into())?.min_safe_point)
+        Ok(self.send(request, deadline.into())?.min_safe_point)
     }
 
     /// Asks how far garbage may be collected, up to `wanted`. From then on PD refuses to hold back an older
@@ -239,21 +239,21 @@ impl PdClient {
     pub fn advance_gc(&self, wanted: Timestamp, deadline: Instant) -> Result<Option<Timestamp>> {
         match self.hold_gc(COLLECTOR_SERVICE, i64::MAX, wanted, deadline) {
             Err(Error::Unavailable(reason)) if reason.contains(GOES_BACK) => Ok(None),
-            answer => answer.map(Some),
+            response => response.map(Some),
         }
     }
 
     /// The keyspaces in which a TiDB server runs now; `None` stands for a server without a keyspace, which
     /// uses the keys of the whole cluster.
     pub fn tidb_keyspaces(&self, deadline: Instant) -> Result<Vec<Option<u32>>> {
-        let question = |prefix: &str| RangeRequest {
+        let request = |prefix: &str| RangeRequest {
             key: prefix.as_bytes().to_vec(),
             range_end: kv::successor_of_prefix(prefix.as_bytes()),
             keys_only: true,
         };
-        let questions = [TIDB_SERVERS, TIDB_KEYSPACES].map(question).to_vec();
-        let answers: Vec<RangeResponse> = self.ask_all(questions, deadline.into())?;
-        let keys = answers.iter().flat_map(|answer| &answer.kvs).map(|kv| &kv.key);
+        let requests = [TIDB_SERVERS, TIDB_KEYSPACES].map(request).to_vec();
+        let responses: Vec<RangeResponse> = self.send_all(requests, deadline.into())?;
+        let keys = responses.iter().flat_map(|response| &response.kvs).map(|kv| &kv.key);
         let mut found: Vec<Option<u32>> = keys.filter_map(|key| tidb_keyspace(key)).collect();
         found.sort_unstable();
         found.dedup();
@@ -261,24 +261,24 @@ impl PdClient {
     }
 
     pub fn keyspace(&self, name: &str, deadline: Instant) -> Result<KeyspaceMeta> {
-        let question = LoadKeyspaceRequest {
+        let request = LoadKeyspaceRequest {
             name: name.to_owned(),
             ..Default::default()
         };
-        let answer = self.ask(question, deadline.into())?;
-        answer
+        let response = self.send(request, deadline.into())?;
+        response
             .keyspace
             .filter(|found| found.state == 0)
             .ok_or_else(|| Error::Unavailable(format!("the cluster has no enabled keyspace '{name}'")))
     }
 
-    fn ask<Q: Question>(&self, question: Q, until: Until) -> Result<Q::Answer> {
-        let answer = self.ask_all(vec![question], until)?.pop();
-        answer.ok_or_else(|| Error::Internal("a question without an answer".into()))
+    fn send<Q: PdRequest>(&self, request: Q, until: Until) -> Result<Q::Response> {
+        let response = self.send_all(vec![request], until)?.pop();
+        response.ok_or_else(|| Error::Internal("a request to PD without a response".into()))
     }
 
     /// Sends all requests at once. Returns the responses in their order.
-    fn ask_all<Q: Question>(&self, questions: Vec<Q>, until: Until) -> Result<Vec<Q::Answer>> {
+    fn send_all<Q: PdRequest>(&self, requests: Vec<Q>, until: Until) -> Result<Vec<Q::Response>> {
         let failed = |text: &dyn std::fmt::Display| Error::ClusterTimeout {
             part: Part::Oracle,
             reason: format!("{}: {text}", Q::PATH),
@@ -288,12 +288,12 @@ impl PdClient {
                 deadline: until.deadline.min(Instant::now() + REQUEST_TIMEOUT),
                 ..until
             };
-            let asked = self.ask_once(questions.clone(), once);
-            let error = match asked {
+            let sent = self.send_once(requests.clone(), once);
+            let error = match sent {
                 // REGION_NOT_FOUND is an empty response, and no error.
-                Ok(mut answers) => {
-                    let refusal = answers.iter_mut().find_map(|answer| {
-                        let error = Q::header(answer)?.error?;
+                Ok(mut responses) => {
+                    let refusal = responses.iter_mut().find_map(|response| {
+                        let error = Q::header(response)?.error?;
                         (error.r#type != 0 && error.r#type != REGION_NOT_FOUND).then_some(error)
                     });
                     match refusal {
@@ -301,7 +301,7 @@ impl PdClient {
                             return Err(Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message)));
                         }
                         Some(error) => failed(&error.message),
-                        None => return Ok(answers),
+                        None => return Ok(responses),
                     }
                 }
                 Err(Error::Unavailable(reason)) if reason.contains(GC_REFUSAL) => {
@@ -318,21 +318,21 @@ impl PdClient {
         }
     }
 
-    fn ask_once<Q: Question>(&self, questions: Vec<Q>, until: Until) -> Result<Vec<Q::Answer>> {
+    fn send_once<Q: PdRequest>(&self, requests: Vec<Q>, until: Until) -> Result<Vec<Q::Response>> {
         let members = Arc::clone(&self.members);
         self.io.run(until, "PD", async move {
             let leader = members.leader().await?;
-            let ask = |mut question: Q| -> Asked<Q::Answer> {
-                question.set_header(members.header());
-                tokio::spawn(unary(leader.clone(), Q::PATH, question))
+            let send = |mut request: Q| -> InFlight<Q::Response> {
+                request.set_header(members.header());
+                tokio::spawn(unary(leader.clone(), Q::PATH, request))
             };
-            let asked: Vec<Asked<Q::Answer>> = questions.into_iter().map(ask).collect();
-            let mut answers = Vec::with_capacity(asked.len());
-            for answer in asked {
-                let answer = answer.await.unwrap_or_else(|error| Err(error.to_string()));
-                answers.push(answer.map_err(Error::Unavailable)?);
+            let sent: Vec<InFlight<Q::Response>> = requests.into_iter().map(send).collect();
+            let mut responses = Vec::with_capacity(sent.len());
+            for response in sent {
+                let response = response.await.unwrap_or_else(|error| Err(error.to_string()));
+                responses.push(response.map_err(Error::Unavailable)?);
             }
-            Ok(answers)
+            Ok(responses)
         })
     }
 }
@@ -351,7 +351,7 @@ fn tidb_keyspace(key: &[u8]) -> Option<Option<u32>> {
 }
 
 /// A request in flight.
-type Asked<A> = JoinHandle<Result<A, String>>;
+type InFlight<A> = JoinHandle<Result<A, String>>;
 
 fn region_info(mut region: metapb::Region, leader: Option<metapb::Peer>) -> Result<RegionInfo> {
     keys::decode_bounds(&mut region)?;

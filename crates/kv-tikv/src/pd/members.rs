@@ -1,6 +1,6 @@
 //! The members of PD, and a connection to their leader.
 
-use crate::channel::{ANSWER_BYTES_MAX, Connector};
+use crate::channel::{RESPONSE_BYTES_MAX, Connector};
 use crate::connection::with_cause;
 use crate::proto::pdpb::{GetMembersRequest, GetMembersResponse, RequestHeader};
 use http::uri::PathAndQuery;
@@ -78,18 +78,18 @@ impl Members {
 
     async fn leader_by(&self, address: &str) -> Result<Channel, String> {
         let channel = self.connect(address).await?;
-        let answer: GetMembersResponse = timeout(
+        let response: GetMembersResponse = timeout(
             MEMBER_TIMEOUT,
             unary(channel, "/pdpb.PD/GetMembers", GetMembersRequest::default()),
         )
         .await
         .map_err(|_| "no answer in time".to_owned())??;
-        let header = answer.header.unwrap_or_default();
+        let header = response.header.unwrap_or_default();
         if let Some(error) = header.error.filter(|error| error.r#type != 0) {
             return Err(error.message);
         }
         self.check_cluster(header.cluster_id)?;
-        let leader = answer.leader.ok_or("no leader is elected")?;
+        let leader = response.leader.ok_or("no leader is elected")?;
         let mut reason = "the leader announces no address".to_owned();
         for url in &leader.client_urls {
             match self.connect(url).await {
@@ -97,7 +97,7 @@ impl Members {
                     tracing::debug!(url, "PD leader");
                     let mut state = self.state.lock();
                     state.leader = Some((url.clone(), channel.clone()));
-                    for url in answer.members.iter().flat_map(|member| &member.client_urls) {
+                    for url in response.members.iter().flat_map(|member| &member.client_urls) {
                         let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host);
                         if !state.addresses.iter().any(|known| known == host) {
                             state.addresses.push(host.to_owned());
@@ -132,16 +132,16 @@ impl Members {
 }
 
 /// One unary call.
-pub async fn unary<Q, A>(channel: Channel, path: &'static str, question: Q) -> Result<A, String>
+pub async fn unary<Q, A>(channel: Channel, path: &'static str, request: Q) -> Result<A, String>
 where
     Q: Message + 'static,
     A: Message + Default + 'static,
 {
-    let mut grpc = Grpc::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
+    let mut grpc = Grpc::new(channel).max_decoding_message_size(RESPONSE_BYTES_MAX);
     grpc.ready().await.map_err(|error| with_cause(&error))?;
     let codec = ProstCodec::<Q, A>::default();
     grpc.unary(
-        tonic::Request::new(question),
+        tonic::Request::new(request),
         PathAndQuery::from_static(path),
         codec,
     )

@@ -1,8 +1,8 @@
-//! The status port: `GET /status` for load balancers, `GET /metrics` for Prometheus, and a page for people
+//! The status port: `GET /status` for load balancers, `GET /metrics` for Prometheus, and a web page
 //! ([`window`]), over HTTP/1.1, one request per connection. Without a login it reveals no secrets and changes
 //! nothing.
 
-mod answer;
+mod response;
 mod request;
 mod window;
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::metrics::Figures;
 use crate::shared::Shared;
-use answer::Answer;
+use response::Response;
 use request::Request;
 use window::Window;
 
@@ -63,30 +63,30 @@ impl StatusPort {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_write_timeout(Some(TIMEOUT))?;
         let peer = stream.peer_addr()?;
-        let answer = match Request::read(&mut stream, TIMEOUT)? {
-            Some(request) => self.answer(&request, peer.ip()),
-            None => Answer::text("400 Bad Request", "bad request\n"),
+        let response = match Request::read(&mut stream, TIMEOUT)? {
+            Some(request) => self.respond(&request, peer.ip()),
+            None => Response::text("400 Bad Request", "bad request\n"),
         };
-        stream.write_all(&answer.to_bytes())
+        stream.write_all(&response.to_bytes())
     }
 
-    fn answer(&self, request: &Request, peer: IpAddr) -> Answer {
+    fn respond(&self, request: &Request, peer: IpAddr) -> Response {
         let get = request.method == "GET";
         match request.path.as_str() {
             "/status" if get => self.status(),
             "/metrics" if get => match self.figures.to_text() {
-                Ok(body) => Answer::new("text/plain; version=0.0.4; charset=utf-8", body),
-                Err(error) => Answer::text("500 Internal Server Error", &format!("{error}\n")),
+                Ok(body) => Response::new("text/plain; version=0.0.4; charset=utf-8", body),
+                Err(error) => Response::text("500 Internal Server Error", &format!("{error}\n")),
             },
-            "/status" | "/metrics" => Answer::text("405 Method Not Allowed", "GET only\n"),
+            "/status" | "/metrics" => Response::text("405 Method Not Allowed", "GET only\n"),
             path => self
                 .window
-                .answer(path, request, peer)
-                .unwrap_or_else(|| Answer::text("404 Not Found", "there are /, /status and /metrics\n")),
+                .respond(path, request, peer)
+                .unwrap_or_else(|| Response::text("404 Not Found", "there are /, /status and /metrics\n")),
         }
     }
 
-    fn status(&self) -> Answer {
+    fn status(&self) -> Response {
         let draining = self.shared.connections.is_ending();
         let body = serde_json::json!({
             "version": self.shared.sessions.settings().version,
@@ -99,7 +99,7 @@ impl StatusPort {
         } else {
             "200 OK"
         };
-        Answer::json(status, &body)
+        Response::json(status, &body)
     }
 }
 

@@ -95,12 +95,12 @@ fn the_page_and_its_logins() {
     assert_eq!(code, 200);
     assert!(page.contains("/window.js"));
     let login = r#"{"user":"root","password":""}"#;
-    let ask = r#"{"question":"kill","id":1}"#;
+    let kill = r#"{"query":"kill","id":1}"#;
 
     // Another site that its name server says is this machine; a login that was never given.
     assert_eq!(post(&server, "/window/login", "evil.example", "", login).0, 403);
-    assert_eq!(post(&server, "/window/ask", "localhost", "", ask).0, 401);
-    assert_eq!(post(&server, "/window/ask", "localhost", "x", ask).0, 401);
+    assert_eq!(post(&server, "/window/query", "localhost", "", kill).0, 401);
+    assert_eq!(post(&server, "/window/query", "localhost", "x", kill).0, 401);
     let wrong = post(
         &server,
         "/window/login",
@@ -123,10 +123,10 @@ fn the_page_and_its_logins() {
     assert_eq!(code, 200, "{answer}");
     let token = answer["token"].as_str().unwrap().to_owned();
     assert_eq!(
-        post(&server, "/window/ask", "[::1]:1", &token, r#"{"question":"no"}"#).0,
+        post(&server, "/window/query", "[::1]:1", &token, r#"{"query":"no"}"#).0,
         422
     );
-    assert_eq!(post(&server, "/window/ask", "localhost", &token, "{").0, 400);
+    assert_eq!(post(&server, "/window/query", "localhost", &token, "{").0, 400);
     assert_eq!(post(&server, "/window/logout", "localhost", &token, "{}").0, 200);
-    assert_eq!(post(&server, "/window/ask", "localhost", &token, ask).0, 401);
+    assert_eq!(post(&server, "/window/query", "localhost", &token, kill).0, 401);
 }

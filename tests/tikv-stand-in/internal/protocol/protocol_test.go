@@ -64,7 +64,7 @@ var (
 	modules   = regexp.MustCompile(`(?s)pub mod (\w+) \{\n(.*?)\n\}`)
 	values    = regexp.MustCompile(`pub const (\w+): i32 = (\d+);`)
 	commands  = regexp.MustCompile(`(?m)^    (\d+) (\w+Request) (\w+Response),$`)
-	questions = regexp.MustCompile(`(?m)^    (\w+) (\w+) "/([\w.]+)/(\w+)",$`)
+	pdRequests = regexp.MustCompile(`(?m)^    (\w+) (\w+) "/([\w.]+)/(\w+)",$`)
 	paths     = regexp.MustCompile(`"/(\w+\.\w+)/(\w+)"`)
 )
 
@@ -315,17 +315,17 @@ func method(t *testing.T, service, name string) protoreflect.MethodDescriptor {
 
 func TestMethods(t *testing.T) {
 	text := read(t, source+"/pd/client.rs")
-	typed := questions.FindAllStringSubmatch(text, -1)
+	typed := pdRequests.FindAllStringSubmatch(text, -1)
 	if len(typed) < 10 {
-		t.Fatalf("%d questions", len(typed))
+		t.Fatalf("%d requests", len(typed))
 	}
-	for _, question := range typed {
-		public := method(t, question[3], question[4])
+	for _, request := range typed {
+		public := method(t, request[3], request[4])
 		if public == nil {
 			continue
 		}
-		if public.Input().Name() != publicName(question[1]) || public.Output().Name() != publicName(question[2]) {
-			t.Errorf("%s takes %s and gives %s, not %s and %s", public.FullName(), public.Input().Name(), public.Output().Name(), question[1], question[2])
+		if public.Input().Name() != publicName(request[1]) || public.Output().Name() != publicName(request[2]) {
+			t.Errorf("%s takes %s and gives %s, not %s and %s", public.FullName(), public.Input().Name(), public.Output().Name(), request[1], request[2])
 		}
 	}
 	seen := 0

@@ -1,15 +1,15 @@
-//! The page for people, at `/`: load, latencies, memory and caches from `/metrics`, and after a login the
-//! slowest statements and their plans, connections, locks, schema jobs and key ranges.
+//! The web page at `/`: load, latencies, memory and caches from `/metrics`, and after a login the slowest
+//! statements and their plans, connections, locks, schema jobs and key ranges.
 //!
-//! What needs a login is asked with SQL, in a session of the account that has logged in, so that it sees and
-//! may do exactly what it could with a MySQL client. The port has no TLS, so logins are taken from this
-//! machine only (an SSH tunnel makes a browser elsewhere come from here). A page of another site cannot use
-//! the port: requests that do anything are JSON, which browsers send to other sites after asking first, and
-//! name this machine as their host.
+//! What needs a login is read with SQL, in a session of the account that has logged in, so that the page can
+//! do exactly what the account can do with a MySQL client. The port has no TLS, so logins are accepted from
+//! this machine only; a browser elsewhere needs an SSH tunnel. A page of another site cannot use the port.
+//! Requests that do anything are POSTs of JSON, which browsers send to other sites only if these allow it
+//! (CORS). The host that they name must be this machine.
 
 mod client;
 mod logins;
-mod questions;
+mod queries;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use types::{Error, Result, errno};
 
-use super::answer::Answer;
+use super::response::Response;
 use super::request::Request;
 use crate::accounts::Origin;
 use crate::login::log_in_with_password;
@@ -39,34 +39,34 @@ impl Window {
     }
 
     /// `None`: there is nothing at this path.
-    pub fn answer(&self, path: &str, request: &Request, peer: IpAddr) -> Option<Answer> {
+    pub fn respond(&self, path: &str, request: &Request, peer: IpAddr) -> Option<Response> {
         let (content_type, file) = match path {
             "/" => ("text/html; charset=utf-8", include_str!("page.html")),
             "/window.css" => ("text/css; charset=utf-8", include_str!("window.css")),
             "/window.js" => ("text/javascript; charset=utf-8", include_str!("window.js")),
-            "/window/login" | "/window/logout" | "/window/ask" => return Some(self.act(path, request, peer)),
+            "/window/login" | "/window/logout" | "/window/query" => return Some(self.act(path, request, peer)),
             _ => return None,
         };
         Some(match request.method.as_str() {
-            "GET" => Answer::new(content_type, file),
-            _ => Answer::text("405 Method Not Allowed", "GET only\n"),
+            "GET" => Response::new(content_type, file),
+            _ => Response::text("405 Method Not Allowed", "GET only\n"),
         })
     }
 
     /// The requests that need a login, and the login.
-    fn act(&self, path: &str, request: &Request, peer: IpAddr) -> Answer {
+    fn act(&self, path: &str, request: &Request, peer: IpAddr) -> Response {
         if request.method != "POST" || !request.content_type.starts_with("application/json") {
-            return Answer::text("405 Method Not Allowed", "POST of JSON only\n");
+            return Response::text("405 Method Not Allowed", "POST of JSON only\n");
         }
         let peer = peer.to_canonical();
         let names_an_address = request.host == "localhost" || request.host.parse::<IpAddr>().is_ok();
         if !peer.is_loopback() || !names_an_address {
             let hint = "Logins are taken on this machine only. From elsewhere: ssh -L 10080:127.0.0.1:10080 SERVER, \
                         then http://localhost:10080/";
-            return Answer::json("403 Forbidden", &json!({ "error": hint }));
+            return Response::json("403 Forbidden", &json!({ "error": hint }));
         }
         let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
-            return Answer::text("400 Bad Request", "not JSON\n");
+            return Response::text("400 Bad Request", "not JSON\n");
         };
         let outcome = match path {
             "/window/login" => self.log_in(&body, peer),
@@ -74,17 +74,17 @@ impl Window {
                 self.logins.remove(&request.token);
                 Ok(json!({}))
             }
-            _ => self.ask(&request.token, &body),
+            _ => self.query(&request.token, &body),
         };
         match outcome {
-            Ok(value) => Answer::json("200 OK", &value),
+            Ok(value) => Response::json("200 OK", &value),
             Err(error) => {
                 let status = match error.code {
                     errno::ER_ACCESS_DENIED_ERROR => "401 Unauthorized",
                     _ => "422 Unprocessable Content",
                 };
                 let text = format!("ERROR {} ({}): {}", error.code, error.sqlstate(), error.message);
-                Answer::json(status, &json!({ "error": text }))
+                Response::json(status, &json!({ "error": text }))
             }
         }
     }
@@ -103,10 +103,10 @@ impl Window {
         Ok(json!({ "token": token, "user": user }))
     }
 
-    fn ask(&self, token: &str, body: &Value) -> Result<Value> {
+    fn query(&self, token: &str, body: &Value) -> Result<Value> {
         let login = self.logins.find(token, &self.shared).ok_or_else(logged_out)?;
         let mut client = Client::open(&self.shared, &login)?;
-        questions::answer(&mut client, body)
+        queries::run(&mut client, body)
     }
 }
 

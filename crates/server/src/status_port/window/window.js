@@ -1,5 +1,5 @@
-// The page of the status port. It reads /metrics every two seconds, and after a login asks the server's questions
-// (questions.rs). What the server sends is shown as text only.
+// The page of the status port. It reads /metrics every two seconds, and after a login sends the queries of
+// queries.rs by their names. What the server sends is shown as text only.
 'use strict';
 
 const PERIOD_MS = 2000;
@@ -112,7 +112,7 @@ function showMetrics(samples) {
     kinds: buckets(samples),
   };
   const last = history[history.length - 1];
-  // A counter that has fallen: the server was started anew.
+  // A counter that has fallen: the server was restarted.
   if (last && now.statements < last.statements) history.length = 0;
   const before = history[history.length - 1];
   now.rate = before ? (now.statements - before.statements) * 1000 / (now.at - before.at) : 0;
@@ -151,13 +151,13 @@ async function post(path, body) {
     headers: { 'Content-Type': 'application/json', 'X-StemDB-Login': token },
     body: JSON.stringify(body),
   });
-  const answer = await response.json().catch(() => ({ error: response.statusText }));
+  const result = await response.json().catch(() => ({ error: response.statusText }));
   if (response.status === 401 && token) showLogin('');
-  if (!response.ok) throw new Error(answer.error || response.statusText);
-  return answer;
+  if (!response.ok) throw new Error(result.error || response.statusText);
+  return result;
 }
 
-const ask = (question, more) => post('/window/ask', { question, ...more });
+const query = (name, more) => post('/window/query', { query: name, ...more });
 
 function showLogin(who) {
   if (!who) token = '';
@@ -168,17 +168,17 @@ function showLogin(who) {
   element('who').textContent = who;
 }
 
-// The answer of a question as objects.
-const objects = answer => answer.rows.map(row => Object.fromEntries(row.map((v, i) => [answer.columns[i].toLowerCase(), v])));
+// The rows of a response as objects.
+const objects = response => response.rows.map(row => Object.fromEntries(row.map((v, i) => [response.columns[i].toLowerCase(), v])));
 
-function plain(id, answer, empty) {
-  fill(id, answer.columns.map(name => [name.toLowerCase().replaceAll('_', ' '), 'text']), answer.rows.map(cells => ({ cells })), empty);
+function plain(id, response, empty) {
+  fill(id, response.columns.map(name => [name.toLowerCase().replaceAll('_', ' '), 'text']), response.rows.map(cells => ({ cells })), empty);
 }
 
 async function showPlan(statement) {
-  const answer = await ask('plan', { digest: statement.digest, schema: statement.schema_name || '' }).catch(error => ({ sample: '', plan: error.message }));
-  element('sample').textContent = answer.sample || '';
-  element('plan-text').textContent = answer.plan || '';
+  const response = await query('plan', { digest: statement.digest, schema: statement.schema_name || '' }).catch(error => ({ sample: '', plan: error.message }));
+  element('sample').textContent = response.sample || '';
+  element('plan-text').textContent = response.plan || '';
   element('plan').hidden = false;
 }
 
@@ -189,7 +189,7 @@ function killButtons(id) {
     button.textContent = text;
     button.addEventListener('click', async () => {
       element('kill-error').textContent = '';
-      await ask('kill', { id: Number(id), connection }).catch(error => { element('kill-error').textContent = error.message; });
+      await query('kill', { id: Number(id), connection }).catch(error => { element('kill-error').textContent = error.message; });
       refreshPrivate();
     });
     both.append(button, ' ');
@@ -198,25 +198,25 @@ function killButtons(id) {
 }
 
 const PANELS = {
-  statements: answer => fill('statements',
+  statements: response => fill('statements',
     [['statement', 'text'], ['database'], ['times', 'number'], ['total', 'number'], ['mean', 'number'], ['P95', 'number'], ['P99', 'number'], ['rows read', 'number'], ['rows sent', 'number'], ['errors', 'number']],
-    objects(answer).map(s => ({
+    objects(response).map(s => ({
       cells: [s.digest_text, s.schema_name, shortNumber(Number(s.count_star)), picoseconds(s.sum_timer_wait), picoseconds(s.avg_timer_wait), picoseconds(s.quantile_95), picoseconds(s.quantile_99), shortNumber(Number(s.sum_rows_examined)), shortNumber(Number(s.sum_rows_sent)), s.sum_errors],
       choose: () => showPlan(s),
     })), 'no statement yet'),
-  connections: answer => fill('connections',
+  connections: response => fill('connections',
     [['id', 'number'], ['user'], ['host'], ['database'], ['command'], ['seconds', 'number'], ['state'], ['statement', 'text'], ['']],
-    objects(answer).map(c => ({ cells: [c.id, c.user, c.host, c.db, c.command, c.time, c.state, c.info, killButtons(c.id)] })), 'none'),
-  waits: answer => plain('waits', answer, 'nothing waits'),
-  locks: answer => plain('locks', answer, 'no locks'),
-  jobs: answer => plain('jobs', answer, 'no jobs'),
+    objects(response).map(c => ({ cells: [c.id, c.user, c.host, c.db, c.command, c.time, c.state, c.info, killButtons(c.id)] })), 'none'),
+  waits: response => plain('waits', response, 'nothing waits'),
+  locks: response => plain('locks', response, 'no locks'),
+  jobs: response => plain('jobs', response, 'no jobs'),
 };
 
 async function refreshPrivate() {
   for (const [name, show] of Object.entries(PANELS)) {
     if (!token) return;
-    // A pointer over a button, or a selection, survives if what is shown is the same.
-    await ask(name).then(show, error => { if (token) fill(name, [['']], [], error.message); });
+    // A table that has not changed is left alone, so that a selection or the button under the pointer stays.
+    await query(name).then(show, error => { if (token) fill(name, [['']], [], error.message); });
   }
 }
 
@@ -228,7 +228,7 @@ async function refresh() {
     showMetrics(parseMetrics(metrics));
     if (token) await refreshPrivate();
   } catch (error) {
-    element('state').textContent = 'does not answer';
+    element('state').textContent = 'does not respond';
   }
   setTimeout(refresh, document.hidden ? 5 * PERIOD_MS : PERIOD_MS);
 }
@@ -237,10 +237,10 @@ element('login').addEventListener('submit', async event => {
   event.preventDefault();
   element('login-error').textContent = '';
   try {
-    const answer = await post('/window/login', { user: element('user').value, password: element('password').value });
-    token = answer.token;
+    const response = await post('/window/login', { user: element('user').value, password: element('password').value });
+    token = response.token;
     element('password').value = '';
-    showLogin(answer.user);
+    showLogin(response.user);
     await refreshPrivate();
   } catch (error) {
     element('login-error').textContent = error.message;
@@ -256,7 +256,7 @@ element('logout').addEventListener('submit', async event => {
 element('ranges-form').addEventListener('submit', async event => {
   event.preventDefault();
   const [schema, ...table] = element('ranges-table').value.split('.');
-  await ask('ranges', { schema, table: table.join('.') }).then(answer => plain('ranges', answer, 'none'), error => fill('ranges', [['']], [], error.message));
+  await query('ranges', { schema, table: table.join('.') }).then(response => plain('ranges', response, 'none'), error => fill('ranges', [['']], [], error.message));
 });
 
 refresh();

@@ -1,13 +1,13 @@
 //! Responses of the status port.
 
 /// A response, except for its length.
-pub(super) struct Answer {
+pub(super) struct Response {
     status: &'static str,
     content_type: &'static str,
     body: String,
 }
 
-impl Answer {
+impl Response {
     /// 200.
     pub fn new(content_type: &'static str, body: impl Into<String>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What the page asks: a name and arguments, which become SQL here. The page sends no SQL.
+//! The queries of the page. It sends a name and arguments, which become SQL here. It sends no SQL.
 
 use serde_json::{Value, json};
 use types::{Error, Result};
@@ -31,13 +31,13 @@ const LISTS: &[(&str, &str)] = &[
     ("jobs", "ADMIN SHOW DDL JOBS"),
 ];
 
-/// How long a question may take, in milliseconds.
+/// How long a query may take: 5,000 milliseconds.
 const LIMIT: &str = "SET SESSION max_execution_time = 5000";
 
-/// Answers `{"question": NAME, ...}`.
-pub(super) fn answer(client: &mut Client, body: &Value) -> Result<Value> {
+/// Runs the query of `{"query": NAME, ...}`.
+pub(super) fn run(client: &mut Client, body: &Value) -> Result<Value> {
     let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-    let name = text("question");
+    let name = text("query");
     client.query(LIMIT)?;
     if let Some((_, sql)) = LISTS.iter().find(|(list, _)| *list == name) {
         return client.query(sql).map(rows);
@@ -60,7 +60,7 @@ pub(super) fn answer(client: &mut Client, body: &Value) -> Result<Value> {
     }
 }
 
-/// The sample of a digest, and the plan of that sample, as the account that asks would run it.
+/// The sample of a digest, and the plan of that sample, as the account that has logged in would run it.
 fn plan(client: &mut Client, digest: &str, schema: &str) -> Result<Value> {
     let sample = client.query(&format!(
         "SELECT QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest \
