@@ -215,7 +215,6 @@ const PANELS = {
 async function refreshPrivate() {
   for (const [name, show] of Object.entries(PANELS)) {
     if (!token) return;
-    // A table that has not changed is left alone, so that a selection or the button under the pointer stays.
     await query(name).then(show, error => { if (token) fill(name, [['']], [], error.message); });
   }
 }
