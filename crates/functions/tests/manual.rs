@@ -20,10 +20,10 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/function
 const INTRODUCTION: &str = "# Functions and operators
 
 All functions and operators of chapter 12 of MySQL 8.0's manual, by its sections, and whether StemDB has them.
-What it has gives MySQL 8.0.33's values, types, errors and warnings; the [golden
-tests](../crates/functions/tests/golden.rs) and the [SQL corpus](../tests/sql/README.md) hold its answers, and
-[differences.txt](../crates/functions/tests/data/differences.txt) lists those that are meant to differ. What it
-has not is refused with error 1235.
+Those that work return MySQL 8.0.33's values, types, errors and warnings. The [golden
+tests](../crates/functions/tests/golden.rs) and the [SQL corpus](../tests/sql/README.md) compare them with answers of
+MySQL; [differences.txt](../crates/functions/tests/data/differences.txt) lists the intended differences. All others
+are refused with error 1235.
 
 A test writes this file from [a list](../crates/functions/tests/data/manual.txt): `UPDATE_GOLDEN=1 cargo test -p
 stemdb-functions --test manual`.
