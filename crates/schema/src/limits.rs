@@ -30,7 +30,6 @@ pub fn check_table_name(name: &str) -> Result<()> {
     check_name(name, errno::ER_WRONG_TABLE_NAME, "table")
 }
 
-/// Names have 1 to 64 characters and no space at the end.
 /// InnoDB's own columns, and its index if there is no primary key.
 const RESERVED_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
 const RESERVED_INDEX: &str = "GEN_CLUST_INDEX";
@@ -39,6 +38,7 @@ fn wrong_name(name: &str, code: u16, what: &str) -> Error {
     Error::new(code, format!("Incorrect {what} name '{name}'"))
 }
 
+/// Names have 1 to 64 characters and no space at the end.
 fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(wrong_name(name, code, what));

@@ -71,7 +71,7 @@ pub(super) fn repartition(binder: &Binder<'_>, action: &PartitionAction) -> Resu
 pub(super) fn stands_alone() -> Error {
     Error::new(
         errno::ER_PARSE_ERROR,
-        "You have an error in your SQL syntax: this change of partitions stands beside no other change",
+        "You have an error in your SQL syntax: this change of partitions cannot be combined with other changes",
     )
 }
 
