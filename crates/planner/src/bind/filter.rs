@@ -36,9 +36,8 @@ pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Co
     }
 }
 
-/// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake;
-/// among the conditions that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions
-/// and Operators".
+/// `date IS NULL` of a column that is NOT NULL finds the zero date, as in MySQL, for ODBC. It does so only as
+/// one of the conditions that must all hold. Source: manual 12.4.2 "Comparison Functions and Operators".
 fn with_zero_dates(binder: &Binder<'_>, condition: Expr) -> Result<Expr> {
     let Expr::Call { function, args, .. } = &condition else {
         return Ok(condition);

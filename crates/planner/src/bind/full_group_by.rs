@@ -52,7 +52,7 @@ pub(super) fn check_grouping(binder: &Binder<'_>, block: &BoundBlock, rows: &Log
     Ok(())
 }
 
-/// What windows of a grouped query read has one value per group as well.
+/// The expressions of windows of a grouped query must have one value for each group, too.
 fn check_windows(block: &BoundBlock, determined: &HashSet<ColumnId>) -> Result<()> {
     for pending in block.windows.borrow().iter() {
         let window = &pending.window;
@@ -78,7 +78,7 @@ fn check_windows(block: &BoundBlock, determined: &HashSet<ColumnId>) -> Result<(
     Ok(())
 }
 
-/// What GROUPING() is asked about has to be a key.
+/// The arguments of GROUPING() must be keys.
 fn check_grouping_calls(expr: &Expr, select: &BoundBlock) -> Result<()> {
     let mut wrong = None;
     expr.walk(&mut |e| {
@@ -183,7 +183,7 @@ fn without_items(key: &Expr, names: &OrderNames, block: &BoundBlock) -> Result<E
     key.of_parts(&mut |part| without_items(part, names, block))
 }
 
-/// The columns by which a subquery of a key knows the items that it names.
+/// The columns through which subqueries in keys can name select items.
 fn columns_of_items(names: &OrderNames, block: &BoundBlock) -> HashSet<ColumnId> {
     let named = names.items.iter().map(|&item| &block.items[item]);
     named

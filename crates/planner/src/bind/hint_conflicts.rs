@@ -1,4 +1,4 @@
-//! Hints that are about what an earlier hint of the same block is about: MySQL leaves them out, with a warning.
+//! Hints that repeat or contradict an earlier hint of the same block: MySQL ignores them, with a warning.
 
 use syntax::ast::{Hint, HintTable};
 use types::Warning;
@@ -6,7 +6,7 @@ use types::Warning;
 use super::Binder;
 use crate::errno::ER_CONFLICT_IN_HINT;
 
-/// What the hints so far are about: the hint's name without NO_, and the table or block.
+/// The subjects of the hints so far: the hint's name without NO_, and the table or block.
 #[derive(Default)]
 struct Seen(Vec<(&'static str, String)>);
 
@@ -25,8 +25,8 @@ impl Seen {
     }
 }
 
-/// The hints without those that say something of what has been spoken of before (warning 3126), and without a merge
-/// of only one index (3614).
+/// The hints without those that repeat or contradict an earlier one (warning 3126), and without an index
+/// merge of only one index (3614).
 pub(super) fn without_conflicts(binder: &Binder<'_>, mut hints: Vec<Hint>) -> Vec<Hint> {
     let mut seen = Seen::default();
     hints.retain_mut(|hint| is_left(binder, hint, &mut seen));

@@ -1,8 +1,9 @@
-//! Optimizer hints: which of them apply to a query block, and what they say about its tables.
+//! Optimizer hints: which of them apply to a query block, and what they request for its tables.
 //!
-//! Source: manual 8.9.3 "Optimizer Hints". NO_MERGE, NO_SEMIJOIN and SUBQUERY put a fence around what they are about
-//! ([`Logical::fenced`]); MERGE and SEMIJOIN ask for what is done anyway. A hint that names a way to run a query that this server does not have
-//! (BKA, MRR, index merge ...) is read and has no effect, as one that MySQL cannot follow.
+//! Source: manual 8.9.3 "Optimizer Hints". NO_MERGE, NO_SEMIJOIN and SUBQUERY put a fence around their query
+//! ([`Logical::fenced`]). MERGE and SEMIJOIN request what is done anyway. A hint for a method that this
+//! server does not have (BKA, MRR, index merge ...) is read and has no effect, as a hint that MySQL cannot
+//! follow.
 
 use std::time::Duration;
 
@@ -169,7 +170,7 @@ pub(super) fn index_hints(binder: &Binder<'_>, table: &Table, alias: &str) -> Ve
     all
 }
 
-/// Where the block's hints place a table among those it is joined with.
+/// The places that the block's hints give a table in the order of joins.
 pub(super) fn order_places(binder: &Binder<'_>, alias: &str) -> Vec<OrderPlace> {
     let state = binder.hints.borrow();
     let Some(block) = state.blocks.last() else {
@@ -244,7 +245,7 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
     }
 }
 
-/// The rows of a derived table or view, kept apart where a hint of the block says so.
+/// The rows of a derived table or view, fenced if a hint of the block requires it.
 pub(super) fn of_derived(binder: &Binder<'_>, rel: Logical, alias: &str) -> Logical {
     let state = binder.hints.borrow();
     let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
@@ -258,12 +259,12 @@ pub(super) fn of_derived(binder: &Binder<'_>, rel: Logical, alias: &str) -> Logi
     }
 }
 
-/// The rows of the block, which is a subquery, kept apart where its hints do not let it become a semi join.
+/// The rows of the block, which is a subquery, fenced if its hints do not let it become a semi join.
 pub(super) fn of_subquery(binder: &Binder<'_>, rel: Logical) -> Logical {
     let state = binder.hints.borrow();
     let hints = state.blocks.last().map_or(&[][..], |block| &block.hints);
     let keeps_apart = hints.iter().any(|hint| match hint {
-        // One that forbids some ways to run a semi join leaves the others.
+        // A hint that forbids some methods of a semi join allows the others.
         Hint::Subquery { name, strategies, .. } => match *name {
             "NO_SEMIJOIN" => strategies.is_empty(),
             name => name == "SUBQUERY",
@@ -276,7 +277,7 @@ pub(super) fn of_subquery(binder: &Binder<'_>, rel: Logical) -> Logical {
     }
 }
 
-/// The block that a hint is for, where it names one.
+/// The block that a hint is for, if it names one.
 fn block_of(hint: &Hint) -> Option<&str> {
     let of_tables =
         |tables: &'_ [HintTable]| -> Option<usize> { tables.iter().position(|table| table.block.is_some()) };

@@ -33,9 +33,8 @@ pub struct InsertTarget {
     pub view: Option<Arc<Table>>,
 }
 
-/// The columns of a row that is there have their offsets as ids.
-///
-/// Those of the row that is inserted follow: `VALUES(c)` reads them.
+/// The ids of the columns. Those of the existing row are the columns' offsets. Those of the row that is
+/// inserted follow: `VALUES(c)` reads them.
 fn of_insert(table: &Table) -> Vec<ColumnIds> {
     let of_new = ColumnId(table.columns.len());
     vec![ColumnIds::From(ColumnId(0)), ColumnIds::From(of_new)]

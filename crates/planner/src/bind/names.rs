@@ -34,7 +34,7 @@ pub const GROUP_STATEMENT: &str = "group statement";
 /// The left operand of IN, ANY and ALL.
 pub const SUBQUERY_OPERAND: &str = "IN/ALL/ANY subquery";
 
-/// The names of a place for a subquery there that has none of its own.
+/// The names of a place as a subquery in it without FROM sees them: `(SELECT x)`.
 pub struct FromWithin<'a>(pub &'a dyn Names);
 
 /// The same names in another clause, which error 1054 shows.

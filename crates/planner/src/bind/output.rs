@@ -82,7 +82,7 @@ fn bind_item(
     if let Expr::Param { ty, .. } = &bound
         && ty.kind == TypeKind::Null
     {
-        // The column of a parameter has a type that other values of its kind have too.
+        // The result column has a type that fits other values of the parameter, too.
         bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, binder.types.collation));
     }
     let column = match expr {

@@ -272,7 +272,6 @@ impl Names for NoColumns {
     }
 }
 
-/// Error 1054.
 /// A partition of HASH or KEY that is not listed.
 fn numbered(number: u64) -> Partition {
     Partition {

@@ -1,9 +1,9 @@
-//! How many columns a query has, where its text says it.
+//! How many columns a query has, if that can be seen in its text.
 
 use syntax::ast::{Query, QueryBody, SelectItem};
 
-/// Whether the text of a query, or of one that it is put together of, says that it has another number of
-/// columns.
+/// Whether a query, or one of its operands, has another number of columns, as far as that can be seen in its
+/// text.
 pub fn has_other_width(body: &QueryBody, columns: usize) -> bool {
     match body {
         QueryBody::SetOperation { first, rest } => {

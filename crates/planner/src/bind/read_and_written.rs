@@ -45,8 +45,8 @@ pub(super) fn note_written(binder: &Binder<'_>, table: WrittenTable) -> Result<(
 /// A subquery reads a table.
 ///
 /// # Errors
-/// 1093 if the statement writes to it, other than through a derived table, whose rows are there before. 1443 where
-/// it does so through a view.
+/// 1093 if the statement writes to it; not within a derived table, whose rows are read before. 1443 if it
+/// writes to it through a view.
 pub(super) fn check_table(binder: &Binder<'_>, table: &Table, alias: &str) -> Result<()> {
     if binder.derived_depth.get() > 0 {
         return Ok(());
@@ -61,8 +61,8 @@ pub(super) fn check_table(binder: &Binder<'_>, table: &Table, alias: &str) -> Re
     Ok(())
 }
 
-/// A subquery reads, through a view, the tables that have been noted since. The rows of a view that is not merged
-/// are there before.
+/// A subquery reads, through a view, the tables that have been noted since. A view that is not merged is no
+/// error: its rows are read before.
 ///
 /// # Errors
 /// 1093 and 1443, as MySQL has them.

@@ -282,7 +282,7 @@ impl TableNames<'_> {
         }
     }
 
-    /// The name of the index that the expression is of, if it is of one.
+    /// The name of the index, if the expression is an index's.
     fn index(&self) -> Option<&str> {
         match self.owner {
             Owner::Index(name) => Some(name),

@@ -51,7 +51,7 @@ impl Subqueries {
         others.0.borrow_mut().extend(moved);
     }
 
-    /// The outer columns of the subquery that makes a column.
+    /// The outer columns of the subquery that computes a column.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
         let all = self.0.borrow();
         let found = all.iter().find(|subquery| subquery.kind.columns().contains(&id));

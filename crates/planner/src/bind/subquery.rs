@@ -172,7 +172,7 @@ fn any(
     Ok(Expr::column(mark.0, SqlType::BOOL, nullable))
 }
 
-/// A subquery of which only what is in it counts, and not how often: without DISTINCT, so that its ORDER BY may name
+/// A subquery of which only the set of rows counts, without its DISTINCT, so that its ORDER BY may name
 /// anything.
 fn without_distinct(query: &Query) -> Option<Query> {
     let is_idle = |select: &Select| select.distinct && !query.order_by.is_empty();

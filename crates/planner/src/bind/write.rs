@@ -382,8 +382,8 @@ pub fn refuse_generated_column(table: &Table, column: usize) -> Result<()> {
     ))
 }
 
-/// Whether a target of DELETE names a relation: by its alias, where it has one.
-/// What UPDATE or DELETE needs of each table that it names, before it is known which ones it changes.
+/// The privileges that UPDATE or DELETE needs on each table that it names, before it is known which ones it
+/// changes.
 fn needs_before(statement: &str, tables: &[TableRef]) -> TableNeeds {
     let of_joined = !matches!(tables, [TableRef::Table(_)]);
     match (statement, of_joined) {

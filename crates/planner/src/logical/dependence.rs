@@ -142,7 +142,8 @@ impl Dependence<'_> {
                     }
                 }
                 let of_groups = keys.iter().all(|(id, _)| self.determined.contains(id));
-                // A result that is never NULL says whether an outer join has made NULLs of the only row.
+                // A determined result that is never NULL shows whether an outer join has made the only row
+                // NULLs.
                 let mut decided = aggregates.iter().filter(|(id, _)| self.determined.contains(id));
                 let is_told = decided.any(|(_, call)| !call.nullable());
                 if of_groups && (always || !keys.is_empty() || is_told) {
@@ -201,8 +202,8 @@ impl Dependence<'_> {
         if !outer {
             return self.equalities(condition, always, &|_| true);
         }
-        // Whether a row of the left side has a partner is one and the same answer only where all that the condition
-        // reads of that side is determined.
+        // Whether a row of the left side has a partner is determined only if all columns of that side in the
+        // condition are determined.
         let inner: HashSet<ColumnId> = right.output().iter().map(|column| column.id).collect();
         let is_decided = |id: &ColumnId| inner.contains(id) || self.has_one_value(*id);
         if columns_of(condition).iter().all(is_decided) && functions::is_deterministic(condition) {
@@ -263,8 +264,8 @@ impl Dependence<'_> {
         }
     }
 
-    /// Whether an expression is NULL where an outer join has made NULLs of its columns, or knows that it has by a
-    /// key that no row of the table has as NULL.
+    /// Whether an expression is NULL if an outer join has made NULLs of its columns, or reads a column of a
+    /// table whose key is determined: no row of the table has a NULL in it, so the key shows that.
     fn is_null_of_nulls(&self, expr: &Expr) -> bool {
         let is_strict =
             |function: &str| matches!(function, "+" | "-" | "*" | "/" | "%" | "div" | "neg" | "concat");

@@ -28,7 +28,7 @@ struct Counters {
     rows: AtomicU64,
     first_ns: AtomicU64,
     all_ns: AtomicU64,
-    /// Where another engine counts by itself.
+    /// Reads the measurements of an operator that another engine runs.
     elsewhere: Mutex<Option<Elsewhere>>,
 }
 
