@@ -30,8 +30,8 @@ pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...][/KEYSPACE], or memory: for data that is
-    /// lost when the server stops [default: rocksdb:./stemdb-data]
+    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] (with /KEYSPACE to use a keyspace), or
+    /// memory: for data that is lost when the server stops [default: rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// Directory of the server's own files: its self-signed certificate, spilled data of queries [default:
