@@ -65,7 +65,7 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
         Some(conversion) => {
             planner::expressions(&made.target)?;
             let mut copier = RowCopier::new(table, &made.target, conversion, cluster.ids())?;
-            let rows = pages.all(table.row_ranges_beside(&made.target), &mut copier)?;
+            let rows = pages.all(table.row_ranges_outside(&made.target), &mut copier)?;
             let warnings = copier.into_warnings();
             Ok(Backfilled { rows, warnings })
         }

@@ -83,7 +83,7 @@ fn create(
         planner::check_partitions(&table)?;
         change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
-        table.place_anew(|| change.meta.next_id())?;
+        table.allocate_physical_ids(|| change.meta.next_id())?;
         table.readable_from_ts = change.ts;
         foreign_key::check_new(&change.schema, &table, statement)?;
         let relatives = foreign_key::relatives(&change.schema, name, keys);

@@ -83,7 +83,7 @@ pub(crate) fn truncate_table(
             readable_from_ts: change.ts,
             ..Table::clone(&old)
         };
-        new.place_anew(|| change.meta.next_id())?;
+        new.allocate_physical_ids(|| change.meta.next_id())?;
         change.drop_table(&old)?;
         change.put_table(new)?;
         Ok(Outcome::Done(Vec::new()))

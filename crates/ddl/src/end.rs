@@ -76,7 +76,7 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
             change.discard(ranges(before.ranges_of_indexes(&made.new_indexes)))?;
         }
         // What has been copied to new places belongs to no table.
-        change.discard(ranges(made.target.data_ranges_beside(&before)))?;
+        change.discard(ranges(made.target.data_ranges_outside(&before)))?;
         discard_handles(change, made)?;
     }
     Ok(Outcome::Done(()))
@@ -142,7 +142,7 @@ pub(crate) fn put_target(
     }
     if let Some(before) = before {
         foreign_key::put_relatives(change, &before, &mut table)?;
-        change.discard(ranges(before.data_ranges_beside(&table)))?;
+        change.discard(ranges(before.data_ranges_outside(&table)))?;
     }
     change.discard(ranges(table.ranges_of_indexes(dropped_indexes)))?;
     change.database(&table.database)?.check_constraint_names(&table)?;

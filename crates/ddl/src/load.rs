@@ -63,7 +63,7 @@ impl SchemaChanger {
             check_primary_key(&table, &statement)?;
             planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
-            table.place_anew(|| change.meta.next_id())?;
+            table.allocate_physical_ids(|| change.meta.next_id())?;
             let ranges = table.data_ranges().into_iter();
             let mut job = Job {
                 fills: ranges.map(|range| (range.start, range.end)).collect(),

@@ -96,7 +96,7 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
         ..Table::clone(source)
     };
     if let Some(partitioning) = &mut table.partitioning {
-        partitioning.displace();
+        partitioning.clear_ids();
     }
     // MySQL's manual, 13.1.20.3: foreign keys are not copied.
     table.foreign_keys.clear();

@@ -49,21 +49,21 @@ impl Table {
         Ok(Some(selected))
     }
 
-    /// Gives the table, which has been copied from another one, places of its own.
+    /// Allocates physical ids for a table whose definition was copied from another one.
     ///
     /// # Errors
     /// Those of `next`.
-    pub fn place_anew(&mut self, next: impl FnMut() -> Result<i64>) -> Result<()> {
+    pub fn allocate_physical_ids(&mut self, next: impl FnMut() -> Result<i64>) -> Result<()> {
         self.physical = None;
         let Some(partitioning) = &mut self.partitioning else {
             return Ok(());
         };
-        partitioning.displace();
+        partitioning.clear_ids();
         partitioning.place(next)
     }
 
-    /// Gives the definition, which an ALTER TABLE makes, the places that it has none for: its partitions', or
-    /// `id` where it has none.
+    /// Sets the physical ids of the definition that an ALTER TABLE makes, if they are not set: new ones for
+    /// partitions, or `id` for a table without partitions.
     ///
     /// # Errors
     /// Those of `next`.
@@ -96,8 +96,8 @@ impl Table {
         ids.map(|id| prefixed(codec::key::row_prefix(id))).collect()
     }
 
-    /// Those of them that lie under ids that `other` does not have.
-    pub fn row_ranges_beside(&self, other: &Self) -> Vec<Range<Vec<u8>>> {
+    /// Those of them under physical ids that `other` does not have.
+    pub fn row_ranges_outside(&self, other: &Self) -> Vec<Range<Vec<u8>>> {
         let others = other.physical_ids();
         let ids = self.physical_ids().into_iter().filter(|id| !others.contains(id));
         ids.map(|id| prefixed(codec::key::row_prefix(id))).collect()
@@ -126,8 +126,8 @@ impl Table {
         ids.map(|id| prefixed(codec::key::table_prefix(id))).collect()
     }
 
-    /// Those of them that lie under ids that `other` does not have.
-    pub fn data_ranges_beside(&self, other: &Self) -> Vec<Range<Vec<u8>>> {
+    /// Those of them under physical ids that `other` does not have.
+    pub fn data_ranges_outside(&self, other: &Self) -> Vec<Range<Vec<u8>>> {
         let others = other.physical_ids();
         let ids = self.physical_ids().into_iter().filter(|id| !others.contains(id));
         ids.map(|id| prefixed(codec::key::table_prefix(id))).collect()
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(row_key(&moved, &handle), key);
         assert_eq!(RowEncoder::new(&moved).unwrap().row_key(&handle), key);
         assert!(table_range(&moved).contains(&key) && !table_range(&table).contains(&key));
-        assert_eq!(table.data_ranges_beside(&moved), table.data_ranges());
-        assert!(moved.data_ranges_beside(&moved).is_empty());
+        assert_eq!(table.data_ranges_outside(&moved), table.data_ranges());
+        assert!(moved.data_ranges_outside(&moved).is_empty());
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered
         }
         None => {
             if let Some(partitioning) = altered.table.partitioning.as_deref_mut() {
-                partitioning.displace();
+                partitioning.clear_ids();
             }
         }
     }
@@ -93,7 +93,7 @@ pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Re
             for at in named(partitioning_of(&mut table)?, names, |unknown| {
                 unknown_partition(unknown, &name)
             })? {
-                displace(partitioning_of(&mut table)?, at);
+                clear_id_of(partitioning_of(&mut table)?, at);
             }
             false
         }
@@ -152,8 +152,8 @@ fn named(
     Ok(all)
 }
 
-/// Gives a leaf a new place.
-fn displace(partitioning: &mut Partitioning, leaf: usize) {
+/// Sets the physical id of a leaf to 0, so that it gets a new one.
+fn clear_id_of(partitioning: &mut Partitioning, leaf: usize) {
     let mut at = 0;
     for partition in &mut partitioning.partitions {
         let width = partition.width();
@@ -177,7 +177,7 @@ fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool
         return Ok(false);
     }
     partitioning.listed = true;
-    partitioning.displace();
+    partitioning.clear_ids();
     Ok(true)
 }
 
@@ -226,7 +226,7 @@ fn add_count(partitioning: &mut Partitioning, count: u64) -> Result<()> {
             subpartitions: Vec::new(),
         });
     }
-    partitioning.displace();
+    partitioning.clear_ids();
     Ok(())
 }
 
@@ -245,7 +245,7 @@ fn coalesce(partitioning: &mut Partitioning, count: u64) -> Result<()> {
         return Err(cannot_remove_all());
     };
     partitioning.partitions.truncate(left as usize);
-    partitioning.displace();
+    partitioning.clear_ids();
     Ok(())
 }
 
@@ -388,7 +388,7 @@ pub(crate) fn put_leaf_at(table: &mut Table, leaf: usize, place: i64) {
     let Some(partitioning) = table.partitioning.as_deref_mut() else {
         return;
     };
-    displace(partitioning, leaf);
+    clear_id_of(partitioning, leaf);
     for partition in &mut partitioning.partitions {
         if partition.subpartitions.is_empty() && partition.id == 0 {
             partition.id = place;

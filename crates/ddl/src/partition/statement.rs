@@ -33,7 +33,7 @@ pub(crate) fn alter_partitions(
         if let Some(partitioning) = &mut table.partitioning {
             partitioning.place(|| made.meta.next_id())?;
         }
-        let lost = base.data_ranges_beside(&table);
+        let lost = base.data_ranges_outside(&table);
         if !lost.is_empty() {
             table.readable_from_ts = made.ts;
         }

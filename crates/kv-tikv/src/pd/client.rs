@@ -253,7 +253,10 @@ impl PdClient {
         };
         let requests = [TIDB_SERVERS, TIDB_KEYSPACES].map(request).to_vec();
         let responses: Vec<RangeResponse> = self.send_all(requests, deadline.into())?;
-        let keys = responses.iter().flat_map(|response| &response.kvs).map(|kv| &kv.key);
+        let keys = responses
+            .iter()
+            .flat_map(|response| &response.kvs)
+            .map(|kv| &kv.key);
         let mut found: Vec<Option<u32>> = keys.filter_map(|key| tidb_keyspace(key)).collect();
         found.sort_unstable();
         found.dedup();

@@ -1,6 +1,6 @@
 //! The members of PD, and a connection to their leader.
 
-use crate::channel::{RESPONSE_BYTES_MAX, Connector};
+use crate::channel::{Connector, RESPONSE_BYTES_MAX};
 use crate::connection::with_cause;
 use crate::proto::pdpb::{GetMembersRequest, GetMembersResponse, RequestHeader};
 use http::uri::PathAndQuery;

@@ -174,7 +174,7 @@ impl Partition {
         }))
     }
 
-    /// Sets the ids of its places that are 0.
+    /// Allocates its physical ids that are 0.
     ///
     /// # Errors
     /// Those of `next`.
@@ -193,8 +193,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Forgets its places.
-    pub fn displace(&mut self) {
+    /// Sets its physical ids to 0.
+    pub fn clear_ids(&mut self) {
         self.id = 0;
         for sub in &mut self.subpartitions {
             sub.id = 0;
@@ -226,7 +226,7 @@ impl Partitioning {
         partitions.position(|partition| partition.name.eq_ignore_ascii_case(name))
     }
 
-    /// Sets the ids of the places that are 0.
+    /// Allocates the physical ids that are 0.
     ///
     /// # Errors
     /// Those of `next`.
@@ -236,8 +236,8 @@ impl Partitioning {
             .try_for_each(|partition| partition.place(&mut next))
     }
 
-    pub fn displace(&mut self) {
-        self.partitions.iter_mut().for_each(Partition::displace);
+    pub fn clear_ids(&mut self) {
+        self.partitions.iter_mut().for_each(Partition::clear_ids);
     }
 }
 

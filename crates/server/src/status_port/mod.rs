@@ -2,8 +2,8 @@
 //! ([`window`]), over HTTP/1.1, one request per connection. Without a login it reveals no secrets and changes
 //! nothing.
 
-mod response;
 mod request;
+mod response;
 mod window;
 
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use crate::metrics::Figures;
 use crate::shared::Shared;
-use response::Response;
 use request::Request;
+use response::Response;
 use window::Window;
 
 /// The time to read a request, and the time to write a response.

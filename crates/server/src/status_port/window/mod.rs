@@ -17,8 +17,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use types::{Error, Result, errno};
 
-use super::response::Response;
 use super::request::Request;
+use super::response::Response;
 use crate::accounts::Origin;
 use crate::login::log_in_with_password;
 use crate::shared::Shared;
@@ -44,7 +44,9 @@ impl Window {
             "/" => ("text/html; charset=utf-8", include_str!("page.html")),
             "/window.css" => ("text/css; charset=utf-8", include_str!("window.css")),
             "/window.js" => ("text/javascript; charset=utf-8", include_str!("window.js")),
-            "/window/login" | "/window/logout" | "/window/query" => return Some(self.act(path, request, peer)),
+            "/window/login" | "/window/logout" | "/window/query" => {
+                return Some(self.act(path, request, peer));
+            }
             _ => return None,
         };
         Some(match request.method.as_str() {
