@@ -1,4 +1,4 @@
-//! Responses as batches. A response has rows of values with a flag each, in the form in which they are stored.
+//! Decodes responses to batches. A response has rows of flagged values in their stored form.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use types::{Error, Result, SqlType};
 
 use crate::tipb::{SelectResponse, encode_type};
 
-/// Reads responses with columns of certain types.
+/// Decodes responses whose columns have these types.
 #[derive(Debug)]
 pub struct Rows {
     buffers: Vec<ColumnBuffer>,
     schema: SchemaRef,
     zone: TimeZone,
-    /// The cell of an integer.
+    /// A buffer for the cell of an integer.
     cell: Vec<u8>,
 }
 
@@ -33,18 +33,20 @@ impl Rows {
         }
     }
 
-    /// The rows of a response.
+    /// The rows of one response.
     ///
     /// # Errors
-    /// 1105 with what the store said, or for a response that is damaged.
+    /// 1105 with the store's message, or for a damaged response.
     pub fn read(&mut self, response: &[u8]) -> Result<RecordBatch> {
         let response = SelectResponse::decode(response).map_err(damaged)?;
         if let Some(error) = response.error {
             let (code, text) = (error.code.unwrap_or(0), error.msg.unwrap_or_default());
-            return Err(Error::internal(format_args!("a coprocessor: {text} ({code})")));
+            return Err(Error::internal(format_args!(
+                "the store's coprocessor reports: {text} ({code})"
+            )));
         }
         if response.encode_type.unwrap_or(encode_type::DEFAULT) != encode_type::DEFAULT {
-            return Err(damaged("rows in an unknown form"));
+            return Err(damaged("rows in an unknown encoding"));
         }
         let mut rows = 0;
         for chunk in &response.chunks {
@@ -74,7 +76,7 @@ impl Rows {
 }
 
 fn damaged(what: impl std::fmt::Display) -> Error {
-    Error::internal(format_args!("a coprocessor's response: {what}"))
+    Error::internal(format_args!("a response of a store's coprocessor: {what}"))
 }
 
 #[cfg(test)]
