@@ -162,8 +162,8 @@ fn renew(cluster: &Cluster, due: Vec<Due>) {
     }
     for (mut sent, lost) in in_flight {
         match sent.wait(None) {
-            Ok(Outcome::Answered(answer)) => {
-                if answer.error.is_some_and(|error| error.txn_not_found.is_some()) {
+            Ok(Outcome::Answered(response)) => {
+                if response.error.is_some_and(|error| error.txn_not_found.is_some()) {
                     lost.store(true, Ordering::Relaxed);
                 }
             }

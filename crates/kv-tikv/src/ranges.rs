@@ -142,15 +142,15 @@ pub fn destroy(cluster: &Cluster, range: &KeyRange) -> Result<()> {
             end_key: whole.end.clone(),
         };
         let path = "/tikvpb.Tikv/UnsafeDestroyRange";
-        let answer: UnsafeDestroyRangeResponse = call_store(
+        let response: UnsafeDestroyRangeResponse = call_store(
             cluster,
             &store.address,
             path,
             request,
             (Instant::now() + TIMEOUT).into(),
         )?;
-        if !answer.error.is_empty() {
-            return Err(failed(&store.address, &answer.error));
+        if !response.error.is_empty() {
+            return Err(failed(&store.address, &response.error));
         }
     }
     Ok(())

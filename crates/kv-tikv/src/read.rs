@@ -40,9 +40,9 @@ pub fn get(cluster: &Cluster, key: &[u8], at: ReadAt) -> Result<Option<Bytes>> {
     let key = command.key.clone();
     let mut bypassed = BypassedLocks::default();
     loop {
-        let answer = cluster.call(&key, &command, &mut backoff)?;
-        let Some(error) = answer.error else {
-            return Ok((!answer.not_found).then_some(answer.value));
+        let response = cluster.call(&key, &command, &mut backoff)?;
+        let Some(error) = response.error else {
+            return Ok((!response.not_found).then_some(response.value));
         };
         let Some(lock) = error.locked else {
             return Err(failure::of_key(&error, ts));
@@ -94,13 +94,13 @@ fn batch_get_of_one_region(
     let outcome = cluster
         .send(region, request(&items, LATEST, &BypassedLocks::default()), until)?
         .wait(interrupt)?;
-    let Outcome::Answered(answer) = outcome else {
+    let Outcome::Answered(response) = outcome else {
         return Ok(false);
     };
-    if answer.error.is_some() || answer.pairs.iter().any(|pair| pair.error.is_some()) {
+    if response.error.is_some() || response.pairs.iter().any(|pair| pair.error.is_some()) {
         return Ok(false);
     }
-    let found = by_key(&answer.pairs);
+    let found = by_key(&response.pairs);
     for item in &items {
         visit(item.index, found.get(item.key.as_slice()).copied());
     }
@@ -117,12 +117,12 @@ fn batch_get_at(cluster: &Cluster, keys: &[Vec<u8>], at: ReadAt, visit: &mut Vis
         READ_BATCH,
         &mut backoff,
         |items| request(items, ts, &bypassed.borrow()),
-        |items, answer: BatchGetResponse, backoff| {
-            let errors = answer
+        |items, response: BatchGetResponse, backoff| {
+            let errors = response
                 .pairs
                 .iter()
                 .filter_map(|pair| pair.error.as_ref())
-                .chain(answer.error.as_ref());
+                .chain(response.error.as_ref());
             let mut locks = Vec::new();
             for error in errors {
                 match &error.locked {
@@ -130,11 +130,11 @@ fn batch_get_at(cluster: &Cluster, keys: &[Vec<u8>], at: ReadAt, visit: &mut Vis
                     None => return Err(failure::of_key(error, ts)),
                 }
             }
-            let found = by_key(&answer.pairs);
+            let found = by_key(&response.pairs);
             let mut again = Vec::new();
             for item in items {
                 let is_locked = locks.iter().any(|lock| lock.key == item.key);
-                if answer.error.is_some() || is_locked {
+                if response.error.is_some() || is_locked {
                     again.push(item);
                 } else {
                     visit(item.index, found.get(item.key.as_slice()).copied());

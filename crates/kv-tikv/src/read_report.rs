@@ -76,13 +76,13 @@ impl ReadReport {
         let _one_at_a_time = self.reporting.lock();
         loop {
             let oldest_read = self.choose(&oldest);
-            let answer = report(oldest_read)?;
-            if answer <= oldest_read {
-                return Ok(answer);
+            let oldest_allowed = report(oldest_read)?;
+            if oldest_allowed <= oldest_read {
+                return Ok(oldest_allowed);
             }
             // These versions were collected before this node joined, or while it was cut off. Reads of them
             // are refused from here on.
-            self.reported.fetch_max(answer, Ordering::SeqCst);
+            self.reported.fetch_max(oldest_allowed, Ordering::SeqCst);
         }
     }
 
