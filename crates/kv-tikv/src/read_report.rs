@@ -66,8 +66,8 @@ impl ReadReport {
         Ok(())
     }
 
-    /// Reports what is read, through `report`, which returns PD's answer. Versions below that answer may
-    /// have been collected.
+    /// Reports what is read, through `report`, which returns the oldest timestamp that PD allows to read.
+    /// Older versions may have been collected.
     pub fn hold(
         &self,
         oldest: impl Fn() -> Timestamp,
