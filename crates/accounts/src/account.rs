@@ -9,7 +9,6 @@ use crate::privileges::Privileges;
 
 /// MySQL 8's default.
 pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
-pub const MYSQL_NATIVE_PASSWORD: &str = "mysql_native_password";
 
 /// User and host.
 pub type AccountName = (String, String);
@@ -53,11 +52,13 @@ pub struct GrantedRole {
 }
 
 impl Record for Account {
-    /// A reader of format 1 would let clients without a certificate log in.
+    /// A reader of format 1 would let clients without a certificate log in, one of format 2 would not know partial
+    /// revokes.
     fn format(&self) -> u32 {
-        match self.options.certificate {
-            Some(_) => 2,
-            None => 1,
+        match (&self.options.certificate, self.privileges.restrictions.is_empty()) {
+            (_, false) => 3,
+            (Some(_), true) => 2,
+            (None, true) => 1,
         }
     }
 }

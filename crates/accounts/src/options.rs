@@ -1,8 +1,10 @@
 //! An account's options: rules for its passwords and logins, resource limits, comment and attributes (manual
 //! 13.7.1.3, "CREATE USER Statement").
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use schema::privilege::PrivilegeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use types::{Error, Result};
@@ -199,9 +201,19 @@ impl AccountOptions {
         true
     }
 
-    /// `user_attributes` of `mysql.user`.
-    pub fn user_attributes(&self) -> Option<String> {
+    /// `user_attributes` of `mysql.user`, with the account's partial revokes.
+    pub fn user_attributes(&self, restrictions: &BTreeMap<String, PrivilegeSet>) -> Option<String> {
         let mut all = Map::new();
+        if !restrictions.is_empty() {
+            let listed = restrictions.iter().map(|(database, restricted)| {
+                let names = restricted.iter().map(|privilege| Value::from(privilege.name()));
+                Value::Object(Map::from_iter([
+                    ("Database".to_owned(), database.as_str().into()),
+                    ("Privileges".to_owned(), names.collect()),
+                ]))
+            });
+            all.insert("Restrictions".to_owned(), listed.collect());
+        }
         if let Some(metadata) = self.attribute.as_deref().and_then(|text| object(text).ok()) {
             all.insert("metadata".to_owned(), metadata);
         }

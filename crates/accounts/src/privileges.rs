@@ -1,6 +1,6 @@
 //! What an account or a role has been granted, level by level (manual 6.2.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schema::privilege::{DYNAMIC_PRIVILEGES, Privilege, PrivilegeSet};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,10 @@ pub struct Privileges {
     pub global: PrivilegeSet,
     /// The dynamic ones, each with or without GRANT OPTION.
     pub dynamic: BTreeMap<String, bool>,
+    /// What of the global privileges does not count in some databases: partial revokes (manual 6.2.12), by the
+    /// databases' names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub restrictions: BTreeMap<String, PrivilegeSet>,
     /// ON db.*, by the name as it was granted: a pattern with `%` and `_`.
     pub on_databases: BTreeMap<String, PrivilegeSet>,
     /// ON db.table, by database and table.
@@ -41,6 +45,8 @@ struct StoredPrivileges {
     #[serde(default)]
     dynamic: BTreeMap<String, bool>,
     #[serde(default)]
+    restrictions: BTreeMap<String, PrivilegeSet>,
+    #[serde(default)]
     on_databases: BTreeMap<String, PrivilegeSet>,
     #[serde(default)]
     on_tables: BTreeMap<String, BTreeMap<String, TablePrivileges>>,
@@ -58,6 +64,7 @@ impl From<StoredPrivileges> for Privileges {
         let mut privileges = Self {
             global: stored.global,
             dynamic: stored.dynamic,
+            restrictions: stored.restrictions,
             on_databases: stored.on_databases,
             on_tables: stored.on_tables,
         };
@@ -113,6 +120,7 @@ impl Privileges {
 
     /// Adds what another account has: that of a role.
     pub fn merge(&mut self, other: &Self) {
+        self.merge_restrictions(other);
         self.global |= other.global;
         for (name, grant_option) in &other.dynamic {
             *self.dynamic.entry(name.clone()).or_default() |= grant_option;
@@ -131,6 +139,37 @@ impl Privileges {
         }
     }
 
+    /// A restriction stays unless one of both has the privilege without it. Before the global ones are merged.
+    fn merge_restrictions(&mut self, other: &Self) {
+        if self.restrictions.is_empty() && other.restrictions.is_empty() {
+            return;
+        }
+        let databases: BTreeSet<&String> = self
+            .restrictions
+            .keys()
+            .chain(other.restrictions.keys())
+            .collect();
+        let merged = databases.into_iter().map(|database| {
+            let (own, others) = (self.restricted_in(database), other.restricted_in(database));
+            let both = (own & others) | (own - other.global) | (others - self.global);
+            (database.clone(), both)
+        });
+        self.restrictions = merged.filter(|(_, restricted)| !restricted.is_empty()).collect();
+    }
+
+    fn restricted_in(&self, database: &str) -> PrivilegeSet {
+        self.restrictions
+            .get(database)
+            .copied()
+            .unwrap_or(PrivilegeSet::NONE)
+    }
+
+    /// Those ON *.* that no database is excepted from.
+    pub fn everywhere(&self) -> PrivilegeSet {
+        let restrictions = self.restrictions.values();
+        restrictions.fold(self.global, |left, restricted| left - *restricted)
+    }
+
     pub(crate) fn table_mut(&mut self, database: &str, table: &str) -> &mut TablePrivileges {
         let tables = self.on_tables.entry(database.to_owned()).or_default();
         tables.entry(table.to_owned()).or_default()
@@ -139,6 +178,7 @@ impl Privileges {
     /// Removes entries that grant nothing any more.
     pub(crate) fn tidy(&mut self) {
         self.on_databases.retain(|_, privileges| !privileges.is_empty());
+        self.restrictions.retain(|_, privileges| !privileges.is_empty());
         for tables in self.on_tables.values_mut() {
             for table in tables.values_mut() {
                 table.columns.retain(|_, privileges| !privileges.is_empty());
@@ -172,7 +212,11 @@ impl Privileges {
             true => PrivilegeSet::SELECT,
             false => PrivilegeSet::NONE,
         };
-        self.global | open | self.of_database_alone(database)
+        let global = match self.restrictions.is_empty() {
+            true => self.global,
+            false => self.global - self.restricted_in(database),
+        };
+        global | open | self.of_database_alone(database)
     }
 
     /// On a whole table.

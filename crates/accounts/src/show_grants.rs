@@ -40,6 +40,12 @@ impl Account {
                 *granted,
             ));
         }
+        let from = to.replacen("TO", "FROM", 1);
+        for (database, restricted) in &privileges.restrictions {
+            let on = in_backticks(database);
+            let names: Vec<&str> = restricted.iter().map(Privilege::name).collect();
+            lines.push(format!("REVOKE {} ON {on}.* {from}", names.join(", ")));
+        }
         for (database, table, granted) in privileges.granted_tables() {
             let on = format!("{}.{}", in_backticks(database), in_backticks(table));
             lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));

@@ -1,5 +1,6 @@
 //! Accounts in a store that has no other processes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::Cluster;
@@ -9,7 +10,7 @@ use kv::Store;
 use schema::definition::TableName;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
 
-use super::change::{AccountChange, Leniency};
+use super::change::{AccountChange, Grantor, Leniency};
 use super::*;
 
 fn accounts() -> Arc<AccountStore> {
@@ -50,7 +51,14 @@ fn grants(account: &Account) -> Vec<String> {
     account.grants(&account.privileges)
 }
 
-const BY: (&str, i64) = ("root@localhost", 0);
+static UNRESTRICTED: BTreeMap<String, PrivilegeSet> = BTreeMap::new();
+
+const BY: Grantor<'static> = Grantor {
+    name: "root@localhost",
+    now_us: 0,
+    restrictions: &UNRESTRICTED,
+    partial_revokes: false,
+};
 
 fn name(user: &str) -> (String, String) {
     (user.to_owned(), "%".to_owned())
@@ -200,7 +208,7 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
     assert_eq!(grants(&get()), ["GRANT USAGE ON *.* TO `a`@`%`"]);
 
     let give = |what: &PrivilegeGrant| accounts.grant(what, &[name("a")], BY);
-    let take = |what: &PrivilegeGrant| accounts.revoke(what, &[name("a")], Leniency::default());
+    let take = |what: &PrivilegeGrant| accounts.revoke(what, &[name("a")], Leniency::default(), false);
     let on_d = all(GrantLevel::Database("d".into()));
     give(&on_d).unwrap();
     assert!(may("d") && !may("e"));
@@ -241,6 +249,66 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
         .revoke_everything(&[name("nobody")], Leniency::default())
         .unwrap_err();
     assert_eq!(error.code, 1269);
+}
+
+#[test]
+fn a_partial_revoke_excepts_a_database() {
+    let accounts = accounts();
+    let new = [account("a", "h"), account("b", "h")];
+    accounts.create_users(&new, false, 0).unwrap();
+    let get = |user: &str| accounts.current().get(user, "%").unwrap().clone();
+    let by = Grantor {
+        partial_revokes: true,
+        ..BY
+    };
+    let everywhere = |what| grant(what, GrantLevel::Global);
+    let on = |what, database: &str| grant(what, GrantLevel::Database(database.into()));
+    let take = |what: &PrivilegeGrant, user: &str| {
+        accounts
+            .revoke(what, &[name(user)], Leniency::default(), true)
+            .map_err(|error| error.code)
+    };
+    let (select, insert) = (PrivilegeSet::SELECT, PrivilegeSet::INSERT);
+    assert_eq!(take(&on(select, "d_d"), "a").unwrap_err(), 1141);
+    accounts
+        .grant(&everywhere(select | insert), &[name("a")], by)
+        .unwrap();
+    take(&on(select, "d_d"), "a").unwrap();
+    let a = get("a").privileges;
+    // The database's name is no pattern.
+    assert_eq!(
+        (a.of_database("d_d"), a.of_database("dxd")),
+        (insert, select | insert)
+    );
+    assert_eq!(a.everywhere(), insert);
+    assert_eq!(grants(&get("a"))[1], "REVOKE SELECT ON `d_d`.* FROM `a`@`%`");
+    assert_eq!(reopened(&accounts).current().get("a", "%").unwrap().privileges, a);
+
+    // Who is restricted grants with the restriction.
+    let restricted = Grantor {
+        restrictions: &a.restrictions,
+        ..by
+    };
+    accounts
+        .grant(&everywhere(select), &[name("b")], restricted)
+        .unwrap();
+    assert_eq!(get("b").privileges.of_database("d_d"), PrivilegeSet::NONE);
+    accounts.grant(&everywhere(select), &[name("b")], by).unwrap();
+    assert_eq!(get("b").privileges.of_database("d_d"), select);
+
+    // A role without the restriction lifts it.
+    let mut merged = a.clone();
+    merged.merge(&get("b").privileges);
+    assert_eq!(merged.of_database("d_d"), select | insert);
+    let mut merged = a.clone();
+    merged.merge(&Privileges::default());
+    assert_eq!(merged, a);
+
+    accounts.grant(&on(select, "d_d"), &[name("a")], by).unwrap();
+    assert!(get("a").privileges.restrictions.is_empty());
+    take(&on(insert, "d_d"), "a").unwrap();
+    take(&everywhere(insert), "a").unwrap();
+    assert!(get("a").privileges.restrictions.is_empty());
 }
 
 #[test]

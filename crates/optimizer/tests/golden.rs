@@ -234,9 +234,9 @@ impl Runner {
         );
         let mut text = String::new();
         for row in rows {
-            for ((name, ty), value) in columns.iter().zip(row) {
+            for (column, value) in columns.iter().zip(row) {
                 if !value.is_null() {
-                    let _ = writeln!(text, "{name}: {}", value.display_text(ty));
+                    let _ = writeln!(text, "{}: {}", column.name, value.display_text(&column.ty));
                 }
             }
         }

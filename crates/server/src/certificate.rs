@@ -99,36 +99,164 @@ fn one_line(mut name: Der<'_>) -> Option<String> {
 
 /// OpenSSL's short name of a kind of attribute.
 fn short_name(kind: &[u8]) -> Option<&'static str> {
-    const EMAIL_ADDRESS: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 9, 1];
-    const USER_ID: &[u8] = &[9, 0x92, 0x26, 0x89, 0x93, 0xF2, 0x2C, 0x64, 1, 1];
-    const DOMAIN_COMPONENT: &[u8] = &[9, 0x92, 0x26, 0x89, 0x93, 0xF2, 0x2C, 0x64, 1, 25];
-    Some(match kind {
-        [0x55, 4, number] => match number {
-            3 => "CN",
-            4 => "SN",
-            5 => "serialNumber",
-            6 => "C",
-            7 => "L",
-            8 => "ST",
-            9 => "street",
-            10 => "O",
-            11 => "OU",
-            12 => "title",
-            13 => "description",
-            17 => "postalCode",
-            41 => "name",
-            42 => "GN",
-            43 => "initials",
-            44 => "generationQualifier",
-            46 => "dnQualifier",
-            65 => "pseudonym",
-            _ => return None,
+    /// X.500 (ITU-T X.520).
+    const X500: &[u8] = &[0x55, 4];
+    const PKCS9: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 9];
+    /// RFC 4524.
+    const COSINE: &[u8] = &[9, 0x92, 0x26, 0x89, 0x93, 0xF2, 0x2C, 0x64, 1];
+    /// Of certificates with extended validation.
+    const JURISDICTION: &[u8] = &[0x2B, 6, 1, 4, 1, 0x82, 0x37, 0x3C, 2, 1];
+    let (&number, family) = kind.split_last()?;
+    let name = match family {
+        X500 => x500_name(number),
+        PKCS9 => pkcs9_name(number),
+        COSINE => cosine_name(number),
+        JURISDICTION => match number {
+            1 => "jurisdictionL",
+            2 => "jurisdictionST",
+            3 => "jurisdictionC",
+            _ => "",
         },
-        EMAIL_ADDRESS => "emailAddress",
-        USER_ID => "UID",
-        DOMAIN_COMPONENT => "DC",
-        _ => return None,
-    })
+        _ => "",
+    };
+    (!name.is_empty()).then_some(name)
+}
+
+fn x500_name(number: u8) -> &'static str {
+    match number {
+        3 => "CN",
+        4 => "SN",
+        5 => "serialNumber",
+        6 => "C",
+        7 => "L",
+        8 => "ST",
+        9 => "street",
+        10 => "O",
+        11 => "OU",
+        12 => "title",
+        13 => "description",
+        14 => "searchGuide",
+        15 => "businessCategory",
+        16 => "postalAddress",
+        17 => "postalCode",
+        18 => "postOfficeBox",
+        19 => "physicalDeliveryOfficeName",
+        20 => "telephoneNumber",
+        21 => "telexNumber",
+        22 => "teletexTerminalIdentifier",
+        23 => "facsimileTelephoneNumber",
+        24 => "x121Address",
+        25 => "internationaliSDNNumber",
+        26 => "registeredAddress",
+        27 => "destinationIndicator",
+        28 => "preferredDeliveryMethod",
+        29 => "presentationAddress",
+        30 => "supportedApplicationContext",
+        31 => "member",
+        32 => "owner",
+        33 => "roleOccupant",
+        34 => "seeAlso",
+        35 => "userPassword",
+        36 => "userCertificate",
+        37 => "cACertificate",
+        38 => "authorityRevocationList",
+        39 => "certificateRevocationList",
+        40 => "crossCertificatePair",
+        41 => "name",
+        42 => "GN",
+        43 => "initials",
+        44 => "generationQualifier",
+        45 => "x500UniqueIdentifier",
+        46 => "dnQualifier",
+        47 => "enhancedSearchGuide",
+        48 => "protocolInformation",
+        49 => "distinguishedName",
+        50 => "uniqueMember",
+        51 => "houseIdentifier",
+        52 => "supportedAlgorithms",
+        53 => "deltaRevocationList",
+        54 => "dmdName",
+        65 => "pseudonym",
+        72 => "role",
+        97 => "organizationIdentifier",
+        98 => "c3",
+        99 => "n3",
+        100 => "dnsName",
+        _ => "",
+    }
+}
+
+fn pkcs9_name(number: u8) -> &'static str {
+    match number {
+        1 => "emailAddress",
+        2 => "unstructuredName",
+        3 => "contentType",
+        4 => "messageDigest",
+        5 => "signingTime",
+        6 => "countersignature",
+        7 => "challengePassword",
+        8 => "unstructuredAddress",
+        9 => "extendedCertificateAttributes",
+        14 => "extReq",
+        15 => "SMIME-CAPS",
+        16 => "SMIME",
+        20 => "friendlyName",
+        21 => "localKeyID",
+        _ => "",
+    }
+}
+
+fn cosine_name(number: u8) -> &'static str {
+    match number {
+        1 => "UID",
+        2 => "textEncodedORAddress",
+        3 => "mail",
+        4 => "info",
+        5 => "favouriteDrink",
+        6 => "roomNumber",
+        7 => "photo",
+        8 => "userClass",
+        9 => "host",
+        10 => "manager",
+        11 => "documentIdentifier",
+        12 => "documentTitle",
+        13 => "documentVersion",
+        14 => "documentAuthor",
+        15 => "documentLocation",
+        20 => "homeTelephoneNumber",
+        21 => "secretary",
+        22 => "otherMailbox",
+        23 => "lastModifiedTime",
+        24 => "lastModifiedBy",
+        25 => "DC",
+        26 => "aRecord",
+        27 => "pilotAttributeType27",
+        28 => "mXRecord",
+        29 => "nSRecord",
+        30 => "sOARecord",
+        31 => "cNAMERecord",
+        37 => "associatedDomain",
+        38 => "associatedName",
+        39 => "homePostalAddress",
+        40 => "personalTitle",
+        41 => "mobileTelephoneNumber",
+        42 => "pagerTelephoneNumber",
+        43 => "friendlyCountryName",
+        44 => "uid",
+        45 => "organizationalStatus",
+        46 => "janetMailbox",
+        47 => "mailPreferenceOption",
+        48 => "buildingName",
+        49 => "dSAQuality",
+        50 => "singleLevelQuality",
+        51 => "subtreeMinimumQuality",
+        52 => "subtreeMaximumQuality",
+        53 => "personalSignature",
+        54 => "dITRedirect",
+        55 => "audio",
+        56 => "documentPublisher",
+        _ => "",
+    }
 }
 
 /// An object id in numbers.
@@ -170,10 +298,27 @@ mod tests {
             (DnType::CountryName, "SE"),
             (DnType::OrganizationName, "Ex/am ple"),
             (DnType::CommonName, "k\u{fc}r"),
+            (DnType::CustomDnType(vec![2, 5, 4, 15]), "Private Organization"),
+            (DnType::CustomDnType(vec![2, 5, 4, 97]), "VATSE-1"),
+            (
+                DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 311, 60, 2, 1, 3]),
+                "SE",
+            ),
+            (DnType::CustomDnType(vec![1, 2, 840, 113_549, 1, 9, 1]), "a@b.se"),
+            (
+                DnType::CustomDnType(vec![0, 9, 2342, 19_200_300, 100, 1, 25]),
+                "example",
+            ),
+            (
+                DnType::CustomDnType(vec![0, 9, 2342, 19_200_300, 100, 1, 99]),
+                "y",
+            ),
             (DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 99999]), "x"),
         ]);
         let names = CertificateNames::of(&der).unwrap();
-        let expected = "/C=SE/O=Ex/am ple/CN=k\\xC3\\xBCr/1.3.6.1.4.1.99999=x";
+        let expected = "/C=SE/O=Ex/am ple/CN=k\\xC3\\xBCr/businessCategory=Private Organization\
+                        /organizationIdentifier=VATSE-1/jurisdictionC=SE/emailAddress=a@b.se/DC=example\
+                        /0.9.2342.19200300.100.1.99=y/1.3.6.1.4.1.99999=x";
         assert_eq!(
             (names.subject.as_str(), names.issuer.as_str()),
             (expected, expected)

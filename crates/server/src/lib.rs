@@ -50,6 +50,6 @@ mod workers;
 pub use accounts::{Account, CertificateRequirement, LoginTracking, Network, Origin, TlsRequirement};
 pub use config::{ServerConfig, Settings, TlsConfig};
 pub use metrics::{Append, Figures, Measured};
-pub use server::{Server, ServerHandle, StartError};
+pub use server::{Credentials, Server, ServerHandle, StartError};
 pub use sessions::{Limits, Session, Sessions};
 pub use tls::TlsError;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -125,6 +125,25 @@ impl Server {
     }
 }
 
+/// What a running server has for `caching_sha2_password`. Does nothing once the server is gone.
+pub struct Credentials(Weak<Shared>);
+
+impl Credentials {
+    /// Removes the digests of verified passwords: FLUSH PRIVILEGES.
+    pub fn forget(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.digests.clear();
+        }
+    }
+
+    /// The public key that clients may request, in PEM; empty if it could not be made.
+    pub fn public_key(&self) -> String {
+        let shared = self.0.upgrade();
+        let pem = shared.and_then(|shared| Some(shared.rsa.public_pem().ok()?.to_owned()));
+        pem.unwrap_or_default()
+    }
+}
+
 /// A running server.
 pub struct ServerHandle {
     shared: Arc<Shared>,
@@ -151,9 +170,8 @@ impl ServerHandle {
         self.shared.connections.count()
     }
 
-    /// Removes the digests of `caching_sha2_password`: FLUSH PRIVILEGES.
-    pub fn forget_credentials(&self) {
-        self.shared.digests.clear();
+    pub fn credentials(&self) -> Credentials {
+        Credentials(Arc::downgrade(&self.shared))
     }
 
     /// From here on `/status` returns 503, and nothing else changes, so that a load balancer can stop

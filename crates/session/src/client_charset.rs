@@ -79,6 +79,7 @@ fn put_names(session: &mut Session, collation: Collation) {
     session.put_tracked("character_set_connection", charset);
     session.put_tracked("character_set_results", charset);
     session.put_tracked("collation_connection", collation.name());
+    session.variables.name_collation(collation);
     session.settings_changed();
 }
 

@@ -1,16 +1,16 @@
 //! The columns of a result, as their definitions' packets describe them.
 
 use planner::plan::ResultColumn;
-use types::{Charset, Collation, TypeKind};
+use types::{Collation, TypeKind};
 use wire::column_definition::ColumnDefinition;
 use wire::column_type::flag;
 use wire::framing::FrameEncoder;
 
 /// The packets of a result's column definitions.
 pub struct ColumnPackets {
-    /// They depend on `@@character_set_results`. They are encoded for the value of the first session that
-    /// runs the plan; nearly all sessions have the same value.
-    pub results: Option<Charset>,
+    /// They depend on the collation of the session's results. They are encoded for that of the first session
+    /// that runs the plan; nearly all sessions have the same.
+    pub results: Option<Collation>,
     pub packets: FrameEncoder,
 }
 
@@ -27,7 +27,7 @@ impl<'a> From<&'a [ResultColumn]> for Columns<'a> {
     }
 }
 
-/// `results`: the collation of `@@character_set_results`.
+/// `results`: the collation of the session's results.
 pub fn definition(column: &ResultColumn, results: Option<Collation>) -> ColumnDefinition<'_> {
     let mut definition = if column.original_name.is_empty() && !column.is_stored {
         ColumnDefinition::of_expression(&column.name, &column.ty, column.nullable, results)

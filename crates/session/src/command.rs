@@ -20,7 +20,7 @@ use crate::prepared;
 use crate::query::plan_columns;
 use crate::reply::{self, Done};
 use crate::session::Session;
-use crate::statement::{kill, show};
+use crate::statement::{flush, kill, show};
 use crate::text;
 
 impl Session {
@@ -160,8 +160,7 @@ fn small_command(
             session.begin_statement();
             Ok(field_list(session, table, wildcard, out)?.map(|()| None))
         }
-        // FLUSH: nothing is cached that could be stale.
-        Command::Refresh(_) => done,
+        Command::Refresh(kinds) => Ok(flush::refresh(session, kinds).map(|()| Some(Done::default()))),
         Command::Debug => {
             reply::send_rows_end(session, 0, out)?;
             Ok(Ok(None))

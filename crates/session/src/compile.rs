@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
 use planner::object_access::TableNeeds;
+use planner::plan::ResultColumn;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::Schema;
@@ -334,14 +335,15 @@ fn bind_env<'a>(
 pub(crate) fn bind_show_filter(
     session: &Session,
     condition: &syntax::ast::Expr,
-    columns: &[(String, SqlType)],
+    columns: &[ResultColumn],
 ) -> Result<functions::Expr> {
+    let columns: Vec<(String, SqlType)> = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
         session.view().system_variable(scope, name)
     };
     planner::bind_filter(
         condition,
-        columns,
+        &columns,
         &bind_env(
             session,
             &session.shared.engine.cluster.schema(),

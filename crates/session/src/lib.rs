@@ -73,4 +73,4 @@ mod write_reply;
 
 pub use process::{Activity, Process, ProcessList};
 pub use session::Session;
-pub use shared::{Shared, VERSION};
+pub use shared::{ConnectionLayer, Shared, VERSION};

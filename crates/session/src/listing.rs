@@ -11,18 +11,18 @@ use types::{Collation, Error, Result, SqlType, Value};
 /// Columns and rows, all in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    pub columns: Vec<(String, SqlType)>,
+    pub columns: Vec<ResultColumn>,
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Listing {
     pub fn new(columns: &[(&str, SqlType)]) -> Self {
-        let columns = columns
-            .iter()
-            .map(|(name, ty)| ((*name).to_owned(), *ty))
-            .collect();
+        let column = |(name, ty): &(&str, SqlType)| ResultColumn {
+            original_name: (*name).to_owned(),
+            ..ResultColumn::unnamed(name, *ty, true)
+        };
         Self {
-            columns,
+            columns: columns.iter().map(column).collect(),
             rows: Vec::new(),
         }
     }
@@ -41,26 +41,17 @@ impl Listing {
         self.rows.push(row);
     }
 
-    /// The columns' definitions for the client.
-    pub fn result_columns(&self) -> Vec<ResultColumn> {
-        let column = |(name, ty): &(String, SqlType)| ResultColumn {
-            original_name: name.clone(),
-            ..ResultColumn::unnamed(name, *ty, true)
-        };
-        self.columns.iter().map(column).collect()
-    }
-
     /// The rows as one batch.
     pub fn batch(&self) -> Result<RecordBatch> {
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for (index, (_, ty)) in self.columns.iter().enumerate() {
-            let mut builder = ColumnBuilder::new(ty, self.rows.len());
+        for (index, column) in self.columns.iter().enumerate() {
+            let mut builder = ColumnBuilder::new(&column.ty, self.rows.len());
             for row in &self.rows {
                 builder.append(&row[index])?;
             }
             arrays.push(builder.finish());
         }
-        let field = |(name, ty): &(String, SqlType)| Field::new(name, ty.arrow_type(), true);
+        let field = |column: &ResultColumn| Field::new(&column.name, column.ty.arrow_type(), true);
         let schema = Schema::new(self.columns.iter().map(field).collect::<Vec<_>>());
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(Error::internal)

@@ -30,7 +30,7 @@ impl Client {
             let table = &access.table;
             let needed = access.everything;
             access.through.is_none()
-                && (own.global.contains(needed)
+                && (own.everywhere().contains(needed)
                     || own.of_table(&table.database, &table.name).contains(needed))
         };
         if accesses.iter().all(is_covered) {
@@ -243,6 +243,21 @@ impl Client {
         }
     }
 
+    /// Fails with 1045 unless the account has the privileges on everything.
+    pub fn check_everywhere(&self, wanted: PrivilegeSet) -> Result<()> {
+        if self.privileges.global.contains(wanted) {
+            return Ok(());
+        }
+        let using = if self.account.has_password() { "YES" } else { "NO" };
+        Err(Error::new(
+            errno::ER_ACCESS_DENIED_ERROR,
+            format!(
+                "Access denied for user {} (using password: {using})",
+                self.account.name()
+            ),
+        ))
+    }
+
     /// Fails with 1227, which names `label`, unless the account has one of these privileges on everything.
     pub fn check_any(&self, label: &str, privileges: &[Privilege], dynamic: &[&str]) -> Result<()> {
         let has_static = privileges.iter().any(|one| self.privileges.global.has(*one));
@@ -275,7 +290,7 @@ fn missing_of_needs(
         let one_of = needs.one_of.map(OneOf::privileges);
         granted.contains(needs.all) && one_of.is_none_or(|one| !(granted & one).is_empty())
     };
-    if is_enough(privileges.global) {
+    if is_enough(privileges.everywhere()) {
         return None;
     }
     let granted = privileges.of_table(database, table) | privileges.of_columns(database, table);
@@ -296,7 +311,7 @@ fn missing_on_table(privileges: &Privileges, access: &ObjectAccess) -> Option<Mi
 
 fn missing_on_columns(privileges: &Privileges, access: &ObjectAccess) -> Option<Missing> {
     let is_granted = |on: PrivilegeSet| access.columns.iter().all(|(_, needed)| on.contains(*needed));
-    if is_granted(privileges.global) {
+    if is_granted(privileges.everywhere()) {
         return None;
     }
     let table = &access.table;

@@ -6,7 +6,7 @@ use std::io;
 use executor::RowSink;
 use planner::plan::ResultColumn;
 use system::columns::initial;
-use types::{Error, Result};
+use types::{Collation, Error, Result};
 use wire::capability;
 use wire::charset::Transcoder;
 use wire::connection::PacketSink;
@@ -39,7 +39,7 @@ pub enum Outcome {
 pub fn context(session: &Session) -> ReplyContext {
     ReplyContext {
         capabilities: session.client.info.capabilities,
-        results: session.settings.charset_results,
+        results: session.settings.collation_results,
         status: status_flags(session),
         warnings: warning_count(session),
     }
@@ -101,7 +101,8 @@ pub fn send_ok(session: &mut Session, done: &Done, out: &mut dyn PacketSink) -> 
 }
 
 pub fn send_error(session: &Session, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
-    let (capabilities, results) = (session.client.info.capabilities, session.settings.charset_results);
+    let capabilities = session.client.info.capabilities;
+    let results = session.settings.collation_results.map(Collation::charset);
     out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
 }
 
@@ -139,8 +140,8 @@ pub fn send_field_list(
     columns: &[ResultColumn],
     out: &mut dyn PacketSink,
 ) -> io::Result<()> {
-    let results = session.settings.charset_results.map(|c| c.default_collation());
-    let names = Transcoder::of_names(session.settings.charset_results);
+    let results = session.settings.collation_results;
+    let names = Transcoder::of_names(results.map(Collation::charset));
     let schema = session.shared.engine.cluster.schema();
     for column in columns {
         let temporary = session.temporary.find(&column.database, &column.original_table);
@@ -166,7 +167,7 @@ pub fn send_listing(
         Ok(batch) => batch,
         Err(error) => return Ok(Err(error)),
     };
-    let columns = listing.result_columns();
+    let columns = &listing.columns;
     track_transaction(session, true);
     let reply = context(session);
     let mut rows = ResultSetSink::new(reply, columns.as_slice().into(), format, out);

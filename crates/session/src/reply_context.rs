@@ -3,7 +3,7 @@
 use std::io;
 
 use planner::plan::ResultColumn;
-use types::{Charset, SqlType};
+use types::{Collation, SqlType};
 use wire::capability;
 use wire::charset::Transcoder;
 use wire::connection::PacketSink;
@@ -17,8 +17,9 @@ use crate::columns::{Columns, definition};
 #[derive(Clone, Copy)]
 pub struct ReplyContext {
     pub capabilities: u32,
-    /// `@@character_set_results`
-    pub results: Option<Charset>,
+    /// The collation of the session's results: the character set is that of the texts, and definitions announce
+    /// the collation. `None`: results are sent as they are.
+    pub results: Option<Collation>,
     /// The status flags of this moment, and the number of warnings.
     pub status: u16,
     pub warnings: u16,
@@ -56,10 +57,9 @@ impl ReplyContext {
     }
 
     pub fn send_definitions(&self, columns: &[ResultColumn], out: &mut dyn PacketSink) -> io::Result<()> {
-        let results = self.results.map(|c| c.default_collation());
-        let names = Transcoder::of_names(self.results);
+        let names = Transcoder::of_names(self.results.map(Collation::charset));
         for column in columns {
-            out.send_with(&mut |packet| definition(column, results).encode(names, packet))?;
+            out.send_with(&mut |packet| definition(column, self.results).encode(names, packet))?;
         }
         Ok(())
     }
@@ -103,6 +103,6 @@ impl ReplyContext {
 
     pub fn row_encoder(&self, columns: &[ResultColumn], format: Format) -> RowEncoder {
         let types: Vec<SqlType> = columns.iter().map(|c| c.ty).collect();
-        RowEncoder::new(format, &types, self.results)
+        RowEncoder::new(format, &types, self.results.map(Collation::charset))
     }
 }

@@ -43,12 +43,21 @@ pub struct Shared {
     /// Held while global variables are read from the store and taken over, so that older values never replace
     /// newer ones.
     pub(crate) globals_turn: Mutex<()>,
-    /// Counters of connections, which sessions do not see.
-    pub(crate) connections: OnceLock<Counters>,
+    /// What holds the connections. Not there before the server listens.
+    pub(crate) connection_layer: OnceLock<Box<dyn ConnectionLayer>>,
 }
 
-/// Gives counters by their names in SHOW STATUS.
-pub type Counters = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
+/// The part of the server that holds the connections and checks passwords, as statements see it.
+pub trait ConnectionLayer: Send + Sync {
+    /// Counters of connections by their names in SHOW STATUS.
+    fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// The public key for passwords on connections without TLS, in PEM; empty if there is none.
+    fn public_key(&self) -> String;
+
+    /// FLUSH PRIVILEGES: the next login to each account needs the password itself.
+    fn forget_passwords(&self);
+}
 
 impl Shared {
     pub fn new(
@@ -73,7 +82,7 @@ impl Shared {
             started: Instant::now(),
             prepared_count: Arc::default(),
             globals_turn: Mutex::default(),
-            connections: OnceLock::new(),
+            connection_layer: OnceLock::new(),
         };
         shared.globals_changed();
         let shared = Arc::new(shared);
@@ -95,9 +104,9 @@ impl Shared {
         })
     }
 
-    /// Adds counters of connections to SHOW STATUS. Only the first call has an effect.
-    pub fn show_connections(&self, counters: Counters) {
-        let _ = self.connections.set(counters);
+    /// Only the first call has an effect.
+    pub fn set_connection_layer(&self, layer: Box<dyn ConnectionLayer>) {
+        let _ = self.connection_layer.set(layer);
     }
 
     /// Updates the server's parsed copies of global variables. `@@activate_all_roles_on_login`.

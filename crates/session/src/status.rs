@@ -41,7 +41,8 @@ impl SessionView<'_> {
 
 /// The server's own counters, the same for every session.
 fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
-    let connections = shared.connections.get().map(|counters| counters());
+    let layer = shared.connection_layer.get();
+    let connections = layer.map(|layer| layer.counters());
     let rows = ROWS.map(|(name, counter)| (name, sums.of(counter)));
     let locks = shared.engine.store.lock_stats();
     let now = [
@@ -99,6 +100,9 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
             .map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())),
     );
     rows.extend(of_memory(shared));
+    let public_key = layer.map(|layer| layer.public_key()).unwrap_or_default();
+    let of_plugins = ["Caching_sha2_password_rsa_public_key", "Rsa_public_key"];
+    rows.extend(of_plugins.map(|name| (name.to_owned(), public_key.clone())));
     rows
 }
 

@@ -16,7 +16,7 @@ use signal_hook::iterator::Signals;
 
 use crate::budget;
 use crate::configuration::{Configuration, Shutdown};
-use crate::sessions::Adapter;
+use crate::sessions::{Adapter, Connections};
 use crate::store::{self, Opened};
 
 const DEFAULT_STORE: &str = "rocksdb:./stemdb-data";
@@ -183,9 +183,12 @@ fn start(
         })],
         ..Figures::default()
     };
-    let counted = figures.clone();
-    shared.show_connections(Box::new(move || counted.of_connections()));
-    Server::start(config, sessions, figures).map_err(|e| e.to_string())
+    let server = Server::start(config, sessions, figures.clone()).map_err(|e| e.to_string())?;
+    shared.set_connection_layer(Box::new(Connections {
+        figures,
+        credentials: server.credentials(),
+    }));
+    Ok(server)
 }
 
 /// Opens the catalog. If other servers may use the store, this server becomes one of several nodes.

@@ -4,7 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{Account, CertificateRequirement, Limits, LoginTracking, Sessions, Settings, TlsRequirement};
+use server::{
+    Account, CertificateRequirement, Credentials, Figures, Limits, LoginTracking, Sessions, Settings,
+    TlsRequirement,
+};
 use session::{Session, Shared, VERSION};
 use types::{Error, Result};
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
@@ -84,6 +87,26 @@ impl Sessions for Adapter {
         let session = Session::open(self.shared.clone(), connection_id, client)?;
         session.process().set_on_kill(Box::new(move || hang_up.hang_up()));
         Ok(Box::new(Client(session)))
+    }
+}
+
+/// Puts `server` behind the trait of `session`.
+pub struct Connections {
+    pub figures: Figures,
+    pub credentials: Credentials,
+}
+
+impl session::ConnectionLayer for Connections {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.figures.of_connections()
+    }
+
+    fn public_key(&self) -> String {
+        self.credentials.public_key()
+    }
+
+    fn forget_passwords(&self) {
+        self.credentials.forget();
     }
 }
 

@@ -57,6 +57,26 @@ fn rows(raw: &mut Raw, command: &[u8]) -> Result<Rows, String> {
     }
 }
 
+/// The number of the collation that the only column of a query's result announces.
+fn announced(raw: &mut Raw, select: &[u8]) -> Result<u16, String> {
+    match raw.command(&query(select)).map_err(|e| e.to_string())? {
+        Answer::Other(count) if count == [1] => {}
+        other => return Err(format!("{}: {other:?}", select.escape_ascii())),
+    }
+    let definition = raw.read().map_err(|e| e.to_string())?;
+    while !is_eof(&raw.read().map_err(|e| e.to_string())?) {}
+    while !is_eof(&raw.read().map_err(|e| e.to_string())?) {}
+    // Behind the texts: the length of what follows, the collation, and ten more bytes.
+    let fixed = definition
+        .len()
+        .checked_sub(12)
+        .ok_or("a definition is too short")?;
+    match definition.get(fixed..fixed + 2) {
+        Some([low, high]) => Ok(u16::from_le_bytes([*low, *high])),
+        _ => Err("a definition is too short".to_owned()),
+    }
+}
+
 fn query(text: &[u8]) -> Vec<u8> {
     [b"\x03", text].concat()
 }
@@ -178,18 +198,19 @@ pub fn table_names(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Collations selected by number in the client's first packet.
+/// Collations selected by number in the client's first packet. Results announce them until
+/// `character_set_results` is set, and those that SET NAMES names.
 pub fn collations_at_login(address: &Address) -> Result<(), String> {
-    for (id, charset, collation) in [
-        (8, "latin1", "latin1_swedish_ci"),
-        (33, "utf8mb3", "utf8mb3_general_ci"),
-        (45, "utf8mb4", "utf8mb4_general_ci"),
-        (63, "binary", "binary"),
-        (83, "utf8mb3", "utf8mb3_bin"),
-        (192, "utf8mb3", "utf8mb3_unicode_ci"),
-        (214, "utf8mb3", "utf8mb3_unicode_520_ci"),
+    for (id, charset, collation, number) in [
+        (8, "latin1", "latin1_swedish_ci", 8),
+        (33, "utf8mb3", "utf8mb3_general_ci", 33),
+        (45, "utf8mb4", "utf8mb4_general_ci", 45),
+        (63, "binary", "binary", 63),
+        (83, "utf8mb3", "utf8mb3_bin", 83),
+        (192, "utf8mb3", "utf8mb3_unicode_ci", 192),
+        (214, "utf8mb3", "utf8mb3_unicode_520_ci", 214),
         // Not one of MySQL's collations: the server's default is used.
-        (254, "utf8mb4", "utf8mb4_0900_ai_ci"),
+        (254, "utf8mb4", "utf8mb4_0900_ai_ci", 255),
     ] {
         let (mut raw, answer) = Raw::log_in(address, 0, id).map_err(|e| format!("{id}: {e}"))?;
         equal("login", answer, Answer::Ok)?;
@@ -197,6 +218,20 @@ pub fn collations_at_login(address: &Address) -> Result<(), String> {
         let (_, found) = rows(&mut raw, &query(select))?;
         let expected = [charset, charset, collation].map(|name| name.as_bytes().to_vec());
         equal(&id.to_string(), found, vec![expected.to_vec()])?;
+        let text = b"SELECT DATABASE()";
+        equal(collation, announced(&mut raw, text)?, number)?;
+        for (set, number) in [
+            ("SET NAMES utf8mb4 COLLATE utf8mb4_bin", 46),
+            ("SET character_set_results = utf8mb4", 255),
+            ("SET NAMES latin1 COLLATE latin1_bin", 47),
+            ("SET character_set_connection = utf8mb4", 47),
+            ("SET collation_connection = utf8mb4_bin", 47),
+            ("SET CHARACTER SET latin1", 8),
+            ("SET NAMES utf8mb3", 33),
+        ] {
+            done(&mut raw, set.as_bytes())?;
+            equal(set, announced(&mut raw, text)?, number)?;
+        }
     }
     // utf16_general_ci
     let (_, answer) = Raw::log_in(address, 0, 54).map_err(|e| e.to_string())?;

@@ -1,31 +1,49 @@
 //! GRANT and REVOKE of privileges.
 
+use std::collections::BTreeMap;
+
 use schema::definition::TableName;
 use schema::privilege::{GrantLevel, PrivilegeGrant, PrivilegeSet};
 use types::{Error, Result, Warning, errno};
 
 use super::{Draft, Leniency, key, unknown_user};
 use crate::account::{Account, AccountName};
+use crate::pattern::{escaped, plain_name};
 use crate::privileges::Privileges;
 use crate::store::AccountStore;
 
 const ER_REVOKE_GRANTS: u16 = 1269;
 
+/// Who grants, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Grantor<'a> {
+    /// `user@host`.
+    pub name: &'a str,
+    /// Microseconds since 1970.
+    pub now_us: i64,
+    /// Its own: what it grants on `*.*` comes with them.
+    pub restrictions: &'a BTreeMap<String, PrivilegeSet>,
+    /// `@@partial_revokes`
+    pub partial_revokes: bool,
+}
+
 /// What a grant does to the privileges of one account.
 trait Applied {
-    fn give(&self, to: &mut Privileges, by: (&str, i64));
-    fn take(&self, from: &mut Privileges) -> bool;
+    fn give(&self, to: &mut Privileges, by: Grantor<'_>);
+    /// `partial_revokes`: what an account has ON *.* is taken back for one database by a restriction.
+    fn take(&self, from: &mut Privileges, partial_revokes: bool) -> bool;
     fn nothing_to_revoke(&self, of: &AccountName) -> Error;
 }
 
 impl Applied for PrivilegeGrant {
-    fn give(&self, to: &mut Privileges, (grantor, now_us): (&str, i64)) {
+    fn give(&self, to: &mut Privileges, by: Grantor<'_>) {
         let wanted = self.wanted();
         match &self.level {
             GrantLevel::Global => {
                 // Dynamic privileges have grant options of their own.
                 let only_dynamic = wanted == PrivilegeSet::GRANT && !self.dynamic.is_empty();
                 if !only_dynamic {
+                    restrict(to, wanted, by.restrictions);
                     to.global |= wanted;
                 }
                 let with_option = wanted.contains(PrivilegeSet::GRANT);
@@ -33,7 +51,17 @@ impl Applied for PrivilegeGrant {
                     *to.dynamic.entry(name.to_owned()).or_default() |= with_option;
                 }
             }
-            GrantLevel::Database(name) => *to.on_databases.entry(name.clone()).or_default() |= wanted,
+            GrantLevel::Database(name) => {
+                let name = pattern_of(name, by.partial_revokes);
+                // What ends a restriction is granted ON *.* already.
+                let restricted = plain_name(&name).and_then(|name| to.restrictions.get_mut(&name));
+                let lifted = restricted.map_or(PrivilegeSet::NONE, |restricted| {
+                    let lifted = *restricted & wanted;
+                    *restricted -= lifted;
+                    lifted
+                });
+                *to.on_databases.entry(name).or_default() |= wanted - lifted;
+            }
             GrantLevel::Table(TableName {
                 database,
                 name: table,
@@ -43,15 +71,15 @@ impl Applied for PrivilegeGrant {
                 for (column, privileges) in &self.columns {
                     *of_table.columns.entry(column.clone()).or_default() |= *privileges;
                 }
-                grantor.clone_into(&mut of_table.grantor);
-                of_table.granted_us = now_us;
+                by.name.clone_into(&mut of_table.grantor);
+                of_table.granted_us = by.now_us;
             }
         }
         to.tidy();
     }
 
     /// Whether there was anything of the kind to take. ALL ON *.* takes what is granted on any level.
-    fn take(&self, from: &mut Privileges) -> bool {
+    fn take(&self, from: &mut Privileges, partial_revokes: bool) -> bool {
         let wanted = self.wanted();
         let found = match &self.level {
             GrantLevel::Global if self.all => {
@@ -60,18 +88,25 @@ impl Applied for PrivilegeGrant {
             }
             GrantLevel::Global => {
                 from.global -= wanted;
+                for restricted in from.restrictions.values_mut() {
+                    *restricted -= wanted;
+                }
                 for name in self.wanted_dynamic() {
                     from.dynamic.remove(name);
                 }
                 true
             }
-            GrantLevel::Database(name) => match from.on_databases.get_mut(name) {
-                Some(privileges) => {
-                    *privileges -= wanted;
-                    true
+            GrantLevel::Database(name) => {
+                let name = pattern_of(name, partial_revokes);
+                let on_database = from.on_databases.get_mut(&name).map(|granted| *granted -= wanted);
+                let restricted = wanted & from.global;
+                let has_all = self.all || restricted == wanted;
+                let is_restricted = partial_revokes && has_all && !restricted.is_empty();
+                if is_restricted && let Some(name) = plain_name(&name) {
+                    *from.restrictions.entry(name).or_default() |= restricted;
                 }
-                None => false,
-            },
+                on_database.is_some() || is_restricted
+            }
             GrantLevel::Table(TableName {
                 database,
                 name: table,
@@ -115,6 +150,27 @@ impl Applied for PrivilegeGrant {
     }
 }
 
+/// What an account gets ON *.* from a grantor with restrictions: they are the account's, too, unless it has the
+/// privilege without them.
+fn restrict(to: &mut Privileges, wanted: PrivilegeSet, grantors: &BTreeMap<String, PrivilegeSet>) {
+    let new = wanted - to.global;
+    for (database, restricted) in &mut to.restrictions {
+        let of_grantor = grantors.get(database).copied().unwrap_or(PrivilegeSet::NONE);
+        *restricted = *restricted & (of_grantor | (to.global - wanted));
+    }
+    for (database, restricted) in grantors {
+        *to.restrictions.entry(database.clone()).or_default() |= *restricted & new;
+    }
+}
+
+/// A database's name in a grant. Without partial revokes it is a pattern.
+fn pattern_of(name: &str, partial_revokes: bool) -> String {
+    match partial_revokes {
+        true => escaped(&plain_name(name).unwrap_or_else(|| name.to_owned())),
+        false => name.to_owned(),
+    }
+}
+
 fn no_such_grant(user: &str, host: &str) -> Error {
     Error::new(
         errno::ER_NONEXISTING_GRANT,
@@ -123,16 +179,11 @@ fn no_such_grant(user: &str, host: &str) -> Error {
 }
 
 impl AccountStore {
-    /// `GRANT ... ON ... TO ...`. `grantor`: `user@host`; `now_us`: microseconds since 1970.
+    /// `GRANT ... ON ... TO ...`.
     ///
     /// # Errors
     /// 1410 when an account does not exist.
-    pub fn grant(
-        &self,
-        grant: &PrivilegeGrant,
-        users: &[AccountName],
-        (grantor, now_us): (&str, i64),
-    ) -> Result<()> {
+    pub fn grant(&self, grant: &PrivilegeGrant, users: &[AccountName], by: Grantor<'_>) -> Result<()> {
         self.change("GRANT", |draft| {
             for name in users {
                 let account = draft.get_mut(name).ok_or_else(|| {
@@ -141,7 +192,7 @@ impl AccountStore {
                         "You are not allowed to create a user with GRANT",
                     )
                 })?;
-                grant.give(&mut account.privileges, (grantor, now_us));
+                grant.give(&mut account.privileges, by);
             }
             Ok(())
         })?;
@@ -157,6 +208,7 @@ impl AccountStore {
         revoked: &PrivilegeGrant,
         users: &[AccountName],
         leniency: Leniency,
+        partial_revokes: bool,
     ) -> Result<Vec<Warning>> {
         self.change("REVOKE", |draft| {
             for name in users {
@@ -166,7 +218,7 @@ impl AccountStore {
                         false => return Err(no_such_grant(&name.0, &name.1)),
                     }
                 };
-                if revoked.take(&mut account.privileges) {
+                if revoked.take(&mut account.privileges, partial_revokes) {
                     continue;
                 }
                 let error = revoked.nothing_to_revoke(name);

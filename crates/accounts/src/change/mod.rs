@@ -13,6 +13,7 @@ use types::{Error, Result, Warning, errno};
 use crate::account::{Account, AccountName, quoted_name};
 use crate::store::{AccountStore, Accounts};
 
+pub use grant::Grantor;
 pub use role::not_granted;
 pub use users::{AccountChange, NewPassword, SecondPassword};
 

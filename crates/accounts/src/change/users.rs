@@ -94,8 +94,10 @@ impl AccountChange {
                 authentication: authentication.to_owned(),
                 set_us: now_us,
             };
+            // As in MySQL, the passwords of another plugin do not count.
             let is_same = |past: &PastPassword| {
-                (new.is_stored_form_of)(&past.plugin, &past.authentication, new.text.as_bytes())
+                past.plugin == plugin
+                    && (new.is_stored_form_of)(plugin, &past.authentication, new.text.as_bytes())
             };
             if !account.options.remember(password, new.defaults, is_same) {
                 return Err(Error::new(

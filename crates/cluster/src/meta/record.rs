@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
-/// The latest format. 2: entries of an index that sort by a part in descending order.
-pub const FORMAT: u32 = 2;
+/// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes.
+pub const FORMAT: u32 = 3;
 
 /// A value that is stored.
 pub trait Record: Serialize {

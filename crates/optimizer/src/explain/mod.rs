@@ -16,14 +16,14 @@ mod row;
 mod traditional;
 mod tree;
 
-use planner::plan::Plan;
+use planner::plan::{Plan, ResultColumn};
 use types::{Collation, SqlType, Value};
 
 use crate::PlannedStatement;
 use syntax::ast::ExplainFormat;
 
 /// Columns, and rows with a value for each.
-pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
+pub type Listing = (Vec<ResultColumn>, Vec<Vec<Value>>);
 
 /// The columns and rows of an EXPLAIN.
 pub fn explain(planned: &PlannedStatement, format: ExplainFormat) -> Listing {
@@ -40,7 +40,8 @@ pub fn analyzed(plan: &Plan) -> Listing {
 }
 
 fn one_text(text: String) -> Listing {
-    let column = ("EXPLAIN".to_owned(), text_type(65_535));
+    // As in MySQL, whatever the text's length.
+    let column = ResultColumn::unnamed("EXPLAIN", text_type(78), false);
     (vec![column], vec![vec![Value::String(text)]])
 }
 

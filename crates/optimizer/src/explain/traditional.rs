@@ -1,34 +1,48 @@
 //! The rows that `EXPLAIN` alone gives: one for each table, in the order in which tables are read.
 
-use types::{SqlType, Value};
+use types::{SqlType, TypeKind, Value};
 
 use super::blocks::Blocks;
 use super::names::Names;
 use super::row::{Row, partition_names};
 use super::text_type;
 use crate::PlannedStatement;
-use planner::plan::{InsertMode, InsertSource, Plan, Target};
+use planner::plan::{InsertMode, InsertSource, Plan, ResultColumn, Target};
+
+/// The most characters that the names of all partitions take in MySQL.
+const PARTITION_NAMES: u32 = 6_316_032;
 
 /// Source: manual 8.8.2 "EXPLAIN Output Format".
-pub fn columns() -> Vec<(String, SqlType)> {
-    let names: [(&str, SqlType); 12] = [
-        ("id", SqlType::BIGINT_UNSIGNED),
-        ("select_type", text_type(19)),
-        ("table", text_type(64)),
-        ("partitions", text_type(16_383)),
-        ("type", text_type(10)),
-        ("possible_keys", text_type(4_096)),
-        ("key", text_type(64)),
-        ("key_len", text_type(4_096)),
-        ("ref", text_type(1_024)),
-        ("rows", SqlType::BIGINT_UNSIGNED),
-        ("filtered", SqlType::DOUBLE),
-        ("Extra", text_type(255)),
+pub fn columns() -> Vec<ResultColumn> {
+    let number = |length| SqlType {
+        length,
+        ..SqlType::BIGINT_UNSIGNED
+    };
+    let partitions = SqlType {
+        kind: TypeKind::MediumText,
+        ..text_type(PARTITION_NAMES)
+    };
+    let percent = SqlType {
+        length: 4,
+        decimals: 2,
+        ..SqlType::DOUBLE
+    };
+    let columns: [(&str, SqlType, bool); 12] = [
+        ("id", number(4), false),
+        ("select_type", text_type(19), false),
+        ("table", text_type(64), true),
+        ("partitions", partitions, true),
+        ("type", text_type(10), true),
+        ("possible_keys", text_type(4_096), true),
+        ("key", text_type(64), true),
+        ("key_len", text_type(4_096), true),
+        ("ref", text_type(1_024), true),
+        ("rows", number(11), true),
+        ("filtered", percent, true),
+        ("Extra", text_type(255), false),
     ];
-    names
-        .into_iter()
-        .map(|(name, ty)| (name.to_owned(), ty))
-        .collect()
+    let column = |(name, ty, nullable): &(&str, SqlType, bool)| ResultColumn::unnamed(name, *ty, *nullable);
+    columns.iter().map(column).collect()
 }
 
 /// The rows of an EXPLAIN.

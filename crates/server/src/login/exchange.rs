@@ -1,7 +1,7 @@
 //! The dialogue between the server's and the client's half of an authentication plugin.
 
 use types::Error;
-use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, caching_sha2, native};
+use wire::auth::{MYSQL_NATIVE_PASSWORD, Nonce, Plugin, native};
 use wire::capabilities::capability;
 use wire::handshake::{AuthSwitch, MoreData, auth_more_data};
 
@@ -12,6 +12,8 @@ use crate::accounts::Account;
 pub(super) struct Exchange<'a, 'b> {
     pub login: &'a mut Login<'b>,
     pub account: &'a Account,
+    /// The account's.
+    pub plugin: Plugin,
     pub nonce: &'a Nonce,
     pub capabilities: u32,
     /// Whether passwords may be sent without encryption of their own.
@@ -26,8 +28,9 @@ pub(super) struct Proof {
     pub password_used: bool,
 }
 
-/// The client's request for the public key.
-const REQUEST_PUBLIC_KEY: &[u8] = &[2];
+/// A client's request for the public key, in each plugin that sends passwords.
+const CACHING_SHA2_KEY_REQUEST: u8 = 2;
+const SHA256_KEY_REQUEST: u8 = 1;
 
 impl Exchange<'_, '_> {
     /// `auth` is the data that `client_plugin` computed from the password. If that is not the account's
@@ -38,14 +41,14 @@ impl Exchange<'_, '_> {
         auth: &[u8],
         always_switch: bool,
     ) -> Result<Proof, Refusal> {
-        let plugin = self.account.plugin.as_str();
+        let plugin = self.plugin.name();
         let can_switch = self.capabilities & capability::PLUGIN_AUTH != 0;
         let client_plugin = client_plugin.unwrap_or(MYSQL_NATIVE_PASSWORD);
         let mut auth = auth.to_vec();
         // Some clients start with another plugin than the greeting names (`default-auth`, and libraries
         // older than MySQL 8). They cannot use the greeting's nonce: they send nothing, and wait to be
         // asked.
-        let waits = plugin == MYSQL_NATIVE_PASSWORD && auth.is_empty() && can_switch;
+        let waits = self.plugin == Plugin::Native && auth.is_empty() && can_switch;
         if client_plugin != plugin || always_switch || waits {
             if !can_switch {
                 return Err(Refusal::error(old_client(), self.capabilities));
@@ -56,28 +59,57 @@ impl Exchange<'_, '_> {
             })?;
             auth = self.receive()?;
         }
-        if plugin == CACHING_SHA2_PASSWORD {
-            self.caching_sha2(&auth)
-        } else {
-            let second = self.account.with_second_password();
-            let given = [Some(self.account), second.as_ref()]
-                .into_iter()
-                .flatten()
-                .any(|account| native::verify(&account.auth_string, &auth, self.nonce));
-            Ok(Proof {
-                given,
-                password_used: !auth.is_empty(),
-            })
+        match self.plugin {
+            Plugin::CachingSha2 => self.caching_sha2(&auth),
+            Plugin::Sha256 => self.sha256(auth),
+            Plugin::Native => Ok(self.native(&auth)),
         }
     }
 
+    fn native(&self, scramble: &[u8]) -> Proof {
+        let second = self.account.with_second_password();
+        let given = [Some(self.account), second.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|account| native::verify(&account.auth_string, scramble, self.nonce));
+        Proof {
+            given,
+            password_used: !scramble.is_empty(),
+        }
+    }
+
+    fn sha256(&mut self, data: Vec<u8>) -> Result<Proof, Refusal> {
+        if matches!(data.as_slice(), [] | [0]) {
+            return Ok(self.empty_password());
+        }
+        let password = self.full_password(data, SHA256_KEY_REQUEST)?;
+        let given = password.is_some_and(|password| self.proven(&password).is_some());
+        Ok(Proof {
+            given,
+            password_used: true,
+        })
+    }
+
+    /// What empty data prove, or data of only a terminator.
+    fn empty_password(&self) -> Proof {
+        Proof {
+            given: self.account.auth_string.is_empty(),
+            password_used: false,
+        }
+    }
+
+    /// The account with the one of its passwords that this is.
+    fn proven(&self, password: &[u8]) -> Option<Account> {
+        let is_password = |account: &Account| self.plugin.verify_password(&account.auth_string, password);
+        if is_password(self.account) {
+            return Some(self.account.clone());
+        }
+        self.account.with_second_password().filter(is_password)
+    }
+
     fn caching_sha2(&mut self, scramble: &[u8]) -> Result<Proof, Refusal> {
-        // Empty data, or only a terminator, is the empty password.
         if matches!(scramble, [] | [0]) {
-            return Ok(Proof {
-                given: self.account.auth_string.is_empty(),
-                password_used: false,
-            });
+            return Ok(self.empty_password());
         }
         if self.account.auth_string.is_empty() {
             return Ok(Proof {
@@ -87,11 +119,8 @@ impl Exchange<'_, '_> {
         }
         let shared = self.login.shared;
         let second = self.account.with_second_password();
-        let either = [Some(self.account), second.as_ref()].into_iter().flatten();
-        if either
-            .clone()
-            .any(|account| shared.digests.verify(account, scramble, self.nonce) == Some(true))
-        {
+        let mut either = [Some(self.account), second.as_ref()].into_iter().flatten();
+        if either.any(|account| shared.digests.verify(account, scramble, self.nonce) == Some(true)) {
             self.more_data(MoreData::FastAuthSuccess)?;
             return Ok(Proof {
                 given: true,
@@ -101,16 +130,11 @@ impl Exchange<'_, '_> {
         // No client has logged in to this account yet, or the password is wrong: the full password is
         // needed.
         self.more_data(MoreData::PerformFullAuthentication)?;
-        let Some(password) = self.full_password()? else {
-            return Ok(Proof {
-                given: false,
-                password_used: true,
-            });
-        };
-        let mut either = either;
-        let proven = either.find(|account| caching_sha2::verify_password(&account.auth_string, &password));
-        if let Some(account) = proven {
-            shared.digests.insert(account, &password);
+        let packet = self.receive()?;
+        let password = self.full_password(packet, CACHING_SHA2_KEY_REQUEST)?;
+        let proven = password.and_then(|password| Some((self.proven(&password)?, password)));
+        if let Some((account, password)) = &proven {
+            shared.digests.insert(account, password);
         }
         Ok(Proof {
             given: proven.is_some(),
@@ -118,16 +142,17 @@ impl Exchange<'_, '_> {
         })
     }
 
-    /// The password: unencrypted on a secure connection, otherwise encrypted with the public key.
-    fn full_password(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
-        let mut packet = self.receive()?;
-        if self.secure {
+    /// The password in a packet: unencrypted on a secure connection, otherwise encrypted with the public key. A
+    /// client that has not got the key asks for it first, with a packet of one byte.
+    fn full_password(&mut self, mut packet: Vec<u8>, key_request: u8) -> Result<Option<Vec<u8>>, Refusal> {
+        let asks_for_key = packet == [key_request];
+        if self.secure && !asks_for_key {
             return Ok((packet.pop() == Some(0)).then_some(packet));
         }
         let shared = self.login.shared;
         let capabilities = self.capabilities;
         let refuse = |error: Error| Refusal::error(error, capabilities);
-        if packet == REQUEST_PUBLIC_KEY {
+        if asks_for_key {
             let pem = shared.rsa.public_pem().map_err(refuse)?;
             self.more_data(MoreData::PublicKey(pem.as_bytes()))?;
             packet = self.receive()?;

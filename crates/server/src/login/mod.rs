@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use types::{Error, Result, errno};
-use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce};
+use wire::auth::{Nonce, Plugin};
 use wire::capabilities::capability;
 use wire::compression::Algorithm;
 use wire::handshake::{ChangeUser, Greeting, Response, decode_response};
@@ -213,18 +213,18 @@ impl Login<'_> {
         let account = found
             .cloned()
             .unwrap_or_else(|| decoy(self.shared, &self.settings, &presented.user));
-        let plugin = account.plugin.as_str();
-        if !matches!(plugin, CACHING_SHA2_PASSWORD | MYSQL_NATIVE_PASSWORD) {
+        let Some(plugin) = Plugin::named(&account.plugin) else {
             let error = Error::new(
                 errno::ER_PLUGIN_IS_NOT_LOADED,
-                format!("Plugin '{plugin}' is not loaded"),
+                format!("Plugin '{}' is not loaded", account.plugin),
             );
             return Err(Refusal::error(error, capabilities));
-        }
+        };
         let secure = self.is_secure();
         let mut exchange = Exchange {
             login: self,
             account: &account,
+            plugin,
             nonce,
             capabilities,
             secure,

@@ -1,7 +1,7 @@
 //! A login with the password itself, without a plugin's dialogue: for the pages of the status port.
 
 use types::Result;
-use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, caching_sha2, native};
+use wire::auth::Plugin;
 
 use super::admission::{Admission, decoy};
 use super::exchange::Proof;
@@ -40,12 +40,6 @@ pub fn log_in_with_password(shared: &Shared, origin: Origin, user: &str, passwor
 
 /// Whether it is the account's password, by the stored form.
 fn is_password(account: &Account, password: &[u8]) -> bool {
-    if account.auth_string.is_empty() || password.is_empty() {
-        return account.auth_string.is_empty() && password.is_empty();
-    }
-    match account.plugin.as_str() {
-        CACHING_SHA2_PASSWORD => caching_sha2::verify_password(&account.auth_string, password),
-        MYSQL_NATIVE_PASSWORD => native::stored(password).eq_ignore_ascii_case(&account.auth_string),
-        _ => false,
-    }
+    Plugin::named(&account.plugin)
+        .is_some_and(|plugin| plugin.verify_password(&account.auth_string, password))
 }

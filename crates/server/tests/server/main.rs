@@ -8,5 +8,6 @@ mod login;
 mod packets;
 mod pending_reply;
 mod raw;
+mod sha256;
 mod status;
 mod support;

@@ -16,12 +16,12 @@ pub fn connect(server: &TestServer) -> TcpStream {
 }
 
 /// One frame's payload, or nothing at the end.
-pub fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
+pub fn read_packet(stream: &mut impl Read) -> Vec<u8> {
     read_numbered(stream).1
 }
 
 /// The same, with the frame's sequence number.
-pub fn read_numbered(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+pub fn read_numbered(stream: &mut impl Read) -> (u8, Vec<u8>) {
     let mut header = [0; 4];
     if stream.read_exact(&mut header).is_err() {
         return (0, Vec::new());
@@ -32,15 +32,16 @@ pub fn read_numbered(stream: &mut TcpStream) -> (u8, Vec<u8>) {
 }
 
 /// A response to the greeting without any scramble: capabilities PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.
-fn send_login(stream: &mut TcpStream, user: &str, plugin: &str) {
+pub fn send_login(stream: &mut impl Write, user: &str, plugin: &str) {
     let mut login = vec![0x00, 0x82, 0x08, 0x00, 0, 0, 0, 1, 45];
     login.resize(32, 0);
     login.extend(format!("{user}\0\0{plugin}\0").as_bytes());
     send_packet(stream, 1, &login);
 }
 
-pub fn send_packet(stream: &mut TcpStream, sequence: u8, payload: &[u8]) {
-    let mut packet = vec![payload.len() as u8, 0, 0, sequence];
+pub fn send_packet(stream: &mut impl Write, sequence: u8, payload: &[u8]) {
+    let [low, middle, high, ..] = (payload.len() as u32).to_le_bytes();
+    let mut packet = vec![low, middle, high, sequence];
     packet.extend(payload);
     stream.write_all(&packet).unwrap();
 }

@@ -33,7 +33,7 @@ use server::{
     TlsRequirement,
 };
 use types::{Error, SqlType, Value};
-use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, caching_sha2, native};
+use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Plugin};
 use wire::command::{BoundType, LongData, ParameterContext};
 use wire::prepare_ok::PrepareOk;
 use wire::row::{Format, RowEncoder};
@@ -42,10 +42,10 @@ use wire::writer::Writer;
 use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, PacketSink, PendingReply};
 
 pub fn account(user: &str, host: &str, plugin: &str, password: &str) -> Account {
-    let auth_string = match plugin {
-        CACHING_SHA2_PASSWORD => caching_sha2::stored(password.as_bytes()).unwrap(),
-        _ => native::stored(password.as_bytes()),
-    };
+    let auth_string = Plugin::named(plugin)
+        .unwrap()
+        .stored(password.as_bytes())
+        .unwrap();
     Account {
         user: user.to_owned(),
         host: host.to_owned(),

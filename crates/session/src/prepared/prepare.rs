@@ -140,9 +140,7 @@ fn command_columns(session: &mut Session, command: &Command) -> Vec<ResultColumn
         Command::Explain(explained) => statement::explain::listing(session, explained),
         _ => return Vec::new(),
     };
-    listing
-        .map(|listing| listing.result_columns())
-        .unwrap_or_default()
+    listing.map(|listing| listing.columns).unwrap_or_default()
 }
 
 fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {

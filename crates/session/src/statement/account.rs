@@ -2,15 +2,15 @@
 //!
 //! `accounts` stores what they change.
 
-use accounts::change::{AccountChange, Leniency, NewPassword, SecondPassword};
+use accounts::change::{AccountChange, Grantor, Leniency, NewPassword, SecondPassword};
 use accounts::{
-    AccountName, Accounts, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, OptionChanges, RequiredCertificate,
-    TlsRequirement,
+    AccountName, Accounts, CACHING_SHA2_PASSWORD, OptionChanges, RequiredCertificate, TlsRequirement,
 };
 use planner::command::Command;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
 use types::{Error, Result, Value, Warning, errno};
+use wire::auth::{Plugin, SHA256_PASSWORD};
 
 use crate::client::Client;
 use crate::listing::Listing;
@@ -36,7 +36,12 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
             check_may_grant(&session.client, grant)?;
             check_system_users(session, &users)?;
             let grantor = format!("{}@{}", session.client.account.user, session.client.account.host);
-            let by = (grantor.as_str(), session.view().now_us());
+            let by = Grantor {
+                name: &grantor,
+                now_us: session.view().now_us(),
+                restrictions: &session.client.privileges.restrictions,
+                partial_revokes: partial_revokes(session),
+            };
             session.shared.catalog.accounts.grant(grant, &users, by)?;
             Vec::new()
         }
@@ -56,7 +61,7 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
             match what {
                 Some(grant) => {
                     check_may_grant(&session.client, grant)?;
-                    accounts.revoke(grant, &users, leniency)?
+                    accounts.revoke(grant, &users, leniency, partial_revokes(session))?
                 }
                 None => {
                     check_manages_accounts(&session.client)?;
@@ -71,6 +76,10 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
         Command::User(UserStatement::SetRole(_)) => Ok(()),
         _ => tell_other_nodes(session),
     }
+}
+
+fn partial_revokes(session: &Session) -> bool {
+    session.shared.variables.boolean("partial_revokes")
 }
 
 /// The other nodes use the changed accounts before the statement ends.
@@ -97,9 +106,15 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
                 .iter()
                 .map(|u| change(u, true, rules))
                 .collect::<Result<Vec<_>>>()?;
-            accounts.create_users(&changes, *if_not_exists, now_us)
+            let mut warnings = accounts.create_users(&changes, *if_not_exists, now_us)?;
+            warnings.extend(deprecated_plugins(users));
+            Ok(warnings)
         }
-        UserStatement::Alter { users, if_exists } => alter_users(session, users, *if_exists, now_us),
+        UserStatement::Alter { users, if_exists } => {
+            let mut warnings = alter_users(session, users, *if_exists, now_us)?;
+            warnings.extend(deprecated_plugins(users));
+            Ok(warnings)
+        }
         UserStatement::Drop { users, if_exists } => {
             check_creates_users(client)?;
             let users = named(client, users);
@@ -249,19 +264,8 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
         GrantLevel::Global => {
             // Dynamic privileges have grant options of their own.
             let only_dynamic = (wanted - PrivilegeSet::GRANT).is_empty() && !grant.dynamic.is_empty();
-            if !only_dynamic && !own.global.contains(wanted) {
-                return Err(Error::new(
-                    errno::ER_ACCESS_DENIED_ERROR,
-                    format!(
-                        "Access denied for user {} (using password: {})",
-                        client.account.name(),
-                        if client.account.has_password() {
-                            "YES"
-                        } else {
-                            "NO"
-                        }
-                    ),
-                ));
+            if !only_dynamic {
+                client.check_everywhere(wanted)?;
             }
             let lacks =
                 |name: &&String| own.dynamic.get(*name) != Some(&true) && !own.global.has(Privilege::Super);
@@ -507,26 +511,36 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
     Ok(shown)
 }
 
+/// The warnings of accounts that get a plugin which MySQL has deprecated.
+fn deprecated_plugins(users: &[UserSpec]) -> impl Iterator<Item = Warning> {
+    const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+    let is_deprecated = |spec: &&UserSpec| spec.plugin.as_deref() == Some(SHA256_PASSWORD);
+    let message = "'sha256_password' is deprecated and will be removed in a future release. Please use \
+                   caching_sha2_password instead";
+    let deprecated = users.iter().filter(is_deprecated);
+    deprecated.map(move |_| Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message))
+}
+
 /// The change that a clause of CREATE or ALTER USER makes, with the password hashed.
 fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountChange> {
-    let plugin = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
-    if plugin != CACHING_SHA2_PASSWORD && plugin != MYSQL_NATIVE_PASSWORD {
-        return Err(Error::new(
+    let name = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
+    let plugin = Plugin::named(name).ok_or_else(|| {
+        Error::new(
             errno::ER_PLUGIN_IS_NOT_LOADED,
-            format!("Plugin '{plugin}' is not loaded"),
-        ));
-    }
+            format!("Plugin '{name}' is not loaded"),
+        )
+    })?;
     let stored = match (&spec.password, &spec.hash) {
         (_, Some(hash)) => Some(checked_hash(plugin, hash)?),
         (Some(password), None) if password.is_empty() => Some(String::new()),
-        (Some(password), None) => Some(hash(plugin, password)?),
+        (Some(password), None) => Some(plugin.stored(password.as_bytes()).map_err(Error::internal)?),
         (None, None) if new || spec.plugin.is_some() => Some(String::new()),
         (None, None) => None,
     };
     Ok(AccountChange {
         user: spec.user.clone(),
         host: spec.host.clone(),
-        authentication: stored.map(|stored| (plugin.to_owned(), stored)),
+        authentication: stored.map(|stored| (name.to_owned(), stored)),
         new_password: spec.password.as_ref().map(|text| NewPassword {
             text: text.clone(),
             is_stored_form_of,
@@ -588,30 +602,12 @@ fn option_changes(options: &AccountOptions) -> OptionChanges {
 
 /// Whether a password is the one of which a plugin has stored a hash.
 fn is_stored_form_of(plugin: &str, stored: &str, password: &[u8]) -> bool {
-    match (stored.is_empty(), password.is_empty()) {
-        (true, true) => true,
-        (false, false) if plugin == MYSQL_NATIVE_PASSWORD => wire::auth::native::stored(password) == stored,
-        (false, false) => wire::auth::caching_sha2::verify_password(stored, password),
-        _ => false,
-    }
-}
-
-fn hash(plugin: &str, password: &str) -> Result<String> {
-    if plugin == MYSQL_NATIVE_PASSWORD {
-        return Ok(wire::auth::native::stored(password.as_bytes()));
-    }
-    wire::auth::caching_sha2::stored(password.as_bytes()).map_err(Error::internal)
+    Plugin::named(plugin).is_some_and(|plugin| plugin.verify_password(stored, password))
 }
 
 /// `IDENTIFIED WITH plugin AS 'hash'`: stored unchanged, if it is a hash of the plugin.
-fn checked_hash(plugin: &str, hash: &str) -> Result<String> {
-    let good = hash.is_empty()
-        || if plugin == MYSQL_NATIVE_PASSWORD {
-            wire::auth::native::is_stored_form(hash)
-        } else {
-            wire::auth::caching_sha2::is_stored_form(hash)
-        };
-    if good {
+fn checked_hash(plugin: Plugin, hash: &str) -> Result<String> {
+    if hash.is_empty() || plugin.is_stored_form(hash) {
         return Ok(hash.to_owned());
     }
     Err(Error::new(

@@ -41,7 +41,7 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
 /// connection that is idle.
 ///
 /// # Errors
-/// 1094 for a connection that does not exist, 1227 for another account's, 3012 for a statement that has no
+/// 1094 for a connection that does not exist, 1045 for another account's, 3012 for a statement that has no
 /// plan.
 pub fn of_connection(
     session: &mut Session,
@@ -59,7 +59,7 @@ pub fn of_connection(
     let process = process.ok_or_else(|| errors::unknown_thread(connection))?;
     let activity = process.activity();
     if !session.client.may_see_connections_of(&activity.user) {
-        session.client.check_any("PROCESS", &[Privilege::Process], &[])?;
+        session.client.check_everywhere(Privilege::Process.into())?;
     }
     let Some(statement) = activity.statement.filter(|_| connection != session.process.id) else {
         return match connection == session.process.id {

@@ -1,10 +1,24 @@
-//! FLUSH: nothing is cached that could be stale; FLUSH TABLES may lock.
+//! FLUSH: of what is cached only verified passwords could be stale; FLUSH TABLES may lock.
 
 use schema::privilege::Privilege;
 use types::{Error, Result};
 
 use super::lock_tables;
 use crate::session::Session;
+
+/// COM_REFRESH, which mysqladmin sends: a FLUSH for each bit that is set.
+pub fn refresh(session: &mut Session, kinds: u8) -> Result<()> {
+    const KINDS: [(u8, &str); 5] = [
+        (1, "PRIVILEGES"),
+        (2, "LOGS"),
+        (4, "TABLES"),
+        (8, "HOSTS"),
+        (16, "STATUS"),
+    ];
+    session.client.check_any("RELOAD", &[Privilege::Reload], &[])?;
+    let mut asked = KINDS.iter().filter(|(bit, _)| kinds & bit != 0);
+    asked.try_for_each(|(_, what)| run(session, what))
+}
 
 /// `what` comes in upper case.
 pub fn run(session: &mut Session, what: &str) -> Result<()> {
@@ -19,6 +33,11 @@ pub fn run(session: &mut Session, what: &str) -> Result<()> {
         session
             .client
             .check_any(label, &[Privilege::Reload], &[dynamic])?;
+        if words.contains(&"PRIVILEGES")
+            && let Some(layer) = session.shared.connection_layer.get()
+        {
+            layer.forget_passwords();
+        }
         if words.contains(&"STATUS") {
             session.shared.processes.reset_counters(&session.process);
         }

@@ -10,7 +10,7 @@ mod definition_context;
 mod drop_absent;
 pub mod explain;
 mod field_writer;
-mod flush;
+pub mod flush;
 mod histograms;
 mod inner_plan;
 mod into_file;
@@ -77,6 +77,8 @@ pub fn run(
     session.command_params.clear();
     let outcome = match answer {
         Answer::Outcome(outcome) => outcome,
+        // EXPLAIN FOR CONNECTION of one that is idle.
+        Answer::Listing(Ok(listing)) if listing.columns.is_empty() => Ok(Outcome::Ok(Done::default())),
         Answer::Listing(Ok(listing)) => send(session, command, &listing, format, out)?,
         Answer::Listing(Err(error)) => Err(error),
     };

@@ -87,6 +87,29 @@ fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
     }
 }
 
+/// # Errors
+/// 3896 where accounts have restrictions that would no longer count.
+fn check_partial_revokes(
+    session: &Session,
+    definition: &'static Definition,
+    value: Option<Value>,
+) -> Result<()> {
+    const ER_PARTIAL_REVOKES_EXIST: u16 = 3896;
+    let (changes, _) = session.shared.variables.changes(definition, value)?;
+    let turns_off = changes.iter().any(|(_, text)| text.as_deref() == Some("OFF"));
+    let accounts = session.shared.catalog.accounts.current();
+    let mut restricted = accounts
+        .iter()
+        .filter(|account| !account.privileges.restrictions.is_empty());
+    match turns_off && restricted.next().is_some() {
+        false => Ok(()),
+        true => Err(Error::new(
+            ER_PARTIAL_REVOKES_EXIST,
+            "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
+        )),
+    }
+}
+
 /// Whether the server would take the value of a global item.
 fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
     session.client.check_sets_global()?;
@@ -96,6 +119,9 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
     if definition.name == "mandatory_roles" {
         check_roles(session, value.as_ref())?;
+    }
+    if definition.name == "partial_revokes" {
+        check_partial_revokes(session, definition, value.clone())?;
     }
     session.shared.variables.check(definition, value)
 }
@@ -119,6 +145,7 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Resu
             let connection = session.settings.collation_database;
             session.put_tracked("character_set_connection", connection.charset().name());
             session.put_tracked("collation_connection", connection.name());
+            session.variables.name_collation(charset.default_collation());
             session.settings_changed();
             Ok(())
         }

@@ -402,7 +402,7 @@ const ROWS: &[Row] = &[
     ("original_commit_timestamp", Session, Kind::Int(0, 36028797018963968), "36028797018963968", Hint),
     ("original_server_version", Session, Kind::Int(0, 999999), "999999", Hint),
     ("parser_max_mem_size", Both, Kind::Int(10000000, 18446744073709551615), "18446744073709551615", Hint),
-    ("partial_revokes", Global, Kind::Bool, "OFF", Same),
+    ("partial_revokes", Global, Kind::Bool, "OFF", Live),
     ("password_history", Global, Kind::Int(0, 4294967295), "0", Live),
     ("password_require_current", Global, Kind::Bool, "OFF", Live),
     ("password_reuse_interval", Global, Kind::Int(0, 4294967295), "0", Live),

@@ -41,8 +41,9 @@ pub struct Settings {
     pub sql_mode: SqlMode,
     pub time_zone: TimeZone,
     pub charset_client: Charset,
-    /// `None`: results are sent as they are.
-    pub charset_results: Option<Charset>,
+    /// Of the texts in results: the default collation of `character_set_results`, or the one that the login or SET
+    /// NAMES named with it. `None`: results are sent as they are.
+    pub collation_results: Option<Collation>,
     pub collation_connection: Collation,
     pub collation_database: Collation,
     pub collation_server: Collation,
@@ -82,6 +83,17 @@ pub struct Settings {
     pub sql_log_off: bool,
     /// LOAD DATA of a longer file into an empty table is a bulk load.
     pub bulk_load_bytes: usize,
+}
+
+/// See [`Settings::collation_results`].
+fn collation_results(variables: &SessionVariables, charset: Option<Charset>) -> Option<Collation> {
+    let charset = charset?;
+    let named = variables.named_collation();
+    Some(
+        named
+            .filter(|named| named.charset() == charset)
+            .unwrap_or(charset.default_collation()),
+    )
 }
 
 impl Settings {
@@ -134,7 +146,7 @@ impl Settings {
             sql_mode: sql_mode::parsed(&text("sql_mode")),
             time_zone: parse_time_zone(&text("time_zone")).unwrap_or(TimeZone::Offset(0)),
             charset_client: charset("character_set_client").unwrap_or(Charset::Utf8mb4),
-            charset_results: charset("character_set_results"),
+            collation_results: collation_results(variables, charset("character_set_results")),
             collation_connection: collation("collation_connection"),
             collation_database: collation("collation_database"),
             collation_server: collation("collation_server"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cluster::settings::GlobalValue;
 use functions::{Locale, TimeZone};
 use parking_lot::RwLock;
-use types::{Error, Result, Value, errno};
+use types::{Collation, Error, Result, Value, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
 use super::convert::{
@@ -151,6 +151,8 @@ type Assigned = (Option<Arc<str>>, Option<String>);
 pub struct SessionVariables {
     base: Arc<Texts>,
     own: BTreeMap<usize, Option<Arc<str>>>,
+    /// The collation that the login or SET NAMES has named, until `character_set_results` is set by itself.
+    named_collation: Option<Collation>,
 }
 
 impl SessionVariables {
@@ -158,7 +160,17 @@ impl SessionVariables {
         Self {
             base: global.all_texts(),
             own: BTreeMap::new(),
+            named_collation: None,
         }
+    }
+
+    pub fn named_collation(&self) -> Option<Collation> {
+        self.named_collation
+    }
+
+    /// Of the login, or of SET NAMES.
+    pub fn name_collation(&mut self, collation: Collation) {
+        self.named_collation = Some(collation);
     }
 
     pub fn text(&self, definition: &Definition) -> Option<Arc<str>> {
@@ -192,6 +204,9 @@ impl SessionVariables {
         };
         let (text, warning) = check_isolation(definition, assigned, skip)?;
         self.own.insert(definition.index, text);
+        if definition.name == "character_set_results" {
+            self.named_collation = None;
+        }
         Ok(warning)
     }
 

@@ -173,7 +173,7 @@ fn filtered(
         ShowFilter::None => return Ok(listing),
         ShowFilter::Like(pattern) => {
             // Of names of tables and databases case matters, of others not.
-            let collation = listing.columns[0].1.collation;
+            let collation = listing.columns[0].ty.collation;
             let matches = |row: &Vec<Value>| match &row[0] {
                 Value::String(name) => functions::like(pattern, name, collation),
                 _ => false,

@@ -115,7 +115,7 @@ User_attributes json - NULL
                     days(options.reuse_days),
                     options.requires_current.map_or(Value::Null, flag),
                     options
-                        .user_attributes()
+                        .user_attributes(&account.privileges.restrictions)
                         .and_then(|text| JsonBinary::parse(text.as_bytes()).ok())
                         .map_or(Value::Null, Value::Json),
                 ]);

@@ -41,6 +41,9 @@ public class Checks {
         check("caching_sha2_password over TLS", () -> login("java_tls", "sslMode=REQUIRED"));
         check("caching_sha2_password by RSA", () -> login("java_rsa", "sslMode=DISABLED&allowPublicKeyRetrieval=true"));
         check("caching_sha2_password, the fast way", () -> login("java_rsa", "sslMode=DISABLED"));
+        check("FLUSH PRIVILEGES forgets verified passwords", Checks::forgetPasswords);
+        check("sha256_password over TLS", () -> login("java_sha256", "sslMode=REQUIRED"));
+        check("sha256_password by RSA", () -> login("java_sha256", "sslMode=DISABLED&allowPublicKeyRetrieval=true"));
         check("mysql_native_password", () -> login("java_native", "sslMode=DISABLED"));
         check("wrong password", Checks::wrongPassword);
         check("unknown database", () -> refused(() -> connect("root", "", "no_such_database", "").close(), 1049, "42000"));
@@ -90,8 +93,11 @@ public class Checks {
     static void setUp() throws Exception {
         try (Connection connection = connect("root", "", "", "")) {
             run(connection, "DROP DATABASE IF EXISTS client_java", "CREATE DATABASE client_java");
-            for (String user : List.of("java_tls", "java_rsa", "java_native")) {
-                String plugin = user.equals("java_native") ? "mysql_native_password" : "caching_sha2_password";
+            for (String[] account : new String[][] {
+                {"java_tls", "caching_sha2_password"}, {"java_rsa", "caching_sha2_password"},
+                {"java_sha256", "sha256_password"}, {"java_native", "mysql_native_password"}}) {
+                String user = account[0];
+                String plugin = account[1];
                 run(connection,
                         "DROP USER IF EXISTS '" + user + "'@'%'",
                         "CREATE USER '" + user + "'@'%' IDENTIFIED WITH " + plugin + " BY 'sesame'",
@@ -110,8 +116,26 @@ public class Checks {
         }
     }
 
+    /** A login without TLS and without the server's key works only while the server has the password's digest. */
+    static void forgetPasswords() throws Exception {
+        String fast = "sslMode=DISABLED&allowPublicKeyRetrieval=false";
+        login("java_rsa", fast);
+        try (Connection root = connect("root", "", DATABASE, "")) {
+            run(root, "FLUSH PRIVILEGES");
+        }
+        try {
+            login("java_rsa", fast);
+        } catch (SQLException e) {
+            equal(e.getMessage(), "Public Key Retrieval is not allowed");
+            login("java_rsa", "sslMode=DISABLED&allowPublicKeyRetrieval=true");
+            login("java_rsa", fast);
+            return;
+        }
+        throw new AssertionError("the password is still known");
+    }
+
     static void wrongPassword() throws Exception {
-        for (String user : List.of("java_rsa", "java_native", "nobody_here")) {
+        for (String user : List.of("java_rsa", "java_sha256", "java_native", "nobody_here")) {
             refused(() -> connect(user, "wrong", DATABASE, "allowPublicKeyRetrieval=true").close(), 1045, "28000");
         }
     }
