@@ -274,7 +274,7 @@ fn a_partial_revoke_excepts_a_database() {
         .grant(&everywhere(select | insert), &[name("a")], by)
         .unwrap();
     take(&on(select, "d_d"), "a").unwrap();
-    let a = get("a").privileges;
+    let a = get("a").privileges.clone();
     // The database's name is no pattern.
     assert_eq!(
         (a.of_database("d_d"), a.of_database("dxd")),
