@@ -1,4 +1,4 @@
-//! The server's own data for `caching_sha2_password`: digests of users that have logged in, and the RSA
+//! The server's own data for logins: digests of users that have logged in with `caching_sha2_password`, and the RSA
 //! key.
 
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ impl RsaKey {
                 Some(directory) => load_or_make(directory),
                 None => generate(),
             };
-            loaded.inspect_err(|error| tracing::error!("no RSA key for caching_sha2_password: {error}"))
+            loaded.inspect_err(|error| tracing::error!("no RSA key for passwords: {error}"))
         });
         loaded
             .as_ref()

@@ -20,7 +20,7 @@ pub struct Account {
     pub user: String,
     /// A host name, an address, a network, or a pattern with `%` and `_`.
     pub host: String,
-    /// `caching_sha2_password` or `mysql_native_password`.
+    /// The name of a [`wire::auth::Plugin`]; another one refuses the login.
     pub plugin: String,
     /// The plugin's stored form of the password; empty for no password.
     pub auth_string: String,

@@ -1,4 +1,5 @@
-//! SHA-crypt on SHA-256, the hash of the passwords that `caching_sha2_password` stores.
+//! SHA-crypt on SHA-256, the hash of the passwords that `caching_sha2_password` and
+//! `sha256_password` store.
 //!
 //! Source: Ulrich Drepper, "Unix crypt using SHA-256 and SHA-512", 2008; MySQL takes 20 bytes of salt
 //! instead of 16.
