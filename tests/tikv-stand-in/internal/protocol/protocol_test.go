@@ -59,13 +59,13 @@ var kinds = map[string][]protoreflect.Kind{
 }
 
 var (
-	structs   = regexp.MustCompile(`(?s)prost::Message\)\]\npub struct (\w+) \{(.*?)\}\n`)
-	fields    = regexp.MustCompile(`#\[prost\((\w+)(?: = "\w+")?(, optional|, repeated)?(?:, packed = "false")?, tag = "(\d+)"\)\]\s*pub (?:r#)?(\w+): ([^\n]*),\n`)
-	modules   = regexp.MustCompile(`(?s)pub mod (\w+) \{\n(.*?)\n\}`)
-	values    = regexp.MustCompile(`pub const (\w+): i32 = (\d+);`)
-	commands  = regexp.MustCompile(`(?m)^    (\d+) (\w+Request) (\w+Response),$`)
+	structs    = regexp.MustCompile(`(?s)prost::Message\)\]\npub struct (\w+) \{(.*?)\}\n`)
+	fields     = regexp.MustCompile(`#\[prost\((\w+)(?: = "\w+")?(, optional|, repeated)?(?:, packed = "false")?, tag = "(\d+)"\)\]\s*pub (?:r#)?(\w+): ([^\n]*),\n`)
+	modules    = regexp.MustCompile(`(?s)pub mod (\w+) \{\n(.*?)\n\}`)
+	values     = regexp.MustCompile(`pub const (\w+): i32 = (\d+);`)
+	commands   = regexp.MustCompile(`(?m)^    (\d+) (\w+Request) (\w+Response),$`)
 	pdRequests = regexp.MustCompile(`(?m)^    (\w+) (\w+) "/([\w.]+)/(\w+)",$`)
-	paths     = regexp.MustCompile(`"/(\w+\.\w+)/(\w+)"`)
+	paths      = regexp.MustCompile(`"/(\w+\.\w+)/(\w+)"`)
 )
 
 // read returns a file's text without comments.
