@@ -17,7 +17,7 @@ use crate::columns::{column_name, columns, schema_of};
 use crate::error::carry;
 use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
 use crate::scan_filter::{CollectKeys, KeyColumn, Observed, PendingKeys};
-use crate::{expression, grouping_key, tuple};
+use crate::{expression, grouping_key, interrupt, tuple};
 
 /// If the right side has more rows, both sides are partitioned by their keys, so that all cores build hash
 /// tables. A smaller right side is read into one table that all partitions use, and the left side stays as it
@@ -72,7 +72,7 @@ pub fn over(
             .map(|filter| pair_filter(filter, left_width, eval))
             .transpose()?,
     };
-    let joined = operators::join(method, sides, join_type, output)?;
+    let joined = interrupt::watched(operators::join(method, sides, join_type, output)?, eval);
     // Both sides' columns have the same names.
     let named = columns(&joined.schema());
     Ok(Translated {
@@ -150,5 +150,6 @@ fn pair_filter(residual: &Expr, left_width: usize, eval: &Arc<EvalContext>) -> R
         },
     });
     let condition = expression::predicate(&local, &columns(&schema), eval)?;
+    let condition = interrupt::watched_condition(condition, eval);
     Ok(JoinFilter::new(condition, sides.collect(), schema))
 }

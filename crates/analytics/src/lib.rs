@@ -17,6 +17,7 @@ mod error;
 mod expression;
 mod finite;
 mod grouping_key;
+mod interrupt;
 mod join;
 #[cfg(test)]
 mod join_shapes;

@@ -64,11 +64,16 @@ impl<'a> Running<'a> {
     }
 
     /// The next batch. Every hundredth of a second it checks whether the statement has been interrupted, so that
-    /// KILL does not wait for a long aggregate's first row.
+    /// KILL does not wait for a long aggregate's first row. The clock has a thread of its own: the others may be
+    /// in the middle of this query's tasks.
     pub async fn next_batch(&self, stream: &mut SendableRecordBatchStream) -> Result<Option<RecordBatch>> {
         use futures::StreamExt;
         loop {
-            match tokio::time::timeout(CHECK_EVERY, stream.next()).await {
+            let next = {
+                let _on_the_clock = runtime::clock().map_err(carry)?.enter();
+                tokio::time::timeout(CHECK_EVERY, stream.next())
+            };
+            match next.await {
                 Ok(batch) => return batch.transpose(),
                 Err(_) => self.eval.check_interrupted().map_err(carry)?,
             }

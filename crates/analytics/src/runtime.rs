@@ -11,7 +11,7 @@ use datafusion_execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion_execution::memory_pool::TrackConsumersPool;
 use datafusion_execution::runtime_env::RuntimeEnvBuilder;
 use scheduling::Turns;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use types::{Error, Result};
 
 use crate::limits::{Limits, partitions};
@@ -38,6 +38,24 @@ pub fn runtime() -> Result<&'static Runtime> {
     });
     made.as_ref()
         .map_err(|e| Error::internal(format_args!("cannot start the analytics threads: {e}")))
+}
+
+/// The clock of all queries: timers that are made within it end in time, even if all worker threads are busy. Those of a
+/// runtime are served by its workers, between tasks.
+pub fn clock() -> Result<&'static Handle> {
+    static CLOCK: OnceLock<std::io::Result<Handle>> = OnceLock::new();
+    let made = CLOCK.get_or_init(|| {
+        let clock = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()?;
+        let handle = clock.handle().clone();
+        std::thread::Builder::new()
+            .name("query-clock".into())
+            .spawn(move || clock.block_on(std::future::pending::<()>()))?;
+        Ok(handle)
+    });
+    made.as_ref()
+        .map_err(|e| Error::internal(format_args!("cannot start the clock of queries: {e}")))
 }
 
 /// DataFusion's context of one query, with a memory pool of its own.

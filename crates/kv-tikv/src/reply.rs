@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How long an interrupted thread still waits for the reply, so that replies that come at once are not
 /// lost.
-const GRACE: Duration = Duration::from_millis(100);
+const GRACE: Duration = Duration::from_millis(20);
 
 /// Holds one reply.
 pub struct Reply<T> {

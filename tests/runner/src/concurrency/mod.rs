@@ -8,6 +8,7 @@ mod deadlock;
 mod engine_status;
 pub mod foreign_keys;
 mod index_build;
+mod kills;
 mod lost_update;
 pub mod partitions;
 mod snapshot;
@@ -51,6 +52,7 @@ pub fn check(address: &Address, report: &mut Report) {
     ] {
         report.check(&format!("concurrency: {name}"), promise(address));
     }
+    kills::check(address, report);
 }
 
 fn set_up(address: &Address) -> Result<(), String> {

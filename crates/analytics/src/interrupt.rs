@@ -1,0 +1,152 @@
+//! Ends a query's tasks once its statement is killed. They check it where rows are read, and here: a join makes many rows of
+//! few, and its tasks do not yield meanwhile, so that aborting them has no effect.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use datafusion_common::Result;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::{PhysicalExpr, PhysicalExprRef};
+use datafusion_physical_plan::metrics::MetricsSet;
+use datafusion_physical_plan::projection::ProjectionExec;
+use datafusion_physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use functions::EvalContext;
+use futures::{Stream, StreamExt};
+use types::Error;
+
+use crate::call::{Operation, call};
+use crate::error::carry;
+use crate::operators::Plan;
+
+/// A plan whose rows end with 1317 once the statement is killed.
+pub fn watched(input: Plan, eval: &Arc<EvalContext>) -> Plan {
+    Arc::new(Watched {
+        input,
+        eval: Arc::clone(eval),
+    })
+}
+
+/// A condition that fails with 1317 once the statement is killed: of the pairs that a join compares, none may satisfy it.
+pub fn watched_condition(condition: PhysicalExprRef, eval: &Arc<EvalContext>) -> PhysicalExprRef {
+    call(Watch(Arc::clone(eval)), vec![condition])
+}
+
+struct Watch(Arc<EvalContext>);
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("watched")
+    }
+}
+
+impl Operation for Watch {
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn apply(&self, mut arguments: Vec<ArrayRef>, _: usize) -> Result<ArrayRef> {
+        self.0.check_interrupted().map_err(carry)?;
+        let condition = arguments.pop();
+        condition.ok_or_else(|| carry(Error::internal("no condition is watched")))
+    }
+}
+
+struct Watched {
+    input: Plan,
+    eval: Arc<EvalContext>,
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watched({:?})", self.input)
+    }
+}
+
+impl DisplayAs for Watched {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watched")
+    }
+}
+
+impl ExecutionPlan for Watched {
+    fn name(&self) -> &'static str {
+        "Watched"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Plan> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(self: Arc<Self>, mut children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
+        let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
+        Ok(watched(input, &self.eval))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        Ok(Box::pin(Rows {
+            input: self.input.execute(partition, context)?,
+            eval: Arc::clone(&self.eval),
+        }))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.input.metrics()
+    }
+
+    /// A join makes only the columns that are wanted of it.
+    fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Plan>> {
+        let below = self.input.try_swapping_with_projection(projection)?;
+        Ok(below.map(|below| watched(below, &self.eval)))
+    }
+}
+
+struct Rows {
+    input: SendableRecordBatchStream,
+    eval: Arc<EvalContext>,
+}
+
+impl Stream for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.eval.check_interrupted() {
+            Ok(()) => self.input.poll_next_unpin(context),
+            Err(error) => Poll::Ready(Some(Err(carry(error)))),
+        }
+    }
+}
+
+impl RecordBatchStream for Rows {
+    fn schema(&self) -> SchemaRef {
+        self.input.schema()
+    }
+}

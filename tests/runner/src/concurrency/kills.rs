@@ -1,0 +1,173 @@
+//! KILL QUERY ends statements of each kind, wherever they are, and what they have changed is undone. Without it, each would
+//! run for minutes. How long it took is printed, and not checked but for a bound that only a hang exceeds.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use super::{code, connect, text};
+use crate::report::Report;
+use crate::server::Address;
+
+/// Rows of the table `kills`.
+const ROWS: u64 = 20_000;
+/// How long a statement runs before it is killed, and how long it may go on.
+const BEFORE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Each with a name.
+const STATEMENTS: [(&str, &str); 13] = [
+    (
+        "filter of a join's rows",
+        "SELECT COUNT(*) FROM kills a, kills b, kills c WHERE (a.v + b.v * c.v) % 1000003 = 7",
+    ),
+    (
+        "join by a key",
+        "SELECT COUNT(*) FROM kills a JOIN kills b ON a.g = b.g JOIN kills c ON b.g = c.g WHERE a.s < c.s",
+    ),
+    (
+        "outer join",
+        "SELECT COUNT(c.id) FROM kills a LEFT JOIN kills b ON a.v < b.v LEFT JOIN kills c ON b.v > c.v AND c.s <> a.s",
+    ),
+    (
+        "sort",
+        "SELECT a.id FROM kills a JOIN kills b ON a.g = b.g JOIN kills c ON c.g = a.g ORDER BY a.s, b.v DESC, c.id LIMIT 5",
+    ),
+    (
+        "groups",
+        "SELECT a.v % 1000, COUNT(*), SUM(b.v), MAX(c.s) FROM kills a JOIN kills b ON a.g = b.g JOIN kills c ON c.g = b.g \
+         GROUP BY a.v % 1000",
+    ),
+    (
+        "DISTINCT",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT a.g, b.v % 100, c.v % 3 FROM kills a JOIN kills b ON a.g = b.g \
+         JOIN kills c ON c.g = b.g) d",
+    ),
+    (
+        "window",
+        "SELECT COUNT(m) FROM (SELECT MAX(a.s) OVER (ORDER BY a.v ROWS BETWEEN 9000 PRECEDING AND 9000 FOLLOWING) m, \
+         MIN(CONCAT(a.s, a.id)) OVER (PARTITION BY a.g ORDER BY a.v DESC ROWS BETWEEN 4000 PRECEDING AND 4000 FOLLOWING) n \
+         FROM kills a JOIN small b) w",
+    ),
+    (
+        "recursive CTE",
+        "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n % 100 + 1 FROM c) SELECT MAX(n) FROM c",
+    ),
+    (
+        "correlated subquery",
+        "SELECT COUNT(*) FROM kills a WHERE (SELECT COUNT(*) FROM kills b WHERE b.v % 999 > a.v % 1000 AND b.s <> a.s) = 4",
+    ),
+    (
+        "UNION",
+        "SELECT COUNT(*) FROM (SELECT a.v % 10 x FROM kills a, kills b, kills c UNION SELECT v FROM kills) u",
+    ),
+    (
+        "INSERT ... SELECT",
+        "INSERT INTO target SELECT a.id, b.v FROM kills a, kills b, kills c WHERE (a.v + b.v + c.v) % 1000003 = 7",
+    ),
+    (
+        "UPDATE of a join",
+        "UPDATE kills a JOIN kills b ON a.g = b.g JOIN kills c ON c.g = b.g SET a.v = 1 WHERE a.s > c.s",
+    ),
+    (
+        "DELETE with a subquery",
+        "DELETE FROM kills WHERE v % 7 = 3 AND (SELECT COUNT(*) FROM small b, small c, small d, small e, small f, small h \
+         WHERE b.id + c.id + d.id + e.id + f.id + h.id > kills.v) > 0",
+    ),
+];
+
+pub fn check(address: &Address, report: &mut Report) {
+    let name = "concurrency: KILL QUERY ends";
+    if let Err(why) = fill(address) {
+        return report.fail(name, &why);
+    }
+    let routes: &[&str] = match has_routes(address) {
+        true => &["transactional", "analytical"],
+        false => &[""],
+    };
+    for route in routes {
+        for (kind, statement) in STATEMENTS {
+            let name = format!("{name} {kind} {route}");
+            match killed(address, route, statement) {
+                Ok(took) => {
+                    report.note(&format!("{kind} {route}: {} ms", took.as_millis()));
+                    report.pass(&name);
+                }
+                Err(why) => report.fail(&name, &why),
+            }
+        }
+    }
+}
+
+fn has_routes(address: &Address) -> bool {
+    let found = connect(address).and_then(|mut conn| {
+        let row: Option<(String, String)> = conn
+            .query_first("SHOW VARIABLES LIKE 'stemdb_route'")
+            .map_err(text)?;
+        Ok(row.is_some())
+    });
+    found.unwrap_or(false)
+}
+
+fn fill(address: &Address) -> Result<(), String> {
+    let mut conn = connect(address)?;
+    for statement in [
+        "CREATE TABLE kills (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(40))".to_owned(),
+        "CREATE TABLE small (id INT PRIMARY KEY)".to_owned(),
+        "CREATE TABLE target (id INT, v INT)".to_owned(),
+        format!("SET cte_max_recursion_depth = {ROWS}"),
+        format!(
+            "INSERT INTO kills WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {ROWS}) \
+             SELECT n, n % 4, n * 7919 % 100003, MD5(n) FROM c"
+        ),
+        "INSERT INTO small SELECT id FROM kills WHERE id <= 60".to_owned(),
+    ] {
+        conn.query_drop(&statement)
+            .map_err(|error| format!("{statement}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// How long a statement went on after it had been killed.
+fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, String> {
+    let (mut conn, mut killer) = (connect(address)?, connect(address)?);
+    conn.query_drop("SET cte_max_recursion_depth = 4294967295")
+        .map_err(text)?;
+    if !route.is_empty() {
+        conn.query_drop(format!("SET stemdb_route = '{route}'"))
+            .map_err(text)?;
+    }
+    let before = sums(&mut killer)?;
+    let id = conn.connection_id();
+    let (result, took) = thread::scope(|scope| {
+        let running = scope.spawn(move || (conn.query_drop(statement), Instant::now()));
+        thread::sleep(BEFORE);
+        let since = Instant::now();
+        let kill = killer.query_drop(format!("KILL QUERY {id}"));
+        let (result, ended) = running.join().map_err(|_| "a thread panicked")?;
+        kill.map_err(text)?;
+        Ok::<_, String>((result, ended.saturating_duration_since(since)))
+    })?;
+    match result {
+        Err(error) if code(&error) == 1317 => {}
+        other => return Err(format!("{statement}: {other:?}")),
+    }
+    if took > PATIENCE {
+        return Err(format!("{statement}: it went on for {took:?}"));
+    }
+    match sums(&mut killer)? {
+        after if after == before => Ok(took),
+        after => Err(format!("{statement}: {before:?} before, {after:?} after it")),
+    }
+}
+
+type Sums = (u64, Option<i64>, u64);
+
+fn sums(conn: &mut Conn) -> Result<Sums, String> {
+    let sums = conn.query_first(
+        "SELECT (SELECT COUNT(*) FROM kills), (SELECT CAST(SUM(v) AS SIGNED) FROM kills), (SELECT COUNT(*) FROM target)",
+    );
+    sums.map_err(text)?.ok_or_else(|| "no sums".to_owned())
+}
