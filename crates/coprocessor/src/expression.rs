@@ -1,47 +1,64 @@
-//! Which conditions, keys and aggregates go down: what means exactly the same in TiKV, for every value.
+//! Which conditions, keys and aggregates go down: what means exactly the same in TiKV, for every value. Each was compared with
+//! TiKV's sources, in the folder `components` of its repository:
 //!
-//! | goes down | because |
-//! |---|---|
-//! | a comparison of a column with a constant or a column of the same kind: integers; DATE and DATETIME; TIME; DECIMAL; FLOAT and DOUBLE | their stored forms have the order of the values ([`crate::form`]) |
-//! | of strings under `binary` and `utf8mb4_0900_bin` | both compare bytes |
-//! | of strings under `utf8mb4_bin`: `=`, `<>`, `<=>`, IN | trailing spaces are ignored there and here. `<` is not: TiKV finds `'a\n'` greater than `'a'`, MySQL does not |
-//! | `IN` a list of constants, `BETWEEN`, `IS [NOT] NULL`, `AND`, `OR`, `NOT` of such | three-valued logic is the same |
-//! | COUNT, MIN and MAX of numbers and times; SUM and AVG of integers and of DECIMAL with few digits | exact, whatever the order of the rows |
-//! | groups by integers, dates, times and DECIMAL; the first rows in the order of those and of numbers | equal values have equal bytes |
+//! | goes down | because | there |
+//! |---|---|---|
+//! | a comparison of a column with a constant or a column of the same kind: integers; DATE and DATETIME; TIME; DECIMAL; FLOAT and DOUBLE | their stored forms have the order of the values ([`crate::form`]) | `tidb_query_expr/src/impl_compare.rs`; integers of different signs: `map_int_sig` of `lib.rs` |
+//! | of TIMESTAMP with a constant, or with another under a fixed offset from UTC | as DATETIME, with the constant in UTC; not where the zone's offset changes near to it (`as_stored`) | the same |
+//! | of strings under `binary` and `utf8mb4_0900_bin` | both compare bytes | `tidb_query_datatype/src/codec/collation/collator/binary.rs` |
+//! | of strings under `utf8mb4_bin` and `utf8mb4_general_ci`: `=`, `<>`, `<=>`, IN | trailing spaces are ignored there and here; the weights of all code points are MySQL's, and none but the space has the space's. `<` is not: TiKV finds `'a\n'` greater than `'a'`, MySQL does not | `collator/utf8mb4_binary.rs`, `collator/utf8mb4_general_ci.rs` |
+//! | `IN` a list of constants | sets of integers, of doubles, and of strings under their collation | `tidb_query_expr/src/impl_compare_in.rs`; older versions of it ignore signs, so all are of the column's |
+//! | `BETWEEN`, `IS [NOT] NULL`, `AND`, `OR`, `NOT` of such | three-valued logic is the same | `tidb_query_expr/src/impl_op.rs` |
+//! | COUNT, MIN and MAX of numbers and times; SUM and AVG of integers and of DECIMAL with few digits | exact, whatever the order of the rows | `tidb_query_aggr/src/impl_count.rs`, `impl_max_min.rs`, `impl_sum.rs`; it casts integers first (`util.rs`) |
+//! | groups by integers, dates, times and DECIMAL | equal values have equal bytes; groups that a store takes for different ones are merged above | `tidb_query_executors/src/fast_hash_aggr_executor.rs`, `slow_hash_aggr_executor.rs` |
+//! | the first rows in the order of those and of numbers | NULL is the least | `cmp_sort_key` of `tidb_query_datatype/src/codec/data_type/scalar.rs` |
 //!
 //! What does not, and why:
 //!
-//! - other collations: TiKV's tables of weights would have to be compared with ours, code point by code point;
-//! - TIMESTAMP: compared in the session's time zone; YEAR, ENUM, SET, BIT, JSON: compared in several ways;
+//! - `utf8mb4_0900_ai_ci`: TiKV's weights (`collator/utf8mb4_uca/data_0900.rs`) are not MySQL's for 880 code points: it ignores
+//!   no variation selectors, takes U+2F800 to U+2FA1D for characters of their own, and reads behind the end of its table for
+//!   U+2CEA1, which ends the store;
+//! - `utf8mb4_unicode_ci`: 15 other characters have the weight of a space, which MySQL pads with, and TiKV does not ignore them
+//!   at the end; other collations: TiKV has none, or they were not compared;
+//! - YEAR, ENUM, SET, BIT, JSON: compared in several ways;
 //! - IN of DECIMAL: 1.0 and 1.00 would have to be the same member of a set;
 //! - arithmetic and other functions: their warnings, overflows and hidden digits differ;
 //! - SUM and AVG of FLOAT and DOUBLE: the last digits depend on the order of the additions;
 //! - a constant of the row around a subquery: the subquery reads few rows each time;
 //! - a column beside a constant of another kind, as an integer beside text or `1.5`.
 
+use std::ops::RangeInclusive;
+
 use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
-use functions::{EvalContext, Expr};
+use functions::{EvalContext, Expr, TimeZone};
+use types::temporal::DateTime;
 use types::{Collation, SqlType, TypeKind, Value};
 
-use crate::form::{self, BINARY, Form, UTF8MB4_BIN, condition_type};
+use crate::form::{self, BINARY, Form, UTF8MB4_BIN, UTF8MB4_GENERAL_CI, condition_type};
 use crate::tipb::{self, expr_type, scalar_func_sig as sig};
 
 /// How deep a condition may be. A store refuses a request of more than 1000 messages within each other.
 const DEPTH_MAX: u32 = 64;
+/// Of moments that are compared with TIMESTAMPs: a day before and after them there is a date, too.
+const YEARS: RangeInclusive<u16> = 1_000..=9_998;
+/// No two offsets of a zone differ by more.
+const ZONE_HOURS_MAX: i64 = 28;
 /// Sums of longer numbers may get more digits than TiKV has.
 const SUM_DIGITS_MAX: u32 = 45;
 
 /// Whether a condition over stored columns goes down, as far as its types say. A constant's value may still prevent
 /// it when the statement runs.
 pub fn goes_down(condition: &Expr) -> bool {
-    Expressions { values: None }.condition(condition).is_some()
+    Expressions::default().condition(condition).is_some()
 }
 
 /// Translates expressions. `None` where they do not go down.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Expressions<'a> {
     /// Of parameters. `None` while a plan is made: constants have no values then.
     pub values: Option<&'a EvalContext>,
+    /// Where each column of the scan is among those that the store reads. `None`: they are the same.
+    pub places: Option<&'a [usize]>,
 }
 
 /// Types that are compared with each other as they are.
@@ -49,6 +66,8 @@ pub struct Expressions<'a> {
 enum Kind {
     Integer,
     Moment,
+    /// TIMESTAMP: a moment in UTC as it is stored, and in the session's zone as it is compared.
+    Stamp,
     Time,
     Decimal,
     Real,
@@ -64,13 +83,17 @@ impl Kind {
             | TypeKind::Int
             | TypeKind::BigInt => Self::Integer,
             TypeKind::Date | TypeKind::DateTime => Self::Moment,
+            TypeKind::Timestamp => Self::Stamp,
             TypeKind::Time => Self::Time,
             TypeKind::Decimal => Self::Decimal,
             TypeKind::Float | TypeKind::Double if ty.decimals == SqlType::NOT_FIXED => Self::Real,
             _ if !ty.is_string() || ty.has_members() => return None,
             _ if matches!(
                 ty.collation,
-                Collation::Binary | Collation::Utf8mb40900Bin | Collation::Utf8mb4Bin
+                Collation::Binary
+                    | Collation::Utf8mb40900Bin
+                    | Collation::Utf8mb4Bin
+                    | Collation::Utf8mb4GeneralCi
             ) =>
             {
                 Self::Text(ty.collation)
@@ -90,7 +113,9 @@ impl Kind {
         self == other
             || matches!(
                 (self, other),
-                (Self::Decimal, Self::Integer) | (Self::Real, Self::Integer | Self::Decimal)
+                (Self::Decimal, Self::Integer)
+                    | (Self::Real, Self::Integer | Self::Decimal)
+                    | (Self::Stamp, Self::Moment)
             )
     }
 
@@ -98,13 +123,17 @@ impl Kind {
     fn collate(self) -> i32 {
         match self {
             Self::Text(Collation::Utf8mb4Bin) => UTF8MB4_BIN,
+            Self::Text(Collation::Utf8mb4GeneralCi) => UTF8MB4_GENERAL_CI,
             _ => BINARY,
         }
     }
 
     /// Whether stored forms also have the order of the values.
     fn is_ordered(self) -> bool {
-        self != Self::Text(Collation::Utf8mb4Bin)
+        match self {
+            Self::Text(collation) => matches!(collation, Collation::Binary | Collation::Utf8mb40900Bin),
+            _ => true,
+        }
     }
 }
 
@@ -122,8 +151,8 @@ impl Expressions<'_> {
             ("and", args) => self.all_of(sig::LOGICAL_AND, args, depth),
             ("or", args) => self.all_of(sig::LOGICAL_OR, args, depth),
             ("not", [arg]) => Some(not(self.nested(arg, depth.checked_sub(1)?)?)),
-            ("is null", [arg]) => is_null(arg),
-            ("is not null", [arg]) => Some(not(is_null(arg)?)),
+            ("is null", [arg]) => self.is_null(arg),
+            ("is not null", [arg]) => Some(not(self.is_null(arg)?)),
             ("between", [value, low, high]) => {
                 let low = self.compare(sig::GE_INT, value, low)?;
                 Some(call(
@@ -153,7 +182,7 @@ impl Expressions<'_> {
 
     fn compare(self, operator: i32, a: &Expr, b: &Expr) -> Option<tipb::Expr> {
         let (column, kind) = match (column_kind(a), column_kind(b)) {
-            (Some(one), Some(other)) if one == other => (a, one),
+            (Some(one), Some(other)) if one == other && self.compares_stored(one) => (a, one),
             (Some(kind), None) => (a, kind),
             (None, Some(kind)) => (b, kind),
             _ => return None,
@@ -163,7 +192,7 @@ impl Expressions<'_> {
             return None;
         }
         let side = |expr: &Expr| match column_kind(expr) {
-            Some(_) => column_ref(expr),
+            Some(_) => self.column_ref(expr),
             None => self.constant(expr, kind, &column.ty()),
         };
         let form = Form::of(&column.ty())?;
@@ -180,7 +209,7 @@ impl Expressions<'_> {
             return None;
         }
         let form = Form::of(&ty)?;
-        let mut all = vec![column_ref(value)?];
+        let mut all = vec![self.column_ref(value)?];
         for item in list {
             let item = self.constant(item, kind, &ty)?;
             // A store looks all of them up in one set of the column's own form.
@@ -221,6 +250,10 @@ impl Expressions<'_> {
             return Some(null());
         }
         let value = match (kind, value) {
+            (Kind::Stamp, Value::UInt(local)) if expr.ty().kind != TypeKind::Timestamp => {
+                Value::UInt(as_stored(*local, values.time_zone)?)
+            }
+            (Kind::Stamp, _) => return None,
             // An integer in the column's own form, where it has that.
             (Kind::Integer, Value::Int(n)) if column.unsigned => {
                 u64::try_from(*n).map_or_else(|_| value.clone(), Value::UInt)
@@ -244,6 +277,122 @@ impl Expressions<'_> {
             ..Default::default()
         })
     }
+
+    fn is_null(self, expr: &Expr) -> Option<tipb::Expr> {
+        let sig = match Form::of(&expr.ty())? {
+            Form::Int | Form::UInt => sig::INT_IS_NULL,
+            Form::Real => sig::REAL_IS_NULL,
+            Form::Decimal => sig::DECIMAL_IS_NULL,
+            Form::Bytes => sig::STRING_IS_NULL,
+        };
+        Some(call(sig, vec![self.column_ref(expr)?]))
+    }
+
+    /// A column of the scan, of any type.
+    fn column_ref(self, expr: &Expr) -> Option<tipb::Expr> {
+        let Expr::Column { index, ty, .. } = expr else {
+            return None;
+        };
+        let place = match self.places {
+            Some(places) => *places.get(*index)?,
+            None => *index,
+        };
+        column_at(place, ty)
+    }
+
+    /// Whether two values of a kind compare as they are stored. In zones with summer time there are two moments with the
+    /// same local time.
+    fn compares_stored(self, kind: Kind) -> bool {
+        let is_fixed = |zone: TimeZone| matches!(zone, TimeZone::Offset(_)) || zone.name() == "UTC";
+        kind != Kind::Stamp || self.values.is_none_or(|eval| is_fixed(eval.time_zone))
+    }
+
+    /// Whether stored forms of a kind have the order of the values.
+    fn keeps_order(self, kind: Kind) -> bool {
+        kind.is_ordered() && self.compares_stored(kind)
+    }
+
+    /// A key to sort by.
+    pub fn order_key(self, expr: &Expr) -> Option<tipb::Expr> {
+        self.keeps_order(column_kind(expr)?)
+            .then(|| self.column_ref(expr))?
+    }
+
+    /// A key to group by.
+    pub fn group_key(self, expr: &Expr) -> Option<tipb::Expr> {
+        match column_kind(expr)? {
+            Kind::Real | Kind::Text(_) => None,
+            Kind::Integer | Kind::Moment | Kind::Stamp | Kind::Time | Kind::Decimal => self.column_ref(expr),
+        }
+    }
+
+    /// An aggregate and the type in which its result comes.
+    pub fn aggregate(self, call: &AggregateCall) -> Option<(tipb::Expr, SqlType)> {
+        if call.distinct {
+            return None;
+        }
+        let of = |tp: i32, arg: tipb::Expr, ty: SqlType, form: Form| {
+            let expr = tipb::Expr {
+                tp: Some(tp),
+                children: vec![arg],
+                field_type: Some(form.field_type(&ty)),
+                ..Default::default()
+            };
+            Some((expr, ty))
+        };
+        match (call.function, call.args.as_slice()) {
+            (AggregateFunction::Count, args) => {
+                let counted = match args {
+                    [] => one(),
+                    [Expr::Literal { value, .. }] if !value.is_null() => one(),
+                    [arg] => self.column_ref(arg)?,
+                    _ => return None,
+                };
+                of(expr_type::COUNT, counted, SqlType::BIGINT, Form::Int)
+            }
+            (AggregateFunction::Sum, [arg]) => {
+                let ty = arg.ty();
+                let is_short = match column_kind(arg)? {
+                    Kind::Integer => true,
+                    Kind::Decimal => ty.length <= SUM_DIGITS_MAX,
+                    _ => false,
+                };
+                let sum = MergeableFunction::sum_of(&ty).result_type();
+                is_short.then(|| of(expr_type::SUM, self.column_ref(arg)?, sum, Form::Decimal))?
+            }
+            (AggregateFunction::Min | AggregateFunction::Max, [arg]) => {
+                let ty = arg.ty();
+                let kind = column_kind(arg)?;
+                let goes_down = !matches!(kind, Kind::Text(_)) && self.keeps_order(kind);
+                let tp = match call.function {
+                    AggregateFunction::Min => expr_type::MIN,
+                    _ => expr_type::MAX,
+                };
+                goes_down.then(|| of(tp, self.column_ref(arg)?, call.ty, Form::of(&ty)?))?
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A moment of a zone as a TIMESTAMP is stored. `None`: the zone's offset changes so near to it that the order of stored
+/// moments around it is not that of local ones.
+fn as_stored(local: u64, zone: TimeZone) -> Option<u64> {
+    if local == 0 {
+        return Some(0);
+    }
+    if !YEARS.contains(&DateTime::unpack(local).year) {
+        return None;
+    }
+    if let TimeZone::Named(_) = zone {
+        let hour = zone.to_unix_us(&DateTime::unpack(local))? / 3_600_000_000;
+        let offset = |hour: i64| zone.offset_at(hour * 3_600);
+        let around = hour - ZONE_HOURS_MAX..=hour + ZONE_HOURS_MAX;
+        if around.map(offset).any(|other| other != offset(hour)) {
+            return None;
+        }
+    }
+    zone.local_to_utc(local)
 }
 
 fn comparison(name: &str) -> Option<i32> {
@@ -280,46 +429,21 @@ fn column_kind(expr: &Expr) -> Option<Kind> {
     }
 }
 
-fn is_null(expr: &Expr) -> Option<tipb::Expr> {
-    let sig = match Form::of(&expr.ty())? {
-        Form::Int | Form::UInt => sig::INT_IS_NULL,
-        Form::Real => sig::REAL_IS_NULL,
-        Form::Decimal => sig::DECIMAL_IS_NULL,
-        Form::Bytes => sig::STRING_IS_NULL,
-    };
-    Some(call(sig, vec![column_ref(expr)?]))
-}
-
-/// A column of the scan, of any type.
-fn column_ref(expr: &Expr) -> Option<tipb::Expr> {
-    let Expr::Column { index, ty, .. } = expr else {
-        return None;
-    };
-    Some(column_at(i64::try_from(*index).ok()?, ty, Form::of(ty)?))
-}
-
-pub fn column_at(position: i64, ty: &SqlType, form: Form) -> tipb::Expr {
+/// A column by its position among those that the store reads.
+fn column_at(position: usize, ty: &SqlType) -> Option<tipb::Expr> {
     let mut val = Vec::new();
-    codec::memcomparable::encode_i64(position, &mut val);
-    tipb::Expr {
+    codec::memcomparable::encode_i64(i64::try_from(position).ok()?, &mut val);
+    Some(tipb::Expr {
         tp: Some(expr_type::COLUMN_REF),
         val: Some(val),
-        field_type: Some(form.field_type(ty)),
+        field_type: Some(Form::of(ty)?.field_type(ty)),
         ..Default::default()
-    }
+    })
 }
 
-/// A key to sort by.
-pub fn order_key(expr: &Expr) -> Option<tipb::Expr> {
-    column_kind(expr)?.is_ordered().then(|| column_ref(expr))?
-}
-
-/// A key to group by.
-pub fn group_key(expr: &Expr) -> Option<tipb::Expr> {
-    match column_kind(expr)? {
-        Kind::Real | Kind::Text(_) => None,
-        Kind::Integer | Kind::Moment | Kind::Time | Kind::Decimal => column_ref(expr),
-    }
+/// The same as a key to sort by.
+pub fn order_at(position: usize, ty: &SqlType) -> Option<tipb::Expr> {
+    Kind::of(ty)?.is_ordered().then(|| column_at(position, ty))?
 }
 
 pub fn count_of_rows() -> tipb::Expr {
@@ -328,53 +452,6 @@ pub fn count_of_rows() -> tipb::Expr {
         children: vec![one()],
         field_type: Some(Form::Int.field_type(&SqlType::BIGINT)),
         ..Default::default()
-    }
-}
-
-/// An aggregate and the type in which its result comes.
-pub fn aggregate(call: &AggregateCall) -> Option<(tipb::Expr, SqlType)> {
-    if call.distinct {
-        return None;
-    }
-    let of = |tp: i32, arg: tipb::Expr, ty: SqlType, form: Form| {
-        let expr = tipb::Expr {
-            tp: Some(tp),
-            children: vec![arg],
-            field_type: Some(form.field_type(&ty)),
-            ..Default::default()
-        };
-        Some((expr, ty))
-    };
-    match (call.function, call.args.as_slice()) {
-        (AggregateFunction::Count, args) => {
-            let counted = match args {
-                [] => one(),
-                [Expr::Literal { value, .. }] if !value.is_null() => one(),
-                [arg] => column_ref(arg)?,
-                _ => return None,
-            };
-            of(expr_type::COUNT, counted, SqlType::BIGINT, Form::Int)
-        }
-        (AggregateFunction::Sum, [arg]) => {
-            let ty = arg.ty();
-            let is_short = match column_kind(arg)? {
-                Kind::Integer => true,
-                Kind::Decimal => ty.length <= SUM_DIGITS_MAX,
-                _ => false,
-            };
-            let sum = MergeableFunction::sum_of(&ty).result_type();
-            is_short.then(|| of(expr_type::SUM, column_ref(arg)?, sum, Form::Decimal))?
-        }
-        (AggregateFunction::Min | AggregateFunction::Max, [arg]) => {
-            let ty = arg.ty();
-            let is_text = matches!(column_kind(arg)?, Kind::Text(_));
-            let tp = match call.function {
-                AggregateFunction::Min => expr_type::MIN,
-                _ => expr_type::MAX,
-            };
-            (!is_text).then(|| of(tp, column_ref(arg)?, call.ty, Form::of(&ty)?))?
-        }
-        _ => None,
     }
 }
 
@@ -509,7 +586,7 @@ mod tests {
         let term = |i: i64| of("=", vec![column(SqlType::BIGINT), integer(i)]);
         for (count, deepest) in [(2, 3), (3, 4), (3_000, 14), (40_000, 18)] {
             let any = of("or", (0..count).map(term).collect());
-            let sent = Expressions { values: None }.condition(&any).unwrap();
+            let sent = Expressions::default().condition(&any).unwrap();
             assert_eq!(depth(&sent), deepest, "{count} terms");
         }
         for (levels, down) in [(20, true), (30, true), (40, false)] {
@@ -523,7 +600,10 @@ mod tests {
     #[test]
     fn a_constant_has_its_own_form_or_does_not_go_down() {
         let eval = EvalContext::default();
-        let with = Expressions { values: Some(&eval) };
+        let with = Expressions {
+            values: Some(&eval),
+            places: None,
+        };
         let compared = |ty: SqlType, value: Value| {
             let condition = of("<", vec![column(ty), Expr::literal(value, ty)]);
             let sent = with.condition(&condition)?.children.pop()?;
@@ -556,5 +636,49 @@ mod tests {
         // One that a set of unsigned integers cannot hold.
         let of_set = of("in", vec![column(unsigned), integer(1), integer(-1)]);
         assert!(goes_down(&of_set) && with.condition(&of_set).is_none());
+    }
+
+    #[test]
+    fn a_timestamp_is_compared_in_utc_where_the_zone_is_steady() {
+        let moment = |month, day, hour| DateTime::new(2024, month, day, hour, 30, 0, 7).pack();
+        let paris = TimeZone::parse("Europe/Paris").unwrap();
+        assert_eq!(as_stored(moment(7, 1, 12), paris), Some(moment(7, 1, 10)));
+        assert_eq!(
+            as_stored(moment(1, 1, 0), TimeZone::Offset(1_800)),
+            Some(moment(1, 1, 0) - (30 << 30))
+        );
+        // The clocks are put back at 3 o'clock.
+        assert_eq!(as_stored(moment(10, 27, 2), paris), None);
+        assert_eq!(as_stored(moment(10, 26, 9), paris), None);
+        assert_eq!(as_stored(moment(10, 29, 9), paris), Some(moment(10, 29, 8)));
+        assert_eq!(as_stored(0, paris), Some(0));
+        assert_eq!(
+            as_stored(DateTime::new(9_999, 12, 31, 23, 0, 0, 0).pack(), TimeZone::UTC),
+            None
+        );
+
+        let stamp = || column(SqlType::timestamp(6));
+        let constant = || Expr::literal(Value::UInt(moment(7, 1, 12)), SqlType::datetime(6));
+        let later = of(">", vec![stamp(), constant()]);
+        let each_other = of("=", vec![stamp(), stamp()]);
+        for (zone, between_columns) in [
+            (paris, false),
+            (TimeZone::Offset(7_200), true),
+            (TimeZone::UTC, true),
+        ] {
+            let eval = EvalContext {
+                time_zone: zone,
+                ..EvalContext::default()
+            };
+            let with = Expressions {
+                values: Some(&eval),
+                places: None,
+            };
+            let sent = with.condition(&later).map(|sent| sent.children[1].val.clone());
+            let utc = zone.local_to_utc(moment(7, 1, 12)).unwrap();
+            assert_eq!(sent, Some(Some(utc.to_be_bytes().to_vec())), "{zone:?}");
+            assert_eq!(with.condition(&each_other).is_some(), between_columns, "{zone:?}");
+            assert_eq!(with.order_key(&stamp()).is_some(), between_columns, "{zone:?}");
+        }
     }
 }

@@ -14,9 +14,10 @@ const DOUBLE: i32 = 5;
 const NEW_DECIMAL: i32 = 246;
 const BLOB: i32 = 252;
 const UNSIGNED_FLAG: u32 = 32;
-/// The number of the collation `binary`, and TiKV's number of `utf8mb4_bin` with padding.
+/// The number of the collation `binary`, and TiKV's numbers of those with padding.
 pub const BINARY: i32 = 63;
 pub const UTF8MB4_BIN: i32 = -46;
+pub const UTF8MB4_GENERAL_CI: i32 = -45;
 
 /// Of decimals.
 const PRECISION_MAX: u8 = 65;

@@ -1,26 +1,24 @@
-//! A part of a plan as a program for the stores: a table's scan with its filter, and right above it groups, a LIMIT or
-//! the first rows in an order.
+//! A part of a plan as a program for the stores: the scan of a table or of an index that has all columns, with its filter,
+//! and right above it groups, a LIMIT or the first rows in an order.
 
 use functions::aggregate::AggregateCall;
 use functions::{EvalContext, Expr, eval_value};
-use planner::plan::{Access, Rel, SortKey, TableScan};
+use planner::plan::{Rel, SortKey, TableScan};
 use prost::Message;
-use schema::layout::{Place, original_default, place};
-use schema::model::{Handle, Table};
-use types::{SqlType, TypeKind, Value};
+use types::{SqlType, Value};
 
-use crate::expression::{Expressions, aggregate, column_at, count_of_rows, group_key, order_key};
-use crate::form::{Form, datum};
+use crate::columns::ScanColumns;
+use crate::expression::{Expressions, count_of_rows};
 use crate::tipb::{self, encode_type, exec_type};
 
-/// Rows of the first page of a program that does not gather them.
+/// Rows of the first page of a program that does not gather them, and what it should have at most.
 const PAGE_ROWS: u64 = 1_024;
+const PAGE_BYTES: u64 = 1 << 20;
+/// What the longest values are expected to have.
+const VALUE_BYTES_EXPECTED: u64 = 8 << 10;
 /// The most first rows, and the most bytes that they may have altogether: a store sends them in one response.
 const FIRST_ROWS_MAX: u64 = 10_000;
 const FIRST_ROWS_BYTES_MAX: u64 = 16 << 20;
-/// The id that stands for a hidden handle.
-const HIDDEN_HANDLE: i64 = -1;
-
 /// What stores compute of a part of a plan.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -35,18 +33,22 @@ pub struct Program {
 impl Program {
     /// Whether a part of a plan goes down, as far as the plan says.
     pub fn exists(rel: &Rel) -> bool {
-        Builder::new(None).program(rel).is_some()
+        Self::made(rel, None).is_some()
     }
 
     /// With the values of constants. `None`: one of them does not go down, or cannot be computed without a warning.
     pub fn new(rel: &Rel, eval: &EvalContext) -> Option<Self> {
         let warned = eval.warnings.count();
-        let program = Builder::new(Some(eval)).program(rel);
+        let program = Self::made(rel, Some(eval));
         let warns = eval.warnings.count() > warned;
         if warns {
             drop(eval.warnings.take_back(warned));
         }
         program.filter(|_| !warns)
+    }
+
+    fn made(rel: &Rel, values: Option<&EvalContext>) -> Option<Self> {
+        Builder::new(Self::scan(rel)?, values)?.program(rel)
     }
 
     /// The table that it reads.
@@ -66,23 +68,26 @@ impl Program {
 
 struct Builder<'a> {
     values: Option<&'a EvalContext>,
+    columns: ScanColumns<'a>,
     executors: Vec<tipb::Executor>,
-    columns: Vec<tipb::ColumnInfo>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(values: Option<&'a EvalContext>) -> Self {
-        Self {
-            values,
-            executors: Vec::new(),
-            columns: Vec::new(),
+    fn new(scan: &'a TableScan, values: Option<&'a EvalContext>) -> Option<Self> {
+        let is_plain = scan.locking.is_none() && scan.as_of.is_none() && scan.partitions.is_none();
+        if !is_plain || scan.table.row_ranges().len() > 1 {
+            return None;
         }
+        Some(Self {
+            values,
+            columns: ScanColumns::of(scan)?,
+            executors: Vec::new(),
+        })
     }
 
     fn program(mut self, rel: &Rel) -> Option<Program> {
         let scan = Program::scan(rel)?;
-        self.scan(scan)?;
-        let rows = || Some((scan.output_types(), positions(scan.columns.len())?));
+        self.filter(scan)?;
         let ((types, outputs), page_rows) = match rel {
             Rel::Aggregate { keys, aggregates, .. } => (self.groups(keys, aggregates)?, None),
             Rel::Limit {
@@ -90,43 +95,31 @@ impl<'a> Builder<'a> {
                 count: Some(count),
                 ..
             } => {
-                // A page that is full ends the store's work as its LIMIT would, and a response has no more than it.
-                let count = self.count(count)?.unwrap_or(PAGE_ROWS);
-                (rows()?, Some(count.clamp(1, PAGE_ROWS)))
+                // A page that is full ends the store's work as its LIMIT would.
+                let (count, most) = (self.count(count)?, page_rows(&scan.output_types()));
+                (self.rows(scan)?, Some(count.unwrap_or(most).clamp(1, most)))
             }
             Rel::Sort {
                 keys,
                 limit: Some(limit),
                 ..
             } => {
+                let outputs = self.rows(scan)?;
                 self.first_rows(scan, keys, limit)?;
-                (rows()?, None)
+                (outputs, None)
             }
-            Rel::Scan(_) => (rows()?, Some(PAGE_ROWS)),
+            Rel::Scan(_) => (self.rows(scan)?, Some(page_rows(&scan.output_types()))),
             _ => return None,
         };
         Some(Program {
-            bytes: self.encoded(scan, outputs),
+            bytes: self.encoded(outputs),
             types,
             page_rows,
         })
     }
 
-    fn encoded(mut self, scan: &TableScan, output_offsets: Vec<u32>) -> Vec<u8> {
-        let key = handle_columns(&scan.table);
-        let table = tipb::TableScan {
-            table_id: Some(scan.table.physical_id()),
-            columns: self.columns,
-            desc: Some(false),
-            primary_column_ids: key.ids,
-            primary_prefix_column_ids: key.not_whole,
-        };
-        let scan = tipb::Executor {
-            tp: Some(exec_type::TABLE_SCAN),
-            tbl_scan: Some(table),
-            ..Default::default()
-        };
-        self.executors.insert(0, scan);
+    fn encoded(mut self, output_offsets: Vec<u32>) -> Vec<u8> {
+        self.executors.insert(0, self.columns.into_executor());
         tipb::DagRequest {
             executors: self.executors,
             time_zone_offset: Some(0),
@@ -138,26 +131,25 @@ impl<'a> Builder<'a> {
         .encode_to_vec()
     }
 
-    fn scan(&mut self, scan: &TableScan) -> Option<()> {
-        let is_plain = scan.locking.is_none() && scan.as_of.is_none() && scan.partitions.is_none();
-        let is_forward = matches!(
-            scan.access,
-            Access::Full { reverse: false } | Access::PrimaryRanges { reverse: false, .. }
-        );
-        if !is_plain || !is_forward || scan.table.row_ranges().len() > 1 {
-            return None;
+    fn expressions(&self) -> Expressions<'_> {
+        Expressions {
+            values: self.values,
+            places: Some(self.columns.places()),
         }
-        for &column in &scan.columns {
-            self.columns.push(column_info(&scan.table, column)?);
-        }
-        if self.columns.is_empty() {
-            self.count_rows(&scan.table)?;
-        }
+    }
+
+    /// The scan's own rows.
+    fn rows(&self, scan: &TableScan) -> Option<(Vec<SqlType>, Vec<u32>)> {
+        let outputs = self.columns.places().iter().map(|&place| u32::try_from(place));
+        Some((scan.output_types(), outputs.collect::<Result<_, _>>().ok()?))
+    }
+
+    fn filter(&mut self, scan: &TableScan) -> Option<()> {
         let Some(filter) = &scan.filter else {
             return Some(());
         };
         let hoisted = self.values.map(|eval| functions::hoist(filter, eval));
-        let expressions = Expressions { values: self.values };
+        let expressions = self.expressions();
         let conditions = planner::conjuncts(Some(hoisted.as_deref().unwrap_or(filter)));
         let conditions: Option<Vec<_>> = conditions
             .into_iter()
@@ -173,20 +165,13 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// A store counts the rows of a batch by its first column.
-    fn count_rows(&mut self, table: &Table) -> Option<()> {
-        let first = table.primary_parts().first().map(|part| part.column);
-        self.columns.push(match first {
-            Some(column) => column_info(table, column)?,
-            None => hidden_handle(),
-        });
-        Some(())
-    }
-
     /// A store gives the results before the keys.
     fn groups(&mut self, keys: &[Expr], calls: &[AggregateCall]) -> Option<(Vec<SqlType>, Vec<u32>)> {
-        let calls: Vec<_> = calls.iter().map(aggregate).collect::<Option<_>>()?;
-        let group_by = keys.iter().map(group_key).collect::<Option<_>>()?;
+        let expressions = self.expressions();
+        let calls = calls.iter().map(|call| expressions.aggregate(call));
+        let calls: Vec<_> = calls.collect::<Option<_>>()?;
+        let group_by = keys.iter().map(|key| expressions.group_key(key));
+        let group_by = group_by.collect::<Option<_>>()?;
         let types = keys.iter().map(Expr::ty).chain(calls.iter().map(|(_, ty)| *ty));
         let first_key = calls.len().max(1);
         let outputs = (first_key..first_key + keys.len())
@@ -209,7 +194,7 @@ impl<'a> Builder<'a> {
         Some(outputs)
     }
 
-    /// Rows with equal keys are taken in the order of the table, as a stable sort does.
+    /// Rows with equal keys are taken in the order of the scan, as a stable sort does.
     fn first_rows(&mut self, scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<()> {
         let limit = self.count(limit)?;
         let most = (FIRST_ROWS_BYTES_MAX / row_bytes_max(scan)).min(FIRST_ROWS_MAX);
@@ -219,47 +204,21 @@ impl<'a> Builder<'a> {
         let mut order_by = Vec::new();
         for key in keys {
             order_by.push(tipb::ByItem {
-                expr: Some(order_key(&key.expr)?),
+                expr: Some(self.expressions().order_key(&key.expr)?),
                 desc: Some(key.descending),
             });
         }
-        for key in self.table_order(&scan.table, &scan.columns)? {
-            order_by.push(tipb::ByItem {
-                expr: Some(key),
-                desc: Some(false),
-            });
-        }
+        let by_scan = self.columns.order()?.into_iter();
+        order_by.extend(by_scan.map(|key| tipb::ByItem {
+            expr: Some(key),
+            desc: Some(false),
+        }));
         self.executors.push(tipb::Executor {
             tp: Some(exec_type::TOP_N),
             top_n: Some(tipb::TopN { order_by, limit }),
             ..Default::default()
         });
         Some(())
-    }
-
-    /// The columns whose order is that of the rows' keys.
-    fn table_order(&mut self, table: &Table, read: &[usize]) -> Option<Vec<tipb::Expr>> {
-        if let Handle::Hidden = table.handle {
-            let position = i64::try_from(self.columns.len()).ok()?;
-            self.columns.push(hidden_handle());
-            return Some(vec![column_at(position, &SqlType::BIGINT, Form::Int)]);
-        }
-        let mut order = Vec::new();
-        for part in table.primary_parts() {
-            let ty = table.columns.get(part.column)?.ty;
-            let at = match read.iter().position(|&column| column == part.column) {
-                Some(at) => at,
-                None => {
-                    self.columns.push(column_info(table, part.column)?);
-                    self.columns.len() - 1
-                }
-            };
-            if part.prefix.is_some() {
-                return None;
-            }
-            order.push(order_key(&Expr::column(at, ty, false))?);
-        }
-        Some(order)
     }
 
     /// The value of a LIMIT; `Some(None)`: it is not known while the plan is made.
@@ -286,75 +245,29 @@ fn row_bytes_max(scan: &TableScan) -> u64 {
         .max(1)
 }
 
-fn positions(count: usize) -> Option<Vec<u32>> {
-    u32::try_from(count).ok().map(|count| (0..count).collect())
+/// Rows of the first page. A column whose values may be long is expected to have short ones: a store reads at least 32
+/// rows for a page, and further pages have as many rows as fit.
+fn page_rows(types: &[SqlType]) -> u64 {
+    let expected = |ty: &SqlType| (ty.max_bytes() + ty.fixed_bytes()).min(VALUE_BYTES_EXPECTED);
+    let row_bytes: u64 = types.iter().map(expected).sum();
+    (PAGE_BYTES / row_bytes.max(1)).clamp(1, PAGE_ROWS)
 }
 
-/// The ids of the columns whose encodings are a row's handle.
-#[derive(Default)]
-struct HandleColumns {
-    ids: Vec<i64>,
-    /// Those of columns of which the handle has only a prefix or a sort key. Without them, a store that is asked for
-    /// no others does not look at the row.
-    not_whole: Vec<i64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Collation;
 
-fn handle_columns(table: &Table) -> HandleColumns {
-    let mut columns = HandleColumns::default();
-    if !matches!(table.handle, Handle::Clustered { .. }) {
-        return columns;
-    }
-    for part in table.primary_parts() {
-        let Some(column) = table.columns.get(part.column) else {
-            continue;
-        };
-        columns.ids.push(column.id);
-        if !matches!(place(table, part.column), Place::HandlePart(_)) {
-            columns.not_whole.push(column.id);
-        }
-    }
-    columns
-}
-
-fn hidden_handle() -> tipb::ColumnInfo {
-    tipb::ColumnInfo {
-        column_id: Some(HIDDEN_HANDLE),
-        pk_handle: Some(true),
-        ..info(&SqlType::BIGINT, Form::Int)
-    }
-}
-
-fn column_info(table: &Table, column: usize) -> Option<tipb::ColumnInfo> {
-    let definition = table.columns.get(column)?;
-    let form = Form::of(&definition.ty)?;
-    let place = place(table, column);
-    let default = match place {
-        Place::Computed => return None,
-        // In a key it is flagged as a duration, which a store does not read as an integer.
-        Place::HandlePart(_) if definition.ty.kind == TypeKind::Time => return None,
-        Place::IntegerHandle | Place::HandlePart(_) => None,
-        Place::Row => match original_default(definition).ok()? {
-            Value::Null => None,
-            value => Some(datum(&value, &definition.ty)?),
-        },
-    };
-    Some(tipb::ColumnInfo {
-        column_id: Some(definition.id),
-        default_val: default,
-        pk_handle: Some(matches!(place, Place::IntegerHandle)),
-        ..info(&definition.ty, form)
-    })
-}
-
-/// Never NOT NULL: a column may be missing in rows that are older than it.
-fn info(ty: &SqlType, form: Form) -> tipb::ColumnInfo {
-    let field = form.field_type(ty);
-    tipb::ColumnInfo {
-        tp: field.tp,
-        collation: field.collate,
-        column_len: field.flen,
-        decimal: field.decimal,
-        flag: field.flag.and_then(|flag| i32::try_from(flag).ok()),
-        ..Default::default()
+    #[test]
+    fn wide_rows_have_short_pages() {
+        let text = |length| SqlType::varchar(length, Collation::DEFAULT);
+        assert_eq!(page_rows(&[]), PAGE_ROWS);
+        assert_eq!(page_rows(&[SqlType::BIGINT; 20]), PAGE_ROWS);
+        assert_eq!(page_rows(&[text(255)]), PAGE_ROWS);
+        let wide = page_rows(&[text(255); 20]);
+        assert!((40..70).contains(&wide), "{wide}");
+        let long = text(16_383);
+        assert_eq!(page_rows(&[long]), PAGE_BYTES / VALUE_BYTES_EXPECTED);
+        assert_eq!(page_rows(&[long; 200]), 1);
     }
 }

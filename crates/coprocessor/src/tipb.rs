@@ -23,6 +23,8 @@ pub struct Executor {
     pub tp: Option<i32>,
     #[prost(message, optional, tag = "2")]
     pub tbl_scan: Option<TableScan>,
+    #[prost(message, optional, tag = "3")]
+    pub idx_scan: Option<IndexScan>,
     #[prost(message, optional, tag = "4")]
     pub selection: Option<Selection>,
     #[prost(message, optional, tag = "5")]
@@ -43,6 +45,20 @@ pub struct TableScan {
     pub primary_column_ids: Vec<i64>,
     #[prost(int64, repeated, packed = "false", tag = "7")]
     pub primary_prefix_column_ids: Vec<i64>,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct IndexScan {
+    #[prost(int64, optional, tag = "1")]
+    pub table_id: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    pub index_id: Option<i64>,
+    #[prost(message, repeated, tag = "3")]
+    pub columns: Vec<ColumnInfo>,
+    #[prost(bool, optional, tag = "4")]
+    pub desc: Option<bool>,
+    #[prost(int64, repeated, packed = "false", tag = "6")]
+    pub primary_column_ids: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -149,6 +165,7 @@ pub struct Chunk {
 
 pub mod exec_type {
     pub const TABLE_SCAN: i32 = 0;
+    pub const INDEX_SCAN: i32 = 1;
     pub const SELECTION: i32 = 2;
     pub const AGGREGATION: i32 = 3;
     pub const TOP_N: i32 = 4;

@@ -1,6 +1,6 @@
-//! What the stores compute: filters, LIMIT, the first rows in an order, DISTINCT, and groups of a table's rows go down to TiKV's
-//! coprocessor, as far as they mean the same there ([`coprocessor`]). It is the last step: everything else is decided
-//! by then.
+//! What the stores compute: filters, LIMIT, the first rows in an order, DISTINCT, and groups of a table's rows, or of the
+//! entries of an index that covers the query, go down to TiKV's coprocessor, as far as they mean the same there
+//! ([`coprocessor`]). It is the last step: everything else is decided by then.
 //!
 //! ```text
 //! Aggregate by (k): count(*), avg(n)          Project k, sum(count(*)), average(sum(sum(n)), sum(count(n)))
@@ -23,11 +23,14 @@ use planner::plan::{Rel, Route, SortKey, TableScan};
 use types::{Result, SqlType, Value};
 
 use super::Builder;
+use crate::estimates::TableEstimate;
 use crate::expr::all;
 use crate::limit::rows_wanted;
 
 /// Rows that many threads decode here are not decoded on one thread, unless the stores leave out so many of them.
 const SHARE_MAX: f64 = 0.5;
+/// Groups of so few rows go down in any case.
+const GROUPS_ALWAYS: f64 = 1_000.0;
 
 impl Builder<'_> {
     /// Sends down what can go.
@@ -148,10 +151,42 @@ impl Builder<'_> {
             keys,
             aggregates: Vec::new(),
         };
-        self.has_coprocessor(scan).then(|| exists(groups(keys)))?
+        if !self.has_coprocessor(scan) || !self.are_few(scan, &keys) {
+            return None;
+        }
+        exists(groups(keys))
+    }
+
+    /// Whether the groups by keys are few beside the rows that they are made of. Otherwise a store would send about as much as
+    /// it reads, and hold all of it. They are, where nothing is known of them.
+    fn are_few(&self, scan: &TableScan, keys: &[Expr]) -> bool {
+        let offsets = keys.iter().filter_map(|key| match key {
+            Expr::Column { index, .. } => scan.columns.get(*index).copied(),
+            _ => None,
+        });
+        let offsets: Vec<usize> = offsets.collect();
+        let primary = scan.table.primary_parts();
+        if !primary.is_empty() && primary.iter().all(|part| offsets.contains(&part.column)) {
+            return false;
+        }
+        let estimate = TableEstimate::new(&scan.table, self.env.estimates);
+        let distinct = offsets.iter().map(|&offset| estimate.distinct(offset));
+        let Some(mut distinct) = distinct.collect::<Option<Vec<f64>>>() else {
+            return true;
+        };
+        // Columns often depend on each other: of each further one, the root of what the one before had counts.
+        distinct.sort_by(|a, b| b.total_cmp(a));
+        let counted = distinct
+            .iter()
+            .zip(0..)
+            .map(|(values, nth)| values.powf(0.5_f64.powi(nth)));
+        counted.product::<f64>() <= scan.expected.rows.max(GROUPS_ALWAYS) * SHARE_MAX
     }
 
     fn groups(&self, scan: &TableScan, keys: &[Expr], calls: &[AggregateCall]) -> Result<Option<Rel>> {
+        if !self.are_few(scan, keys) {
+            return Ok(None);
+        }
         let mut parts = Parts {
             keys: keys.len(),
             partial: Vec::new(),

@@ -15,36 +15,43 @@ use crate::model::{Handle, Table};
 
 /// Whether an index's entries have all of these columns, so that no row must be read.
 pub fn index_covers(table: &Table, index: usize, columns: &[usize]) -> bool {
-    columns
-        .iter()
-        .all(|&c| matches!(find(table, index, c), Ok(Some(_))))
+    columns.iter().all(|&c| place_in_entry(table, index, c).is_some())
+}
+
+/// Where a column is in the entries of an index. `None`: nowhere, or not all of it.
+pub fn place_in_entry(table: &Table, index: usize, column: usize) -> Option<EntryPlace> {
+    find(table, index, column).ok().flatten()
 }
 
 /// Where a column is in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub enum EntryPlace {
+    /// Part `n` of the index.
     KeyPart(usize),
     IntegerHandle,
+    /// Part `n` of the row's key.
     HandlePart(usize),
+    /// In the restored row of the entry's value.
     Restored,
 }
 
-fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> {
+fn find(table: &Table, position: usize, offset: usize) -> Result<Option<EntryPlace>> {
     let index = index_at(table, position)?;
     if matches!(table.handle, Handle::Clustered { index } if index == position) {
         return Err(Error::internal("a clustered primary key has no entries"));
     }
     let column = column(table, offset)?;
     if matches!(table.handle, Handle::Integer { column } if column == offset) {
-        return Ok(Some(Place::IntegerHandle));
+        return Ok(Some(EntryPlace::IntegerHandle));
     }
     let part = whole_part(table, &index.parts, offset);
     let handle_part = whole_part(table, clustered_parts(table), offset);
     Ok(if key_gives_back(&column.ty) {
-        part.map(Place::KeyPart).or(handle_part.map(Place::HandlePart))
+        part.map(EntryPlace::KeyPart)
+            .or(handle_part.map(EntryPlace::HandlePart))
     } else {
         let whole = restored_columns(table, index).contains(&(offset, None));
-        whole.then_some(Place::Restored)
+        whole.then_some(EntryPlace::Restored)
     })
 }
 
@@ -76,10 +83,10 @@ impl IndexLayout {
             let column = column(table, offset)?;
             types.push(column.ty);
             match find(table, index, offset)? {
-                Some(Place::KeyPart(part)) => parts.push((part, position)),
-                Some(Place::HandlePart(part)) => handle_parts.push((part, position)),
-                Some(Place::IntegerHandle) => integer_wanted.push(position),
-                Some(Place::Restored) => {
+                Some(EntryPlace::KeyPart(part)) => parts.push((part, position)),
+                Some(EntryPlace::HandlePart(part)) => handle_parts.push((part, position)),
+                Some(EntryPlace::IntegerHandle) => integer_wanted.push(position),
+                Some(EntryPlace::Restored) => {
                     restored.push((position, ColumnSource::new(column.id, &column.ty, Value::Null)));
                 }
                 None => {

@@ -38,7 +38,7 @@ pub use codec::RowHandle;
 pub use computed::reading_context;
 pub use decoder::Decoder;
 pub use defaults::{default_value, original_default};
-pub use index::{IndexLayout, index_covers};
+pub use index::{EntryPlace, IndexLayout, index_covers, place_in_entry};
 pub use integer_column::{IntegerColumn, leading_bytes};
 pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
