@@ -8,6 +8,7 @@ use arrow::array::{ArrayRef, UInt64Array};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion_common::Result;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
@@ -15,15 +16,17 @@ use executor::PushedRows;
 use functions::EvalContext;
 use types::{Error, SqlType};
 
+use crate::Source;
 use crate::columns::schema_of;
 use crate::error::carry;
 use crate::operators::Translated;
 
 /// With `positions`, rows are numbered in the order of arrival, which is that of their keys.
 pub fn scan(
-    rows: PushedRows,
+    rows: PushedRows<'static>,
     types: Vec<SqlType>,
     positions: bool,
+    source: &Source,
     eval: &Arc<EvalContext>,
 ) -> Result<Translated> {
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
@@ -32,6 +35,7 @@ pub fn scan(
         rows: Mutex::new(Some(rows)),
         schema: schema.clone(),
         positions,
+        snapshot: source.snapshot.clone(),
         eval: eval.clone(),
     });
     let plan = StreamingTableExec::try_new(schema, vec![partition], None, None, false, None)?;
@@ -44,9 +48,10 @@ pub fn scan(
 
 struct Partition {
     /// `None` once they are being read.
-    rows: Mutex<Option<PushedRows>>,
+    rows: Mutex<Option<PushedRows<'static>>>,
     schema: SchemaRef,
     positions: bool,
+    snapshot: kv::Snapshot,
     eval: Arc<EvalContext>,
 }
 
@@ -61,11 +66,13 @@ impl PartitionStream for Partition {
         &self.schema
     }
 
-    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let batches = Batches {
             rows: self.rows.lock().ok().and_then(|mut rows| rows.take()),
             schema: self.schema.clone(),
             next_position: self.positions.then_some(0),
+            snapshot: self.snapshot.clone(),
+            memory: MemoryConsumer::new("computed rows").register(context.memory_pool()),
             eval: self.eval.clone(),
         };
         Box::pin(RecordBatchStreamAdapter::new(
@@ -76,22 +83,26 @@ impl PartitionStream for Partition {
 }
 
 struct Batches {
-    rows: Option<PushedRows>,
+    rows: Option<PushedRows<'static>>,
     schema: SchemaRef,
     next_position: Option<u64>,
+    snapshot: kv::Snapshot,
+    /// Of the last batch and of what is under way.
+    memory: MemoryReservation,
     eval: Arc<EvalContext>,
 }
 
 impl Batches {
-    fn read(&mut self) -> types::Result<Option<RecordBatch>> {
-        self.eval.check_interrupted()?;
-        let rows = self
-            .rows
-            .as_mut()
-            .ok_or_else(|| Error::internal("rows are read twice"))?;
-        let Some((batch, _)) = rows.next_batch()? else {
+    fn read(&mut self) -> Result<Option<RecordBatch>> {
+        self.eval.check_interrupted().map_err(carry)?;
+        let rows = self.rows.as_mut();
+        let rows = rows.ok_or_else(|| carry(Error::internal("rows are read twice")))?;
+        let next = rows.next_batch(&self.snapshot, &self.eval).map_err(carry)?;
+        let Some((batch, bytes)) = next else {
+            self.memory.free();
             return Ok(None);
         };
+        self.memory.try_resize(bytes)?;
         let count = batch.num_rows();
         self.eval.reads.scanned(count);
         let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
@@ -103,7 +114,7 @@ impl Batches {
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map(Some)
-            .map_err(Error::internal)
+            .map_err(|error| carry(Error::internal(error)))
     }
 }
 
@@ -111,6 +122,6 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.read().map_err(carry).transpose()
+        self.read().transpose()
     }
 }

@@ -1,5 +1,6 @@
 //! Translates our operators to DataFusion's.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -85,9 +86,11 @@ impl Translator<'_> {
                 Ok(input)
             }
             Rel::Pushed { input } => {
-                let rows = PushedRows::open(input, &self.source.snapshot, self.eval).map_err(carry)?;
+                let (source, rel) = (self.source, Cow::Owned(Rel::clone(input)));
+                let memory_bytes = source.limits.memory_bytes;
+                let rows = PushedRows::open(rel, &source.snapshot, memory_bytes, self.eval).map_err(carry)?;
                 match rows {
-                    Some(rows) => pushed::scan(rows, input.output_types(), positions, self.eval),
+                    Some(rows) => pushed::scan(rows, input.output_types(), positions, source, self.eval),
                     None => self.rel(input, positions),
                 }
             }

@@ -16,8 +16,8 @@
 //! What does not, and why:
 //!
 //! - `utf8mb4_0900_ai_ci`: TiKV's weights (`collator/utf8mb4_uca/data_0900.rs`) are not MySQL's for 880 code points: it ignores
-//!   no variation selectors, takes U+2F800 to U+2FA1D for characters of their own, and reads behind the end of its table for
-//!   U+2CEA1, which ends the store;
+//!   no variation selectors, takes U+2F800 to U+2FA1D for characters of their own, and reads beyond the end of its table for
+//!   U+2CEA1, which is a panic;
 //! - `utf8mb4_unicode_ci`: 15 other characters have the weight of a space, which MySQL pads with, and TiKV does not ignore them
 //!   at the end; other collations: TiKV has none, or they were not compared;
 //! - YEAR, ENUM, SET, BIT, JSON: compared in several ways;

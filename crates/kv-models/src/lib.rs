@@ -125,7 +125,7 @@ pub mod transaction;
 pub mod txn_options;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
-pub use coprocessor::{CoprocessorRequest, CoprocessorResponses};
+pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};

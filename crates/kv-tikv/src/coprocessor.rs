@@ -1,23 +1,34 @@
 //! Runs a program over ranges of keys on the stores: one request for each region and page, several in flight. The
-//! responses are passed on in key order.
+//! responses are passed on in key order. What a store refuses to compute, or does not compute in time, is passed on as
+//! refused: the caller reads those ranges.
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
+use crate::connection::CallError;
 use crate::node::Node;
 use crate::proto::coprocessor::{DAG, KeyRange as Part, Request, Response};
 use crate::proto::kvrpcpb::Context;
 use crate::resolve::{self, BypassedLocks};
 use bytes::Bytes;
-use kv::{CoprocessorRequest, CoprocessorResponses, Error, Interrupt, KeyRange, Result, Timestamp};
+use kv::{
+    CoprocessorRequest, CoprocessorResponse, CoprocessorResponses, Error, Interrupt, KeyRange, Result,
+    Timestamp,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Ranges per request.
 const RANGES_MAX: usize = 1_024;
 /// The most rows that a page grows to.
 const PAGE_ROWS_MAX: u64 = 16_384;
 /// The size that a page should not exceed, estimated from the page before.
-const PAGE_BYTES: u64 = 4 << 20;
+const PAGE_BYTES: usize = 4 << 20;
+/// What the first response is expected to have.
+const RESPONSE_BYTES: usize = 64 << 10;
+/// After so many broken connections, or one time-out, the caller reads the range: what takes a store too long to compute, or
+/// breaks it, can still be read in small pages.
+const LOST_MAX: u32 = 3;
 /// A store computes longer than it reads a page of a scan: so many times the usual time-out of a request.
 const PATIENCE: u32 = 2;
 
@@ -30,14 +41,18 @@ pub struct Responses {
     /// `None`: responses are whole.
     page_rows: Option<u64>,
     in_flight: usize,
+    memory_bytes: usize,
     /// What is left, in key order.
     steps: VecDeque<Step>,
     bypassed: BypassedLocks,
+    /// The size of the largest response so far.
+    response_bytes: usize,
+    has_warned: bool,
 }
 
 enum Step {
-    /// A range that is still to be requested, with the keyspace's prefix.
-    Waiting(KeyRange),
+    /// A range that is still to be requested, with the keyspace's prefix, and how many requests for it had no response.
+    Waiting(KeyRange, u32),
     Sent(Task),
 }
 
@@ -47,6 +62,8 @@ struct Task {
     ranges: Vec<KeyRange>,
     /// What its page was to have.
     page_rows: Option<u64>,
+    /// How many requests for one of the ranges had no response.
+    lost: u32,
 }
 
 impl Responses {
@@ -59,26 +76,31 @@ impl Responses {
         let keyspace = &node.cluster.keyspace;
         let ranges = request.ranges.iter().filter(|range| !range.is_empty());
         Self {
-            steps: ranges.map(|range| Step::Waiting(keyspace.range(range))).collect(),
+            steps: ranges
+                .map(|range| Step::Waiting(keyspace.range(range), 0))
+                .collect(),
             node: Arc::clone(node),
             ts,
             interrupt,
             program: Bytes::from(request.program),
             page_rows: request.page_rows,
             in_flight: request.in_flight.max(1),
+            memory_bytes: request.memory_bytes,
             bypassed: BypassedLocks::default(),
+            response_bytes: RESPONSE_BYTES,
+            has_warned: false,
         }
     }
 
     /// Sends requests until as many as allowed are in flight.
     fn fill(&mut self, cluster: &Cluster, backoff: &mut Backoff) -> Result<()> {
-        let is_sent = |step: &&Step| matches!(step, Step::Sent(_));
-        let mut in_flight = self.steps.iter().take(self.in_flight).filter(is_sent).count();
+        let most = (self.memory_bytes / self.response_bytes).clamp(1, self.in_flight);
+        let mut in_flight = self.sent();
         let mut at = 0;
-        while in_flight < self.in_flight {
+        while in_flight < most {
             match self.steps.get(at) {
                 Some(Step::Sent(_)) => {}
-                Some(Step::Waiting(range)) => {
+                Some(Step::Waiting(range, _)) => {
                     let start = range.start.clone();
                     self.send(cluster, at, &start, backoff)?;
                     in_flight += 1;
@@ -90,14 +112,21 @@ impl Responses {
         Ok(())
     }
 
+    fn sent(&self) -> usize {
+        let ahead = self.steps.iter().take(self.in_flight);
+        ahead.filter(|step| matches!(step, Step::Sent(_))).count()
+    }
+
     /// Requests what one region has of the ranges from a position on, the first of which starts at `start`.
     fn send(&mut self, cluster: &Cluster, at: usize, start: &[u8], backoff: &mut Backoff) -> Result<()> {
         let region = cluster.region(start, backoff)?;
         let mut ranges = Vec::new();
-        while let Some(Step::Waiting(range)) = self.steps.get_mut(at) {
+        let mut lost = 0;
+        while let Some(Step::Waiting(range, lost_before)) = self.steps.get_mut(at) {
             if !region.contains(&range.start) || ranges.len() == RANGES_MAX {
                 break;
             }
+            lost = lost.max(*lost_before);
             if !region.end.is_empty() && range.end > region.end {
                 let start = std::mem::replace(&mut range.start, region.end.clone());
                 ranges.push(KeyRange::new(start, region.end.clone()));
@@ -125,19 +154,25 @@ impl Responses {
             sent: cluster.send(region, command, until)?,
             ranges,
             page_rows: self.page_rows,
+            lost,
         };
         self.steps.insert(at, Step::Sent(task));
         Ok(())
     }
 
     /// Waits for the first response. `None`: its ranges are to be requested again.
-    fn take(&mut self, cluster: &Cluster, mut task: Task, backoff: &mut Backoff) -> Result<Option<Bytes>> {
+    fn take(
+        &mut self,
+        cluster: &Cluster,
+        mut task: Task,
+        backoff: &mut Backoff,
+    ) -> Result<Option<CoprocessorResponse>> {
         match task.sent.wait(backoff.interrupt)? {
             Outcome::Answered(response) => {
                 self.taken(cluster, (task.ranges, task.page_rows), response, backoff)
             }
             Outcome::Refused(error) => {
-                self.put_back(task.ranges);
+                self.put_back(task.ranges, task.lost);
                 cluster.refused(&task.sent.region, &error, backoff)?;
                 Ok(None)
             }
@@ -145,7 +180,16 @@ impl Responses {
                 // The response may have been too large.
                 let smaller = task.page_rows.map(|rows| (rows / 16).max(1));
                 self.page_rows = self.page_rows.min(smaller);
-                self.put_back(task.ranges);
+                let lost = task.lost
+                    + match error {
+                        CallError::Unsent(_) => 0,
+                        CallError::Lost(_) => 1,
+                        CallError::TimedOut => LOST_MAX,
+                    };
+                if lost >= LOST_MAX {
+                    return Ok(Some(self.response(task.ranges, Err(error.to_string()))));
+                }
+                self.put_back(task.ranges, lost);
                 cluster.failed(&task.sent.region, &error, backoff)?;
                 Ok(None)
             }
@@ -158,64 +202,72 @@ impl Responses {
         (ranges, page_rows): (Vec<KeyRange>, Option<u64>),
         response: Response,
         backoff: &mut Backoff,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<CoprocessorResponse>> {
         if let Some(lock) = response.locked {
-            self.put_back(ranges);
+            self.put_back(ranges, 0);
             resolve::for_read(cluster, &[lock], self.ts, &mut self.bypassed, backoff)?;
             return Ok(None);
         }
         if !response.other_error.is_empty() {
-            return Err(Error::Io(format!("a coprocessor: {}", response.other_error)));
+            return Ok(Some(self.response(ranges, Err(response.other_error))));
         }
-        if let Some((rows, done)) = page_rows.zip(response.range) {
-            let rest = behind(ranges, &done.end)?;
-            self.put_back(rest);
-            self.page_rows = self
-                .page_rows
-                .map(|now| next_page(now, rows, response.data.len()));
+        let bytes = response.data.len();
+        self.response_bytes = self.response_bytes.max(bytes);
+        let mut done = ranges;
+        if let Some((rows, page)) = page_rows.zip(response.range) {
+            let rest = cut(&mut done, &page.end)?;
+            self.put_back(rest, 0);
+            let page_bytes = PAGE_BYTES.min(self.memory_bytes / 2) as u64;
+            self.page_rows = self.page_rows.map(|now| next_page(now, rows, bytes, page_bytes));
         }
-        Ok(Some(response.data))
+        Ok(Some(self.response(done, Ok(response.data.to_vec()))))
     }
 
-    fn put_back(&mut self, ranges: Vec<KeyRange>) {
+    fn response(&self, ranges: Vec<KeyRange>, result: Result<Vec<u8>, String>) -> CoprocessorResponse {
+        let keyspace = &self.node.cluster.keyspace;
+        let ranges = ranges.into_iter().map(|range| keyspace.own_part(range));
+        CoprocessorResponse {
+            ranges: ranges.collect(),
+            result,
+        }
+    }
+
+    fn put_back(&mut self, ranges: Vec<KeyRange>, lost: u32) {
         for range in ranges.into_iter().rev() {
-            self.steps.push_front(Step::Waiting(range));
+            self.steps.push_front(Step::Waiting(range, lost));
         }
     }
 }
 
 /// The rows of further pages, after one of `rows` rows that was full with `bytes`. Others may have come since it was
 /// requested.
-fn next_page(now: u64, rows: u64, bytes: usize) -> u64 {
+fn next_page(now: u64, rows: u64, bytes: usize, page_bytes: u64) -> u64 {
     let row_bytes = (bytes as u64 / rows.max(1)).max(1);
     now.max(rows.saturating_mul(4))
         .min(PAGE_ROWS_MAX)
-        .min(PAGE_BYTES / row_bytes)
+        .min(page_bytes / row_bytes)
         .max(1)
 }
 
-/// What a page that ended at `end` has left of its ranges.
-fn behind(ranges: Vec<KeyRange>, end: &[u8]) -> Result<Vec<KeyRange>> {
-    let before = ranges.len();
-    let starts_before = ranges.first().is_some_and(|first| first.start.as_slice() < end);
-    let mut rest: Vec<KeyRange> = ranges
-        .into_iter()
-        .filter(|range| range.end.as_slice() > end)
-        .collect();
+/// Cuts ranges where a page ended, and returns those behind it.
+fn cut(ranges: &mut Vec<KeyRange>, end: &[u8]) -> Result<Vec<KeyRange>> {
+    let behind = ranges.iter().position(|range| range.end.as_slice() > end);
+    let mut rest = ranges.split_off(behind.unwrap_or(ranges.len()));
     if let Some(first) = rest.first_mut()
         && first.start.as_slice() < end
     {
-        first.start = end.to_vec();
+        let start = std::mem::replace(&mut first.start, end.to_vec());
+        ranges.push(KeyRange::new(start, end));
     }
     // Without progress it would be requested forever.
-    match starts_before || before == 0 {
-        true => Ok(rest),
-        false => Err(Error::Unavailable("a coprocessor's page has no end".into())),
+    match ranges.is_empty() {
+        false => Ok(rest),
+        true => Err(Error::Unavailable("a coprocessor's page has no end".into())),
     }
 }
 
 impl CoprocessorResponses for Responses {
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next(&mut self) -> Result<Option<CoprocessorResponse>> {
         let node = Arc::clone(&self.node);
         let cluster = &node.cluster;
         let interrupt = self.interrupt.clone();
@@ -227,14 +279,27 @@ impl CoprocessorResponses for Responses {
             self.fill(cluster, &mut backoff)?;
             match self.steps.pop_front() {
                 Some(Step::Sent(task)) => {
-                    if let Some(data) = self.take(cluster, task, &mut backoff)? {
-                        return Ok(Some(data.to_vec()));
+                    if let Some(response) = self.take(cluster, task, &mut backoff)? {
+                        return Ok(Some(response));
                     }
                 }
-                Some(waiting @ Step::Waiting(_)) => self.steps.push_front(waiting),
+                Some(waiting @ Step::Waiting(..)) => self.steps.push_front(waiting),
                 None => return Ok(None),
             }
         }
+    }
+
+    fn not_computed(&mut self, reason: &str) {
+        let counters = &self.node.cluster.counters;
+        counters.not_computed.fetch_add(1, Ordering::Relaxed);
+        // The other regions are likely to have the same reason.
+        if !std::mem::replace(&mut self.has_warned, true) {
+            tracing::warn!(reason, "a store has not computed; its rows are read");
+        }
+    }
+
+    fn in_flight_bytes(&self) -> usize {
+        self.sent().saturating_mul(self.response_bytes)
     }
 }
 
@@ -244,6 +309,7 @@ mod tests {
 
     #[test]
     fn pages_grow_by_the_rows_that_they_had() {
+        let next_page = |now, rows, bytes| next_page(now, rows, bytes, PAGE_BYTES as u64);
         assert_eq!(next_page(1_024, 1_024, 1_024 * 10), 4_096);
         // Of several that were requested together, each says the same.
         assert_eq!(next_page(4_096, 1_024, 1_024 * 10), 4_096);
@@ -254,33 +320,24 @@ mod tests {
     }
 
     #[test]
-    fn a_page_leaves_what_is_behind_its_end() {
-        let ranges = || {
-            vec![
-                KeyRange::new("a", "c"),
-                KeyRange::new("d", "f"),
-                KeyRange::new("h", "k"),
-            ]
+    fn a_page_ends_within_its_ranges() {
+        let ranges = |bounds: &str| -> Vec<KeyRange> {
+            let pairs = bounds
+                .split_whitespace()
+                .map(|pair| pair.split_once('-').unwrap());
+            pairs.map(|(start, end)| KeyRange::new(start, end)).collect()
         };
-        let left = |end: &str| behind(ranges(), end.as_bytes());
-        assert_eq!(
-            left("b"),
-            Ok(vec![
-                KeyRange::new("b", "c"),
-                KeyRange::new("d", "f"),
-                KeyRange::new("h", "k")
-            ])
-        );
-        assert_eq!(
-            left("c"),
-            Ok(vec![KeyRange::new("d", "f"), KeyRange::new("h", "k")])
-        );
-        assert_eq!(
-            left("e"),
-            Ok(vec![KeyRange::new("e", "f"), KeyRange::new("h", "k")])
-        );
-        assert_eq!(left("g"), Ok(vec![KeyRange::new("h", "k")]));
-        assert_eq!(left("k"), Ok(vec![]));
-        assert!(left("a").is_err());
+        for (end, done, rest) in [
+            ("b", "a-b", "b-c d-f h-k"),
+            ("c", "a-c", "d-f h-k"),
+            ("e", "a-c d-e", "e-f h-k"),
+            ("g", "a-c d-f", "h-k"),
+            ("k", "a-c d-f h-k", ""),
+        ] {
+            let mut cut_at = ranges("a-c d-f h-k");
+            assert_eq!(cut(&mut cut_at, end.as_bytes()), Ok(ranges(rest)), "{end}");
+            assert_eq!(cut_at, ranges(done), "{end}");
+        }
+        assert!(cut(&mut ranges("a-c"), b"a").is_err());
     }
 }

@@ -13,6 +13,8 @@ pub struct Counters {
     /// Commands that a region refused because it had moved or was busy, and commands that got no response.
     pub refusals: AtomicU64,
     pub failures: AtomicU64,
+    /// Requests to compute that the store refused, or did not answer in time, so that the rows were read.
+    pub not_computed: AtomicU64,
 }
 
 /// Counters of lock waits in the cluster.

@@ -239,6 +239,7 @@ impl Engine for TikvEngine {
             ("requests_total", count(&sent.requests)),
             ("requests_refused_total", count(&sent.refusals)),
             ("requests_unanswered_total", count(&sent.failures)),
+            ("requests_not_computed_total", count(&sent.not_computed)),
             ("timestamps_total", count(&sent.timestamps)),
             ("locks_held", locks.held as f64),
             ("locks_waiting", locks.waiting as f64),

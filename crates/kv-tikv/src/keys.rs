@@ -149,6 +149,16 @@ impl Keyspace {
         }
     }
 
+    /// The reverse of [`Keyspace::range`] for a part of what that returned.
+    pub fn own_part(&self, range: KeyRange) -> KeyRange {
+        let plain = |key: Vec<u8>| self.strip(&key).map(<[u8]>::to_vec).unwrap_or_default();
+        KeyRange {
+            start: plain(range.start),
+            // A bound without the prefix is the end of the keyspace.
+            end: plain(range.end),
+        }
+    }
+
     /// The key without its prefix; `None` if it is not one of ours.
     pub fn strip<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         key.strip_prefix(self.prefix.as_slice())

@@ -1,6 +1,6 @@
 //! Reading at one moment.
 
-use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
+use crate::coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
 use crate::engine::{Engine, ReadAt, ScanRequest};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -204,8 +204,16 @@ struct Held {
 }
 
 impl CoprocessorResponses for Held {
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next(&mut self) -> Result<Option<CoprocessorResponse>> {
         self.responses.next()
+    }
+
+    fn not_computed(&mut self, reason: &str) {
+        self.responses.not_computed(reason);
+    }
+
+    fn in_flight_bytes(&self) -> usize {
+        self.responses.in_flight_bytes()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows that the stores have computed.
 
+use std::borrow::Cow;
+
 use arrow::record_batch::RecordBatch;
 use coprocessor::Program;
 use planner::plan::{Rel, TableScan};
@@ -18,7 +20,8 @@ pub(super) fn open<'p>(input: &'p Rel, env: &mut Env<'_, '_>) -> Result<Option<B
         return Ok(None);
     };
     scan.table.check_readable_at(env.source.ts())?;
-    let rows = PushedRows::open(input, env.source.reader(), env.eval())?;
+    let (reader, memory_bytes) = (env.source.reader(), env.ctx.memory_limit_bytes);
+    let rows = PushedRows::open(Cow::Borrowed(input), reader, memory_bytes, env.eval())?;
     Ok(rows.map(|rows| {
         Box::new(Pushed {
             scan,
@@ -31,7 +34,7 @@ pub(super) fn open<'p>(input: &'p Rel, env: &mut Env<'_, '_>) -> Result<Option<B
 
 struct Pushed<'p> {
     scan: &'p TableScan,
-    rows: PushedRows,
+    rows: PushedRows<'p>,
     held: Held,
     /// Rows beyond the number that was asked for.
     rest: Option<RecordBatch>,
@@ -41,7 +44,7 @@ impl Operator for Pushed<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         env.check_interrupted()?;
         if self.rest.is_none() {
-            let Some((batch, bytes)) = self.rows.next_batch()? else {
+            let Some((batch, bytes)) = self.rows.next_batch(env.source.reader(), env.eval())? else {
                 return Ok(None);
             };
             self.held.resize(bytes, env.memory)?;

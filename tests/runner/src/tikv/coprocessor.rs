@@ -1,5 +1,8 @@
 //! What the stores compute: with it and without, every query gives the same rows. Regions split, leaders move and
-//! connections break meanwhile, rows are locked, and transactions see what they have written themselves.
+//! connections break meanwhile, stores refuse ([`refusals`]), rows are locked, and transactions see what they have written
+//! themselves.
+
+mod refusals;
 
 use std::thread;
 use std::time::Duration;
@@ -24,7 +27,7 @@ const REGION_ROWS: i64 = 500;
 const SLOW_MS: u64 = 60;
 
 /// Queries that go down, at least in part.
-const PUSHED: [&str; 34] = [
+const PUSHED: [&str; 56] = [
     "SELECT COUNT(*) FROM t",
     "SELECT COUNT(*), COUNT(n), SUM(n), AVG(n), MIN(n), MAX(n) FROM t",
     "SELECT COUNT(d), SUM(d), AVG(d), MIN(d), MAX(d), MIN(f), MAX(f), MIN(day), MAX(at) FROM t WHERE n > 100",
@@ -59,18 +62,51 @@ const PUSHED: [&str; 34] = [
     "SELECT w, n FROM cut WHERE n > 3",
     "SELECT w FROM cut WHERE w >= 'word5'",
     "SELECT a.id, b.n FROM t a JOIN t b ON a.id = b.id WHERE a.n = 7 AND b.n > 5",
+    "SELECT id FROM t WHERE ts > '2024-01-15 05:00:00' AND n < 50",
+    "SELECT id, ts FROM t WHERE ts BETWEEN '2024-01-03' AND '2024-01-05' OR ts = '2024-01-20 05:00:00'",
+    "SELECT ts, COUNT(*), MIN(ts), MAX(ts) FROM t WHERE n > 0 GROUP BY ts ORDER BY ts",
+    "SELECT id, g FROM t WHERE g = 'straSSe' OR g IN ('Ñ  ', 'x')",
+    "SELECT id FROM t WHERE g <> 'É' AND n > 100",
+    // Entries of indexes under an integer handle, without text and with it.
+    "SELECT COUNT(*) FROM entries FORCE INDEX (ac) WHERE a > 3",
+    "SELECT a, COUNT(*), SUM(c), MIN(id) FROM entries FORCE INDEX (ac) WHERE a BETWEEN 2 AND 9 GROUP BY a ORDER BY a",
+    "SELECT id, a, c FROM entries FORCE INDEX (ac) WHERE a > 3 AND c < 4.5",
+    "SELECT id FROM entries FORCE INDEX (ac) WHERE a >= 2 AND id > 100 LIMIT 5",
+    "SELECT id, c FROM entries FORCE INDEX (ac) WHERE a > 2 ORDER BY c DESC LIMIT 9",
+    "SELECT MIN(id), MAX(e) FROM entries FORCE INDEX (u) WHERE e > 18446744073709551000 OR e IS NULL",
+    "SELECT id, e FROM entries FORCE INDEX (u) WHERE e < 900 AND id <> 3",
+    "SELECT id, b, a, bin FROM entries FORCE INDEX (txt) WHERE a > 5",
+    "SELECT COUNT(*), MAX(a) FROM entries FORCE INDEX (txt) WHERE b > 'c' AND bin <> 'B3'",
+    "SELECT DISTINCT a FROM entries FORCE INDEX (ut) WHERE ub > 'a' AND a > 1",
+    // Under a clustered one, and a hidden one.
+    "SELECT k, p, a FROM clustered FORCE INDEX (av) WHERE a > 2 AND v < 50",
+    "SELECT a, COUNT(*), MAX(p) FROM clustered FORCE INDEX (av) GROUP BY a ORDER BY a",
+    "SELECT k, p, v FROM clustered FORCE INDEX (uv) WHERE v > 10 AND p <> 2",
+    "SELECT k, p, v FROM clustered FORCE INDEX (uv) WHERE (v > 10 OR v IS NULL) AND p > 0 ORDER BY p, v LIMIT 7",
+    "SELECT a, COUNT(*) FROM clustered FORCE INDEX (wa) WHERE w > 'b' AND a > 0 GROUP BY a ORDER BY a",
+    "SELECT a, v FROM heap FORCE INDEX (av) WHERE a > 1 AND v <> 5",
+    "SELECT a, v FROM heap FORCE INDEX (av) WHERE a > 1 ORDER BY v DESC LIMIT 5",
 ];
 
 /// Queries whose conditions and aggregates stay here.
-const KEPT: [&str; 8] = [
+const KEPT: [&str; 15] = [
     "SELECT id FROM t WHERE s = 'S7'",
     "SELECT id FROM t WHERE n + 1 = 8",
     "SELECT id FROM t WHERE n = 1.5",
     "SELECT id FROM t WHERE b < 'b7'",
     "SELECT SUM(f) FROM t",
     "SELECT COUNT(DISTINCT n) FROM t",
-    "SELECT id FROM t WHERE ts > '2024-01-15'",
+    "SELECT id FROM t WHERE g < 'n'",
+    "SELECT id FROM t WHERE ts > at",
     "SELECT id FROM t WHERE 100 / n > 10 AND n > 5",
+    // Nearly as many groups as rows.
+    "SELECT id, COUNT(*) FROM t GROUP BY id",
+    // Of entries: a TIME, text beside a clustered key, descending parts, and what leads to rows.
+    "SELECT COUNT(*) FROM entries FORCE INDEX (tm) WHERE during > '00:10:00' AND a <> 4",
+    "SELECT during FROM entries FORCE INDEX (tm) WHERE during > '00:10:00' AND a <> 4",
+    "SELECT w FROM clustered FORCE INDEX (wa) WHERE w > 'b' AND a > 0",
+    "SELECT d, a FROM entries FORCE INDEX (dd) WHERE d IS NOT NULL AND a > 3",
+    "SELECT raw FROM entries FORCE INDEX (ac) WHERE a > 3 AND c < 1.5",
 ];
 
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
@@ -81,6 +117,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         .map_err(text)?;
     new_database(&mut conn, DATABASE)?;
     fill(&mut conn)?;
+    fill_indexed(&mut conn)?;
     split(cluster, &mut conn)?;
     let mut both = Both::connect(&server)?;
     report.check(
@@ -95,6 +132,12 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     agree::check_pushed(&server.address, report);
     if !cluster.is_real() {
         report.check("coprocessor: faults", faults(cluster, &mut both));
+        report.check(
+            "coprocessor: stores that refuse",
+            refusals::check(cluster, &mut both),
+        );
+        let killed = refusals::killed(cluster, &server, report);
+        report.check("coprocessor: KILL QUERY", killed);
         report.check(
             "coprocessor: rows that are locked",
             locked(cluster, &server, &mut both),
@@ -173,7 +216,7 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
         conn,
         "CREATE TABLE t (id INT PRIMARY KEY, n INT, big BIGINT UNSIGNED, d DECIMAL(12,4), f DOUBLE, day DATE, \
          at DATETIME(3), during TIME(1), b VARCHAR(20) COLLATE utf8mb4_bin, raw VARBINARY(20), s VARCHAR(20), \
-         ts TIMESTAMP NULL, e ENUM('x', 'y'), j JSON, y YEAR)",
+         ts TIMESTAMP NULL, e ENUM('x', 'y'), j JSON, y YEAR, g VARCHAR(20) COLLATE utf8mb4_general_ci)",
     )?;
     for first in (1..=ROWS).step_by(500) {
         let rows: Vec<String> = (first..first + 500).map(row).collect();
@@ -204,6 +247,63 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
         run(conn, &format!("INSERT INTO {name} VALUES {}", rows.join(", ")))?;
     }
     Ok(())
+}
+
+/// Tables whose entries hold all that is asked for.
+fn fill_indexed(conn: &mut Conn) -> Result<(), String> {
+    let mut run = |statement: String| {
+        conn.query_drop(&statement)
+            .map_err(|error| format!("{statement:.300}: {error}"))
+    };
+    run("CREATE TABLE entries (id INT PRIMARY KEY, a INT, b VARCHAR(20), bin VARCHAR(20) COLLATE utf8mb4_0900_bin, \
+         c DECIMAL(8, 2), d DATETIME, e BIGINT UNSIGNED, during TIME, ub VARCHAR(20), raw VARBINARY(20), \
+         INDEX ac (a, c), UNIQUE INDEX u (e), INDEX txt (b, a, bin), INDEX tm (during, a), UNIQUE INDEX ut (ub, a), \
+         INDEX dd (d DESC, a))"
+        .into())?;
+    run(
+        "CREATE TABLE clustered (k VARBINARY(10), p INT, a INT, v INT, w VARCHAR(10), PRIMARY KEY (k, p), \
+         INDEX av (a, v), UNIQUE INDEX uv (v), INDEX wa (w, a))"
+            .into(),
+    )?;
+    run("CREATE TABLE heap (a INT, v INT, x INT, INDEX av (a, v))".into())?;
+    let or_null = |i: i64, every: i64, value: String| if i % every == 0 { "NULL".to_owned() } else { value };
+    let quoted = |text: String| format!("'{text}'");
+    let entries: Vec<String> = (1..=600)
+        .map(|i| {
+            let fields = [
+                i.to_string(),
+                or_null(i, 13, (i % 11).to_string()),
+                or_null(i, 17, quoted(format!("{}Text", char::from(b'a' + (i % 5) as u8)))),
+                or_null(i, 7, quoted(format!("B{}", i % 6))),
+                or_null(i, 19, format!("{}.{:02}", i % 9 - 2, i % 100)),
+                quoted(format!("2024-01-{:02} 10:00:00", i % 28 + 1)),
+                or_null(
+                    i,
+                    10,
+                    if i % 3 == 0 {
+                        u64::MAX - i as u64
+                    } else {
+                        i as u64 * 3
+                    }
+                    .to_string(),
+                ),
+                quoted(format!("{:02}:{:02}:00", i % 3, i % 60)),
+                or_null(i, 23, quoted(format!("u{i}"))),
+                quoted(format!("r{i}")),
+            ];
+            format!("({})", fields.join(", "))
+        })
+        .collect();
+    run(format!("INSERT INTO entries VALUES {}", entries.join(", ")))?;
+    let clustered: Vec<String> = (0..80)
+        .map(|i| {
+            let v = or_null(i, 9, i.to_string());
+            format!("('k{}', {}, {}, {v}, 'W{}')", i % 8, i / 8, i % 5, i % 6)
+        })
+        .collect();
+    run(format!("INSERT INTO clustered VALUES {}", clustered.join(", ")))?;
+    let heap: Vec<String> = (0..60).map(|i| format!("({}, {}, {i})", i % 4, i % 7)).collect();
+    run(format!("INSERT INTO heap VALUES {}", heap.join(", ")))
 }
 
 fn row(id: i64) -> String {
@@ -246,6 +346,13 @@ fn row(id: i64) -> String {
         or_null(7, format!("'{}'", if id % 2 == 0 { "x" } else { "y" })),
         format!("'{{\"id\": {id}}}'"),
         (2000 + id % 50).to_string(),
+        or_null(
+            27,
+            format!(
+                "'{}'",
+                ["Strasse", "STRASSE ", "straße", "ñ", "e", "X"][id as usize % 6]
+            ),
+        ),
     ];
     format!("({})", fields.join(", "))
 }

@@ -62,6 +62,7 @@ func (s *Server) Handler() http.Handler {
 		"/drop-next":         s.dropNext,
 		"/delay-next":        s.delayNext,
 		"/region-error-next": s.regionErrorNext,
+		"/refuse-next":       s.refuseNext,
 		"/clear":             s.clear,
 		"/advance":           s.advance,
 		"/keyspace":          s.keyspace,
@@ -212,4 +213,19 @@ func (s *Server) regionErrorNext(form url.Values) (any, error) {
 	}
 	s.Faults.Add(rule)
 	return nil, nil
+}
+
+// refuseNext makes stores refuse to compute.
+func (s *Server) refuseNext(form url.Values) (any, error) {
+	form.Set("rpc", "Coprocessor")
+	rule, err := s.rule(form)
+	if err != nil {
+		return nil, err
+	}
+	switch rule.Refusal = form.Get("how"); rule.Refusal {
+	case "other", "evaluate":
+		s.Faults.Add(rule)
+		return nil, nil
+	}
+	return nil, fmt.Errorf("how=%s is neither other nor evaluate", rule.Refusal)
 }

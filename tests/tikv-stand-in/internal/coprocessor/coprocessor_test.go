@@ -202,3 +202,64 @@ func TestDepth(t *testing.T) {
 		}
 	}
 }
+
+func integerDatum(n int64) []byte {
+	return value{kind: integer, bits: uint64(n)}.appendDatum(nil)
+}
+
+// Entries of an index over columns 2 and 3, and the rows' handles behind them.
+func TestIndexScans(t *testing.T) {
+	prefix := []byte("t\x80\x00\x00\x00\x00\x00\x00\x01_i\x80\x00\x00\x00\x00\x00\x00\x02")
+	key := func(parts ...[]byte) []byte { return slices.Concat(append([][]byte{prefix}, parts...)...) }
+	text := []byte{bytesFlag, 'S', 0, 0, 0, 0, 0, 0, 0, 248}
+	duration := append([]byte{durationFlag}, make([]byte, 8)...)
+	// Column 2 is 9, column 3 "s".
+	restored := []byte{128, 0, 2, 0, 0, 0, 2, 3, 1, 0, 2, 0, 9, 's'}
+	common := value{kind: integer, bits: 7}.appendDatum(nil)
+	in := func(tail byte, head []byte, parts ...[]byte) []byte {
+		return slices.Concat(append([][]byte{{tail}, head}, parts...)...)
+	}
+	seven := binary.BigEndian.AppendUint64(nil, 7)
+	own := []*tipb.ColumnInfo{{ColumnId: 2, Tp: 8}, {ColumnId: 3, Tp: 252, Collation: binaryCollation}}
+	intHandle := &tipb.ColumnInfo{ColumnId: 1, Tp: 8, PkHandle: true}
+	commonHandle := &tipb.ColumnInfo{ColumnId: 1, Tp: 8}
+	for name, c := range map[string]struct {
+		handle *tipb.ColumnInfo
+		pair   Pair
+		text   string
+	}{
+		"plain":           {intHandle, Pair{key(integerDatum(9), text, common), []byte{'0'}}, "S"},
+		"plain, distinct": {intHandle, Pair{key(integerDatum(9), text), seven}, "S"},
+		"restored":        {intHandle, Pair{key(integerDatum(8), text, common), in(0, nil, restored)}, "s"},
+		"restored, distinct": {intHandle, Pair{key(integerDatum(8), text),
+			in(8, nil, restored, seven)}, "s"},
+		"common":           {commonHandle, Pair{key(integerDatum(9), text, common), in(0, []byte{125, 1})}, "S"},
+		"common, distinct": {commonHandle, Pair{key(integerDatum(9), text), in(0, []byte{125, 1, 127, 0, 9}, common)}, "S"},
+		"common, restored": {commonHandle, Pair{key(integerDatum(9), text, common), in(0, []byte{125, 1}, restored)}, "S"},
+	} {
+		scan := &tipb.IndexScan{Columns: append(slices.Clone(own), c.handle)}
+		if !c.handle.PkHandle {
+			scan.PrimaryColumnIds = []int64{1}
+		}
+		s, err := newIndexScan(scan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.row(c.pair)
+		if err != nil || r[0].bits != 9 || string(r[1].text) != c.text || r[2].bits != 7 {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+	// What cannot be read is an error only where it is used.
+	scan := &tipb.IndexScan{Columns: []*tipb.ColumnInfo{{ColumnId: 2, Tp: 8}, intHandle}}
+	entry := []Pair{{key(duration, common), []byte{'0'}}}
+	for offset, ok := range map[uint32]bool{0: false, 1: true} {
+		_, err := Run(&tipb.DAGRequest{
+			Executors:     []*tipb.Executor{{Tp: tipb.ExecType_TypeIndexScan, IdxScan: scan}},
+			OutputOffsets: []uint32{offset},
+		}, entry, 0)
+		if (err == nil) != ok {
+			t.Errorf("%d: %v", offset, err)
+		}
+	}
+}

@@ -12,6 +12,11 @@ import (
 // A row's key is t{table: 8}_r{handle}.
 const handleAt = 11
 
+// scanner makes rows of pairs.
+type scanner interface {
+	row(pair Pair) (row, error)
+}
+
 // rowVersion is the first byte of a row in TiDB's format 2.
 const rowVersion = 128
 
@@ -106,16 +111,24 @@ func (s *tableScan) row(pair Pair) (row, error) {
 
 // handle cuts a common handle into the datums of its columns.
 func (s *tableScan) handle(rest []byte) (map[int64][]byte, error) {
+	all, _, err := cutDatums(rest, len(s.primary))
 	datums := make(map[int64][]byte)
-	for _, id := range s.primary {
+	for i, datum := range all {
+		datums[s.primary[i]] = datum
+	}
+	return datums, err
+}
+
+// cutDatums cuts a number of datums off the front, and returns what is behind them.
+func cutDatums(rest []byte, count int) (datums [][]byte, behind []byte, err error) {
+	for range count {
 		n, err := datumLength(rest)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		datums[id] = rest[:n]
-		rest = rest[n:]
+		datums, rest = append(datums, rest[:n]), rest[n:]
 	}
-	return datums, nil
+	return datums, rest, nil
 }
 
 // cell reads a value as a row has it.

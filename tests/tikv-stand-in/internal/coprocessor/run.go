@@ -1,11 +1,11 @@
-// Package coprocessor computes what a client pushes down: table scan, selection, aggregation, top-n and limit over rows in
+// Package coprocessor computes what a client pushes down: table and index scan, selection, aggregation, top-n and limit over rows in
 // TiDB's format, as TiKV's coprocessor does for the expressions that are known here. It shares no code with the client and
 // is written from TiKV's sources, so that both are tested by each other.
 //
 // What it does not know, it refuses as TiKV refuses what it does not know. Where TiKV leaves an order open, rows come here in
 // one that a client would not expect by chance.
 //
-// Reading order: run.go (the executors), row.go (from a pair to values), expression.go, value.go.
+// Reading order: run.go (the executors), row.go and entry.go (from a pair to values), expression.go, value.go.
 package coprocessor
 
 import (
@@ -33,13 +33,13 @@ type Page struct {
 
 // Run executes a request over pairs in key order. A page is full with pageRows rows; 0 means that there are no pages.
 func Run(request *tipb.DAGRequest, pairs []Pair, pageRows int) (Page, error) {
-	if len(request.Executors) == 0 || request.Executors[0].Tp != tipb.ExecType_TypeTableScan {
-		return Page{}, fmt.Errorf("unexpected first executor")
+	if len(request.Executors) == 0 {
+		return Page{}, fmt.Errorf("no executors")
 	}
 	if request.EncodeType != tipb.EncodeType_TypeDefault {
 		return Page{}, fmt.Errorf("encode type %v is not known here", request.EncodeType)
 	}
-	scan, err := newTableScan(request.Executors[0].TblScan)
+	scan, err := newScanner(request.Executors[0])
 	if err != nil {
 		return Page{}, err
 	}
@@ -78,6 +78,16 @@ func Run(request *tipb.DAGRequest, pairs []Pair, pageRows int) (Page, error) {
 	}
 	response, err := encode(rows, request.OutputOffsets)
 	return Page{response, read}, err
+}
+
+func newScanner(e *tipb.Executor) (scanner, error) {
+	switch e.Tp {
+	case tipb.ExecType_TypeTableScan:
+		return newTableScan(e.TblScan)
+	case tipb.ExecType_TypeIndexScan:
+		return newIndexScan(e.IdxScan)
+	}
+	return nil, fmt.Errorf("unexpected first executor %v", e.Tp)
 }
 
 func execute(executors []*tipb.Executor, rows []row) ([]row, error) {
@@ -307,6 +317,9 @@ func encode(rows []row, offsets []uint32) (*tipb.SelectResponse, error) {
 			for _, offset := range offsets {
 				if int(offset) >= len(r) {
 					return nil, fmt.Errorf("invalid output offset (schema has %d columns, access index %d)", len(r), offset)
+				}
+				if r[offset].kind == unread {
+					return nil, fmt.Errorf("column %d cannot be sent on", offset)
 				}
 				data = r[offset].appendDatum(data)
 			}

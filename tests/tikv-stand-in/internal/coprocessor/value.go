@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/pingcap/tipb/go-tipb"
 )
@@ -19,6 +20,8 @@ const (
 	float
 	decimal
 	text
+	// unread is a value that TiKV cuts out of a key, and could not read as the type that it is said to have.
+	unread
 )
 
 const (
@@ -29,6 +32,7 @@ const (
 	uintFlag         = 4
 	floatFlag        = 5
 	decimalFlag      = 6
+	durationFlag     = 7
 	varintFlag       = 8
 	uvarintFlag      = 9
 )
@@ -36,6 +40,7 @@ const (
 const (
 	binaryCollation  = 63
 	utf8mb4BinPadded = -46
+	utf8mb4GeneralCi = -45
 	unsignedFlag     = 32
 )
 
@@ -88,8 +93,11 @@ func compare(a, b value, collation int32) int {
 		scale := max(a.scale, b.scale)
 		return a.scaled(scale).Cmp(b.scaled(scale))
 	default:
-		if collation == utf8mb4BinPadded {
+		switch collation {
+		case utf8mb4BinPadded:
 			return bytes.Compare(bytes.TrimRight(a.text, " "), bytes.TrimRight(b.text, " "))
+		case utf8mb4GeneralCi:
+			return slices.Compare(generalWeights(a.text), generalWeights(b.text))
 		}
 		return bytes.Compare(a.text, b.text)
 	}
@@ -162,6 +170,8 @@ func readDatum(b []byte) (value, error) {
 	}
 	flag, payload := b[0], b[1:n]
 	switch flag {
+	case durationFlag:
+		return value{kind: unread}, nil
 	case nilFlag:
 		return value{null: true}, nil
 	case intFlag:
@@ -207,7 +217,7 @@ func datumLength(b []byte) (int, error) {
 	n := 1
 	switch b[0] {
 	case nilFlag:
-	case intFlag, uintFlag, floatFlag:
+	case intFlag, uintFlag, floatFlag, durationFlag:
 		n += 8
 	case decimalFlag:
 		if len(b) < 3 {

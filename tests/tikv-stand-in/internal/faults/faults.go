@@ -28,6 +28,9 @@ type Rule struct {
 	DropBefore bool
 	// RegionError is returned in place of the work; the names are in placement's InjectedError.
 	RegionError string
+	// Refusal is what a store says instead of computing: "other", as of a request that it does not know, or
+	// "evaluate", as of an expression that it cannot evaluate.
+	Refusal string
 	// Delay passes before the work is done.
 	Delay time.Duration
 }

@@ -29,7 +29,7 @@ pub(crate) use self::access::Access;
 pub(crate) use self::access::LOOKUP_ROWS;
 use self::locked::LockedScan;
 use self::locked_keys::LockedKeys;
-pub(crate) use self::pages::Visit;
+pub(crate) use self::pages::{RangePages, Visit};
 use self::rows::Rows;
 use super::filter::split;
 use super::{BoxOperator, Operator};
@@ -111,6 +111,30 @@ fn past(scan: &TableScan, locking: Option<Locking>, env: &Env<'_, '_>) -> Result
 /// A scan's access path, for callers that read stored rows. Index entries always lead to their rows.
 pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> {
     access::open(scan, true, &[], eval).map(|opened| opened.access)
+}
+
+/// The rows of the next page of some of a scan's ranges, those that satisfy its filter; `None`: there are no more. For plain
+/// reads of rows or of entries that hold all columns.
+pub(crate) fn page(
+    scan: &TableScan,
+    pages: &mut RangePages,
+    reader: &dyn Reader,
+    eval: &EvalContext,
+) -> Result<Option<RecordBatch>> {
+    let covering = match scan.access {
+        plan::Access::IndexRanges { index, .. } => Some(index),
+        _ => None,
+    };
+    let mut rows = Rows::new(scan, covering, None, false, eval)?;
+    let read = pages.next(reader, BATCH_ROWS, &mut |key, value| rows.push(key, value))?;
+    if read == 0 {
+        return Ok(None);
+    }
+    let batch = rows.take()?;
+    match rows.has_filter() {
+        true => keep(&batch, &rows.filter(&batch, eval)?).map(Some),
+        false => Ok(Some(batch)),
+    }
 }
 
 /// A plain read: takes no locks.

@@ -1,0 +1,122 @@
+//! Stores that do not compute: the rows come all the same. And queries that are killed while stores compute.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row};
+
+use super::{Both, Cluster, DATABASE, PUSHED, answer};
+use crate::report::Report;
+use crate::server::Server;
+use crate::text;
+
+/// What stores say: to a request, or to an expression.
+const REFUSALS: [&str; 2] = ["other", "evaluate"];
+
+/// How long requests are delayed while queries are killed, and the time in which these must have ended: far less, and far
+/// more than they take.
+const DELAY_MS: u64 = 20_000;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Every request is refused, then only one of several regions', and connections break as often as it is tried again.
+pub fn check(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    for route in ["transactional", "analytical"] {
+        both.run(&format!("SET stemdb_route = '{route}'"))?;
+        both.in_order = route == "transactional";
+        for query in PUSHED {
+            // Several threads that read have no first of equal rows.
+            if route == "analytical" && query.contains("LIMIT") && !query.contains(", id LIMIT") {
+                continue;
+            }
+            for how in REFUSALS {
+                for count in [1_000, 1] {
+                    let before = not_computed(&mut both.on)?;
+                    cluster.control(&format!("/refuse-next?how={how}&count={count}"))?;
+                    let same = both.same(query);
+                    cluster.control("/clear")?;
+                    same.map_err(|why| format!("{route}, {count} times {how}: {why}"))?;
+                    // One that is refused may be of a region that a LIMIT does not wait for.
+                    if count > 1 && not_computed(&mut both.on)? == before {
+                        return Err(format!("{route}, {how}: {query}: nothing was refused"));
+                    }
+                }
+            }
+        }
+    }
+    both.in_order = false;
+    both.run("SET stemdb_route = DEFAULT")?;
+    let query = "SELECT n, COUNT(*), SUM(d) FROM t WHERE n <> 3 GROUP BY n ORDER BY n";
+    for when in ["before", "after"] {
+        cluster.control(&format!("/drop-next?rpc=Coprocessor&when={when}&count=60"))?;
+        let same = both.same(query);
+        cluster.control("/clear")?;
+        same.map_err(|why| format!("dropped {when}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn not_computed(conn: &mut Conn) -> Result<u64, String> {
+    let row: Option<Row> = conn
+        .query_first("SHOW GLOBAL STATUS LIKE 'Stemdb_requests_not_computed_total'")
+        .map_err(text)?;
+    let value = row.and_then(|row| row.get::<String, _>("Value"));
+    let value = value.ok_or("no such counter")?;
+    value.parse().map_err(|error| format!("{value}: {error}"))
+}
+
+/// A query that waits for the stores ends, on both routes.
+pub fn killed(cluster: &Cluster, server: &Server, report: &Report) -> Result<(), String> {
+    let mut killer = server.address.connect().map_err(text)?;
+    for route in ["transactional", "analytical"] {
+        for query in [
+            "SELECT COUNT(*), SUM(n) FROM t",
+            "SELECT id, s FROM t WHERE n > 50 AND s LIKE '%7'",
+            "SELECT n, COUNT(*) FROM t GROUP BY n",
+        ] {
+            let mut conn = server.address.connect_to(DATABASE).map_err(text)?;
+            conn.query_drop(format!("SET stemdb_route = '{route}'"))
+                .map_err(text)?;
+            answer(&mut conn, query)?;
+            let id = conn.connection_id();
+            cluster.control("/counters?reset=1")?;
+            cluster.control(&format!("/delay-next?rpc=Coprocessor&ms={DELAY_MS}&count=100"))?;
+            let ended = thread::scope(|scope| {
+                let running = scope.spawn(move || {
+                    let result = conn.query_drop(query);
+                    (result, Instant::now())
+                });
+                let asked = wait_for_requests(cluster);
+                let since = Instant::now();
+                killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
+                let (result, ended) = running.join().map_err(|_| "a thread panicked")?;
+                asked?;
+                match result {
+                    Err(mysql::Error::MySqlError(error)) if error.code == 1317 => {
+                        Ok(ended.saturating_duration_since(since))
+                    }
+                    other => Err(format!("{route}: {query}: {other:?}")),
+                }
+            });
+            cluster.control("/clear")?;
+            let took = ended?;
+            report.note(&format!("{route}: KILL QUERY ended {query} after {took:?}"));
+            if took > PATIENCE {
+                return Err(format!("{route}: {query} ended after {took:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Until stores have been asked to compute.
+fn wait_for_requests(cluster: &Cluster) -> Result<(), String> {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        if cluster.stand_in()?.count("Coprocessor")? > 0 {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Err("no request".into())
+}
