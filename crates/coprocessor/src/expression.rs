@@ -303,7 +303,10 @@ impl Expressions<'_> {
     /// Whether two values of a kind compare as they are stored. In zones with summer time there are two moments with the
     /// same local time.
     fn compares_stored(self, kind: Kind) -> bool {
-        let is_fixed = |zone: TimeZone| matches!(zone, TimeZone::Offset(_)) || zone.name() == "UTC";
+        let is_fixed = |zone: TimeZone| match zone {
+            TimeZone::Offset(_) => true,
+            TimeZone::Named(_) => ["UTC", "GMT"].contains(&&*zone.name()) || zone.name().starts_with("Etc/"),
+        };
         kind != Kind::Stamp || self.values.is_none_or(|eval| is_fixed(eval.time_zone))
     }
 
