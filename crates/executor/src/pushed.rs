@@ -18,6 +18,8 @@ use crate::ranges;
 
 /// The part of a statement's memory that responses in flight may take.
 const MEMORY_SHARE: usize = 4;
+/// What a row of a first page has, where memory is short.
+const ROW_BYTES_EXPECTED: usize = 1 << 10;
 
 /// The rows of a part of a plan, in the order of the regions that they come from.
 pub struct PushedRows<'p> {
@@ -44,12 +46,14 @@ impl<'p> PushedRows<'p> {
         let (Some(scan), Some(program)) = (Program::scan(&input), Program::new(&input, eval)) else {
             return Ok(None);
         };
+        let memory_bytes = memory_bytes / MEMORY_SHARE;
+        let most_rows = (memory_bytes / ROW_BYTES_EXPECTED).max(1) as u64;
         let responses = reader.coprocessor(CoprocessorRequest {
             ranges: key_ranges(scan, eval)?,
             program: program.bytes,
-            page_rows: program.page_rows,
+            page_rows: program.page_rows.map(|rows| rows.min(most_rows)),
             in_flight: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_bytes: memory_bytes / MEMORY_SHARE,
+            memory_bytes,
         })?;
         Ok(responses.map(|responses| Self {
             input,
