@@ -1,6 +1,7 @@
 //! KILL QUERY ends statements of each kind, wherever they are, and what they have changed is undone. Without it, each would
 //! run for minutes. How long it took is printed, and not checked but for a bound that only a hang exceeds.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -140,27 +141,39 @@ fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, S
             .map_err(text)?;
     }
     let before = sums(&mut killer)?;
-    let id = conn.connection_id();
-    let (result, took) = thread::scope(|scope| {
-        let running = scope.spawn(move || (conn.query_drop(statement), Instant::now()));
-        thread::sleep(BEFORE);
-        let since = Instant::now();
-        let kill = killer.query_drop(format!("KILL QUERY {id}"));
-        let (result, ended) = running.join().map_err(|_| "a thread panicked")?;
-        kill.map_err(text)?;
-        Ok::<_, String>((result, ended.saturating_duration_since(since)))
-    })?;
+    let (result, took) = kill(conn, statement, || thread::sleep(BEFORE), &mut killer)?;
     match result {
         Err(error) if code(&error) == 1317 => {}
         other => return Err(format!("{statement}: {other:?}")),
-    }
-    if took > PATIENCE {
-        return Err(format!("{statement}: it went on for {took:?}"));
     }
     match sums(&mut killer)? {
         after if after == before => Ok(took),
         after => Err(format!("{statement}: {before:?} before, {after:?} after it")),
     }
+}
+
+/// Runs a statement, kills it after `wait`, and returns its result and how long it went on.
+pub fn kill(
+    mut conn: Conn,
+    statement: &str,
+    wait: impl FnOnce(),
+    killer: &mut Conn,
+) -> Result<(mysql::Result<()>, Duration), String> {
+    let (id, running) = (conn.connection_id(), statement.to_owned());
+    let (ended, ends) = mpsc::channel();
+    // It is left behind if it does not end.
+    thread::spawn(move || {
+        let result = conn.query_drop(running);
+        // Nobody waits for it any more after a failure.
+        let _ = ended.send((result, Instant::now()));
+    });
+    wait();
+    let since = Instant::now();
+    killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
+    let (result, at) = ends
+        .recv_timeout(PATIENCE)
+        .map_err(|_| format!("{statement}: it goes on after KILL QUERY"))?;
+    Ok((result, at.saturating_duration_since(since)))
 }
 
 type Sums = (u64, Option<i64>, u64);

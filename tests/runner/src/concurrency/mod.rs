@@ -8,7 +8,7 @@ mod deadlock;
 mod engine_status;
 pub mod foreign_keys;
 mod index_build;
-mod kills;
+pub mod kills;
 mod lost_update;
 pub mod partitions;
 mod snapshot;
