@@ -150,3 +150,107 @@ impl RecordBatchStream for Rows {
         self.input.schema()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use arrow::array::Int64Array;
+    use datafusion_physical_plan::execute_stream;
+    use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+    use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
+    use functions::Expr;
+    use functions::bind::{TypeEnv, call as bind};
+    use planner::plan::{self, JoinKey, JoinKind, Rel};
+    use types::{SqlType, errno};
+
+    use super::*;
+    use crate::columns::schema_of;
+    use crate::error::to_mysql;
+    use crate::join;
+    use crate::operators::Translated;
+
+    const ROWS: usize = 5_000;
+    /// The statement is killed when it is asked for the so manieth time.
+    const KILLED_AT: usize = 20;
+
+    #[derive(Debug)]
+    struct Ones(SchemaRef);
+
+    impl PartitionStream for Ones {
+        fn schema(&self) -> &SchemaRef {
+            &self.0
+        }
+
+        fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+            let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; ROWS]));
+            let batch = RecordBatch::try_new(Arc::clone(&self.0), vec![ones]).unwrap();
+            let rows = futures::stream::iter([Ok(batch)]);
+            Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.0), rows))
+        }
+    }
+
+    fn ones() -> Plan {
+        let schema = schema_of([SqlType::BIGINT]);
+        let partition = Arc::new(Ones(Arc::clone(&schema))) as Arc<dyn PartitionStream>;
+        Arc::new(StreamingTableExec::try_new(schema, vec![partition], None, [], false, None).unwrap())
+    }
+
+    /// Runs a join of [`ROWS`] rows with as many. Returns its error, and how often it asked.
+    fn run(keys: Vec<JoinKey>, residual: Option<Expr>) -> (Error, usize) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        let eval = Arc::new(EvalContext {
+            interrupted: Arc::new(move || counter.fetch_add(1, Ordering::Relaxed) + 1 >= KILLED_AT),
+            ..EvalContext::default()
+        });
+        let join = plan::Join {
+            kind: JoinKind::Inner,
+            left: Box::new(Rel::OneRow),
+            right: Box::new(Rel::OneRow),
+            right_rows: 10,
+            rows: 1.0,
+            keys,
+            residual,
+        };
+        let left = Translated {
+            plan: ones(),
+            positions: false,
+            whole_groups: false,
+        };
+        let joined = join::over(left, ones(), &join, Vec::new(), None, &eval).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let ended = runtime.block_on(async {
+            let mut rows = execute_stream(joined.plan, Arc::new(TaskContext::default())).unwrap();
+            loop {
+                match rows.next().await {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return to_mysql(error),
+                    None => return Error::internal("all pairs were joined"),
+                }
+            }
+        });
+        (ended, asked.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_join_of_many_pairs_ends_when_it_is_killed() {
+        let column = |index| Expr::column(index, SqlType::BIGINT, false);
+        let key = || JoinKey {
+            left: column(0),
+            right: column(0),
+            null_safe: false,
+        };
+        let never = || bind("<", vec![column(0), column(1)], &TypeEnv::default()).unwrap();
+        for (keys, residual) in [
+            (vec![key()], None),
+            (vec![key()], Some(never())),
+            (Vec::new(), None),
+            (Vec::new(), Some(never())),
+        ] {
+            let (error, asked) = run(keys, residual);
+            assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED, "{error:?}");
+            assert_eq!(asked, KILLED_AT);
+        }
+    }
+}
