@@ -1,10 +1,10 @@
-//! What a store reads of rows or of index entries, and where the scan's columns are in that.
+//! Which columns a store reads of rows or of index entries, and where the scan's columns are among them.
 //!
-//! Of an entry a store wants all of the index's parts, in order, and the handle behind them, whatever is asked for
-//! (`tidb_query_executors/src/index_scan_executor.rs`). It cuts a key by the flags of its values, and reads only what an
-//! expression needs. Under an integer handle, an entry with text has all of its columns in a row of its own, so any
-//! text can be read. Under other handles it would be restored TiDB's way, which is not that of our entries
-//! (`docs/format.md`): text that a key does not give back is not read there.
+//! In an index scan, a store requires all parts of the index, in order, and then the handle, whichever
+//! columns are wanted (`tidb_query_executors/src/index_scan_executor.rs`). It cuts a key by the flags of its
+//! values, and decodes only what an expression needs. Under an integer handle, an entry with text has all of
+//! its columns in a restored row, so any text can be read. Under other handles, TiDB restores text in another
+//! way than our entries do (`docs/format.md`), so text that a key does not give back is not read there.
 
 use planner::plan::{Access, TableScan};
 use schema::layout::{EntryPlace, Place, original_default, place, place_in_entry};
@@ -51,7 +51,7 @@ impl<'a> ScanColumns<'a> {
         let mut infos: Vec<_> = infos.collect::<Option<_>>()?;
         let places = (0..infos.len()).collect();
         if infos.is_empty() {
-            // A store counts the rows of a batch by its first column.
+            // A store determines the number of rows of a batch from its first column.
             let first = table.primary_parts().first().map(|part| part.column);
             infos.push(first.map_or_else(|| Some(hidden_handle()), |column| row_info(table, column))?);
         }
@@ -67,7 +67,7 @@ impl<'a> ScanColumns<'a> {
         let table = &scan.table;
         let parts = &table.indexes.get(index)?.parts;
         let has_elements = |column: usize| table.columns.get(column).is_none_or(|c| c.elements.is_some());
-        // Inverted bytes have no flags, and an element is not its column.
+        // Inverted bytes have no flags, and an element of an array is not the value of its column.
         if parts
             .iter()
             .any(|part| part.stored_descending || has_elements(part.column))
@@ -101,12 +101,12 @@ impl<'a> ScanColumns<'a> {
         })
     }
 
-    /// Where each column of the scan is.
+    /// The position of each column of the scan among those that the store reads.
     pub fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// The columns whose order is that of the scan. They are read too.
+    /// The columns whose order is the scan's order. The store reads them, too.
     pub fn order(&mut self) -> Option<Vec<tipb::Expr>> {
         let table = &self.scan.table;
         let Some(index) = self.index else {
@@ -180,10 +180,10 @@ impl<'a> ScanColumns<'a> {
     }
 }
 
-/// Where a store has a column of an index's entry.
+/// The position at which a store has a column of an index's entry.
 fn place_of_entry(table: &Table, index: usize, column: usize) -> Option<usize> {
     let parts = &table.indexes.get(index)?.parts;
-    // In a key it is flagged as a duration, which a store does not read as an integer.
+    // In a key it has the flag of a duration, which a store does not decode as an integer.
     if table.columns.get(column)?.ty.kind == TypeKind::Time {
         return None;
     }
@@ -201,8 +201,8 @@ fn place_of_entry(table: &Table, index: usize, column: usize) -> Option<usize> {
 #[derive(Default)]
 struct HandleColumns {
     ids: Vec<i64>,
-    /// Those of columns of which the handle has only a prefix or a sort key. Without them, a store that is asked for
-    /// no others does not look at the row.
+    /// Those of columns of which the handle has only a prefix or a sort key. Without them, a store that reads
+    /// no other columns does not look at the row.
     not_whole: Vec<i64>,
 }
 
@@ -261,7 +261,7 @@ fn row_info(table: &Table, column: usize) -> Option<tipb::ColumnInfo> {
     })
 }
 
-/// Never NOT NULL: a column may be missing in rows that are older than it.
+/// Never NOT NULL: rows that are older than the column do not have it.
 fn info(ty: &SqlType, form: Form) -> tipb::ColumnInfo {
     let field = form.field_type(ty);
     tipb::ColumnInfo {

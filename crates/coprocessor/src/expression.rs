@@ -1,7 +1,7 @@
-//! Which conditions, keys and aggregates go down: what means exactly the same in TiKV, for every value. Each was compared with
-//! TiKV's sources, in the folder `components` of its repository:
+//! Which conditions, keys and aggregates are pushed down: those that mean exactly the same in TiKV, for every
+//! value. Each was compared with TiKV's sources, in the folder `components` of its repository:
 //!
-//! | goes down | because | there |
+//! | pushed down | because | source |
 //! |---|---|---|
 //! | a comparison of a column with a constant or a column of the same kind: integers; DATE and DATETIME; TIME; DECIMAL; FLOAT and DOUBLE | their stored forms have the order of the values ([`crate::form`]) | `tidb_query_expr/src/impl_compare.rs`; integers of different signs: `map_int_sig` of `lib.rs` |
 //! | of TIMESTAMP with a constant, or with another under a fixed offset from UTC | as DATETIME, with the constant in UTC; not where the zone's offset changes near to it (`as_stored`) | the same |
@@ -13,7 +13,7 @@
 //! | groups by integers, dates, times and DECIMAL | equal values have equal bytes; groups that a store takes for different ones are merged above | `tidb_query_executors/src/fast_hash_aggr_executor.rs`, `slow_hash_aggr_executor.rs` |
 //! | the first rows in the order of those and of numbers | NULL is the least | `cmp_sort_key` of `tidb_query_datatype/src/codec/data_type/scalar.rs` |
 //!
-//! What does not, and why:
+//! What is not pushed down, and why:
 //!
 //! - `utf8mb4_0900_ai_ci`: TiKV's weights (`collator/utf8mb4_uca/data_0900.rs`) are not MySQL's for 880 code points: it ignores
 //!   no variation selectors, takes U+2F800 to U+2FA1D for characters of their own, and reads beyond the end of its table for
@@ -24,8 +24,8 @@
 //! - IN of DECIMAL: 1.0 and 1.00 would have to be the same member of a set;
 //! - arithmetic and other functions: their warnings, overflows and hidden digits differ;
 //! - SUM and AVG of FLOAT and DOUBLE: the last digits depend on the order of the additions;
-//! - a constant of the row around a subquery: the subquery reads few rows each time;
-//! - a column beside a constant of another kind, as an integer beside text or `1.5`.
+//! - a column of the row around a subquery: the subquery reads few rows each time;
+//! - a comparison of a column with a constant of another kind, for example of an integer with text or `1.5`.
 
 use std::ops::RangeInclusive;
 
@@ -37,36 +37,36 @@ use types::{Collation, SqlType, TypeKind, Value};
 use crate::form::{self, BINARY, Form, UTF8MB4_BIN, UTF8MB4_GENERAL_CI, condition_type};
 use crate::tipb::{self, expr_type, scalar_func_sig as sig};
 
-/// How deep a condition may be. A store refuses a request of more than 1000 messages within each other.
+/// The largest depth of a condition. A store refuses a request with more than 1000 nested messages.
 const DEPTH_MAX: u32 = 64;
-/// Of moments that are compared with TIMESTAMPs: a day before and after them there is a date, too.
+/// The years of constants that are compared with TIMESTAMPs: the days before and after them are dates, too.
 const YEARS: RangeInclusive<u16> = 1_000..=9_998;
-/// No two offsets of a zone differ by more.
+/// The largest difference between two offsets of a time zone.
 const ZONE_HOURS_MAX: i64 = 28;
-/// Sums of longer numbers may get more digits than TiKV has.
+/// Sums of longer numbers may have more digits than TiKV supports.
 const SUM_DIGITS_MAX: u32 = 45;
 
-/// Whether a condition over stored columns goes down, as far as its types say. A constant's value may still prevent
-/// it when the statement runs.
+/// Whether the types in a condition over stored columns permit to push it down. The value of a constant may
+/// still prevent it when the statement runs.
 pub fn goes_down(condition: &Expr) -> bool {
     Expressions::default().condition(condition).is_some()
 }
 
-/// Translates expressions. `None` where they do not go down.
+/// Translates expressions. `None` if they cannot be pushed down.
 #[derive(Clone, Copy, Default)]
 pub struct Expressions<'a> {
-    /// Of parameters. `None` while a plan is made: constants have no values then.
+    /// The values of parameters. `None` while a plan is made, when constants have no values yet.
     pub values: Option<&'a EvalContext>,
-    /// Where each column of the scan is among those that the store reads. `None`: they are the same.
+    /// The position of each column of the scan among those that the store reads. `None`: they are the same.
     pub places: Option<&'a [usize]>,
 }
 
-/// Types that are compared with each other as they are.
+/// Types whose values are compared with each other without conversion.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Integer,
     Moment,
-    /// TIMESTAMP: a moment in UTC as it is stored, and in the session's zone as it is compared.
+    /// TIMESTAMP: stored in UTC, and compared in the session's time zone.
     Stamp,
     Time,
     Decimal,
@@ -102,7 +102,8 @@ impl Kind {
         })
     }
 
-    /// Whether a constant of a type is compared with such a column as the column's values are with each other.
+    /// Whether comparing such a column with a constant of this type works as comparing the column's values
+    /// does.
     fn takes(self, constant: &SqlType) -> bool {
         if constant.kind == TypeKind::Null {
             return true;
@@ -119,7 +120,7 @@ impl Kind {
             )
     }
 
-    /// TiKV's number of the collation under which values are equal when ours are.
+    /// The number of the collation under which TiKV finds the same values equal as we do.
     fn collate(self) -> i32 {
         match self {
             Self::Text(Collation::Utf8mb4Bin) => UTF8MB4_BIN,
@@ -128,7 +129,7 @@ impl Kind {
         }
     }
 
-    /// Whether stored forms also have the order of the values.
+    /// Whether the stored forms also sort as the values do.
     fn is_ordered(self) -> bool {
         match self {
             Self::Text(collation) => matches!(collation, Collation::Binary | Collation::Utf8mb40900Bin),
@@ -142,7 +143,7 @@ impl Expressions<'_> {
         self.nested(expr, DEPTH_MAX)
     }
 
-    /// A condition of which calls are within each other so many times at most, besides the comparisons.
+    /// A condition whose calls are nested at most `depth` deep, not counting comparisons.
     fn nested(self, expr: &Expr, depth: u32) -> Option<tipb::Expr> {
         let Expr::Call { function, args, .. } = expr else {
             return None;
@@ -166,7 +167,8 @@ impl Expressions<'_> {
         }
     }
 
-    /// An operator over two operands over any number of them, in halves: the depth grows with the logarithm of the number.
+    /// Applies a binary operator to any number of operands, halving the list, so that the depth grows with
+    /// its logarithm.
     fn all_of(self, operator: i32, args: &[Expr], depth: u32) -> Option<tipb::Expr> {
         match args {
             [] => None,
@@ -204,7 +206,7 @@ impl Expressions<'_> {
 
     fn is_in(self, value: &Expr, list: &[Expr]) -> Option<tipb::Expr> {
         let (kind, ty) = (column_kind(value)?, value.ty());
-        // A store has a set of decimals by their digits.
+        // TiKV distinguishes the decimals of a set by their digits.
         if kind == Kind::Decimal {
             return None;
         }
@@ -212,7 +214,7 @@ impl Expressions<'_> {
         let mut all = vec![self.column_ref(value)?];
         for item in list {
             let item = self.constant(item, kind, &ty)?;
-            // A store looks all of them up in one set of the column's own form.
+            // A store looks up all items in one set, whose members must have the column's own form.
             let is_same =
                 item.field_type.as_ref().map(|ty| ty.flag) == all[0].field_type.as_ref().map(|ty| ty.flag);
             if !is_same {
@@ -226,7 +228,7 @@ impl Expressions<'_> {
         })
     }
 
-    /// A constant beside a column of a kind and type.
+    /// A constant that is compared with a column of this kind and type.
     fn constant(self, expr: &Expr, kind: Kind, column: &SqlType) -> Option<tipb::Expr> {
         let mut has_outer = false;
         expr.walk(&mut |e| has_outer |= matches!(e, Expr::Outer { .. }));
@@ -254,7 +256,7 @@ impl Expressions<'_> {
                 Value::UInt(as_stored(*local, values.time_zone)?)
             }
             (Kind::Stamp, _) => return None,
-            // An integer in the column's own form, where it has that.
+            // An integer in the column's own form, if it can have that.
             (Kind::Integer, Value::Int(n)) if column.unsigned => {
                 u64::try_from(*n).map_or_else(|_| value.clone(), Value::UInt)
             }
@@ -300,8 +302,8 @@ impl Expressions<'_> {
         column_at(place, ty)
     }
 
-    /// Whether two values of a kind compare as they are stored. In zones with summer time there are two moments with the
-    /// same local time.
+    /// Whether two values of a kind compare in the same way in their stored form. In zones with summer time,
+    /// two moments can have the same local time.
     fn compares_stored(self, kind: Kind) -> bool {
         let is_fixed = |zone: TimeZone| match zone {
             TimeZone::Offset(_) => true,
@@ -310,7 +312,7 @@ impl Expressions<'_> {
         kind != Kind::Stamp || self.values.is_none_or(|eval| is_fixed(eval.time_zone))
     }
 
-    /// Whether stored forms of a kind have the order of the values.
+    /// Whether the stored forms of a kind sort as the values do.
     fn keeps_order(self, kind: Kind) -> bool {
         kind.is_ordered() && self.compares_stored(kind)
     }
@@ -329,7 +331,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// An aggregate and the type in which its result comes.
+    /// An aggregate, and the type of its result.
     pub fn aggregate(self, call: &AggregateCall) -> Option<(tipb::Expr, SqlType)> {
         if call.distinct {
             return None;
@@ -378,8 +380,8 @@ impl Expressions<'_> {
     }
 }
 
-/// A moment of a zone as a TIMESTAMP is stored. `None`: the zone's offset changes so near to it that the order of stored
-/// moments around it is not that of local ones.
+/// A moment of a zone in the stored form of a TIMESTAMP. `None`: the zone's offset changes so near to it that
+/// stored moments around it sort differently from local ones.
 fn as_stored(local: u64, zone: TimeZone) -> Option<u64> {
     if local == 0 {
         return Some(0);
@@ -432,7 +434,7 @@ fn column_kind(expr: &Expr) -> Option<Kind> {
     }
 }
 
-/// A column by its position among those that the store reads.
+/// A reference to a column, by its position among those that the store reads.
 fn column_at(position: usize, ty: &SqlType) -> Option<tipb::Expr> {
     let mut val = Vec::new();
     codec::memcomparable::encode_i64(i64::try_from(position).ok()?, &mut val);
@@ -444,7 +446,7 @@ fn column_at(position: usize, ty: &SqlType) -> Option<tipb::Expr> {
     })
 }
 
-/// The same as a key to sort by.
+/// A reference to such a column as a key to sort by.
 pub fn order_at(position: usize, ty: &SqlType) -> Option<tipb::Expr> {
     Kind::of(ty)?.is_ordered().then(|| column_at(position, ty))?
 }
@@ -458,7 +460,7 @@ pub fn count_of_rows() -> tipb::Expr {
     }
 }
 
-/// The constant 1: every row counts.
+/// The constant 1, as the argument of COUNT(*).
 fn one() -> tipb::Expr {
     let mut val = Vec::new();
     codec::memcomparable::encode_i64(1, &mut val);
@@ -636,7 +638,7 @@ mod tests {
         );
         assert_eq!(compared(SqlType::time(0), Value::Int(i64::MAX)), None);
         assert_eq!(compared(SqlType::DOUBLE, Value::Int(i64::MAX)), None);
-        // One that a set of unsigned integers cannot hold.
+        // A constant that a set of unsigned integers cannot hold.
         let of_set = of("in", vec![column(unsigned), integer(1), integer(-1)]);
         assert!(goes_down(&of_set) && with.condition(&of_set).is_none());
     }

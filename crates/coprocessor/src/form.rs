@@ -1,6 +1,6 @@
-//! How values look to a store. It gets columns in the type of their stored bytes, not in SQL's: a DATE is an unsigned
-//! integer, text is bytes. So it converts nothing, knows no time zone and no sql_mode, and whatever column a row has
-//! comes back as it is stored.
+//! How values are passed to a store and back. A store sees a column with the type of its stored bytes instead
+//! of SQL's type: a DATE is an unsigned integer, text is bytes. So it converts nothing, needs no time zone
+//! and no sql_mode, and returns every column as it is stored.
 
 use codec::datum::{DECIMAL_FLAG, FLOAT_FLAG, INT_FLAG, NIL_FLAG, UINT_FLAG};
 use codec::memcomparable::{encode_f64, encode_i64, encode_u64};
@@ -8,7 +8,7 @@ use types::{Decimal, SqlType, TypeKind, Value};
 
 use crate::tipb;
 
-/// MySQL's numbers of field types.
+/// MySQL's codes of field types.
 const LONG_LONG: i32 = 8;
 const DOUBLE: i32 = 5;
 const NEW_DECIMAL: i32 = 246;
@@ -19,10 +19,10 @@ pub const BINARY: i32 = 63;
 pub const UTF8MB4_BIN: i32 = -46;
 pub const UTF8MB4_GENERAL_CI: i32 = -45;
 
-/// Of decimals.
+/// The largest precision of a decimal.
 const PRECISION_MAX: u8 = 65;
 const NANOS_PER_MICRO: i64 = 1_000;
-/// Every integer up to it is a double.
+/// All integers up to this one are exact as doubles.
 const EXACT_MAX: i64 = 1 << 53;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,8 @@ impl Form {
         })
     }
 
-    /// How far the signature of a function of this form is from the one of integers.
+    /// The difference between the signature of a function on this form and the signature of the same function
+    /// on integers.
     pub fn offset(self) -> i32 {
         match self {
             Self::Int | Self::UInt => 0,
@@ -87,7 +88,7 @@ impl Form {
     }
 }
 
-/// The type of conditions. `collate`: what their operands are compared under.
+/// The type of a condition. `collate`: the collation under which its operands are compared.
 pub fn condition_type(collate: i32) -> tipb::FieldType {
     tipb::FieldType {
         collate: Some(collate),
@@ -95,7 +96,8 @@ pub fn condition_type(collate: i32) -> tipb::FieldType {
     }
 }
 
-/// A constant beside a column of a type, with its own form. `None`: it has none.
+/// A constant in the form that a column of this type is compared with, and that form. `None`: there is no
+/// such form.
 pub fn constant(value: &Value, column: &SqlType) -> Option<(Form, Vec<u8>)> {
     let form = Form::of(column)?;
     let mut bytes = Vec::new();
@@ -150,7 +152,7 @@ fn decimal(value: &Value) -> Option<Decimal> {
     }
 }
 
-/// A stored value with a flag in front: what rows without a column have for it.
+/// A stored value preceded by its flag: the default of a column in rows that lack it.
 pub fn datum(value: &Value, ty: &SqlType) -> Option<Vec<u8>> {
     if value.is_null() {
         return Some(vec![NIL_FLAG]);

@@ -1,13 +1,14 @@
-//! What TiKV's coprocessor is asked to compute, and how its responses are read: rows are stored in the layout that it
-//! reads.
+//! Requests to TiKV's coprocessor, which computes parts of plans where the rows are, and the decoding of its
+//! responses. It can, because rows are stored in the layout that it reads.
 //!
-//! - [`Program`]: a part of a plan as a `tipb.DAGRequest`. `expression` has the whitelist of what goes down, `columns`
-//!   what is read of rows and index entries.
+//! - [`Program`]: a part of a plan as a `tipb.DAGRequest`. `expression` lists what may be pushed down,
+//!   `columns` which columns of rows and index entries are read.
 //! - [`Rows`]: responses as batches.
-//! - `form`: how values look to a store. `tipb`: the messages.
+//! - `form`: how values are passed to a store. `tipb`: the messages.
 //!
-//! Not here: sending requests (`kv-tikv`, behind `kv::CoprocessorRequest`), which parts of a plan go down (`optimizer`), and
-//! what runs where they do not (`executor`). Where to go next: `docs/cluster.md`, then [`Program`].
+//! Not here: sending requests (`kv-tikv`, behind `kv::CoprocessorRequest`), choosing the parts of a plan to
+//! push down (`optimizer`), and running the rest (`executor`). Where to go next: `docs/cluster.md`, then
+//! [`Program`].
 
 mod columns;
 mod expression;

@@ -1,5 +1,5 @@
-//! A part of a plan as a program for the stores: the scan of a table or of an index that has all columns, with its filter,
-//! and right above it groups, a LIMIT or the first rows in an order.
+//! Translates a part of a plan to a program for the stores: the scan of a table or of an index that has all
+//! columns, with its filter, optionally followed by groups, a LIMIT, or the first rows in an order.
 
 use functions::aggregate::AggregateCall;
 use functions::{EvalContext, Expr, eval_value};
@@ -11,32 +11,34 @@ use crate::columns::ScanColumns;
 use crate::expression::{Expressions, count_of_rows};
 use crate::tipb::{self, encode_type, exec_type};
 
-/// Rows of the first page of a program that does not gather them, and what it should have at most.
+/// The number of rows of the first page of a program that returns rows of the table, and their largest
+/// expected size.
 const PAGE_ROWS: u64 = 1_024;
 const PAGE_BYTES: u64 = 1 << 20;
-/// What the longest values are expected to have.
+/// The expected size of the longest values.
 const VALUE_BYTES_EXPECTED: u64 = 8 << 10;
-/// The most first rows, and the most bytes that they may have altogether: a store sends them in one response.
+/// The largest number of first rows in an order, and their largest size: a store sends them in one response.
 const FIRST_ROWS_MAX: u64 = 10_000;
 const FIRST_ROWS_BYTES_MAX: u64 = 16 << 20;
-/// What stores compute of a part of a plan.
+/// A program for the stores.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// A `tipb.DAGRequest`.
     pub bytes: Vec<u8>,
-    /// Of the columns of its rows.
+    /// The types of its rows' columns.
     pub types: Vec<SqlType>,
-    /// Rows of the first page. `None`: its rows are made of many, so a part of a response means nothing.
+    /// Rows of the first page. `None`: each result row is computed from many rows, so it has no pages.
     pub page_rows: Option<u64>,
 }
 
 impl Program {
-    /// Whether a part of a plan goes down, as far as the plan says.
+    /// Whether the plan permits to push down a part of it.
     pub fn exists(rel: &Rel) -> bool {
         Self::made(rel, None).is_some()
     }
 
-    /// With the values of constants. `None`: one of them does not go down, or cannot be computed without a warning.
+    /// With the values of constants. `None`: one of them cannot be pushed down, or cannot be computed without
+    /// a warning.
     pub fn new(rel: &Rel, eval: &EvalContext) -> Option<Self> {
         let warned = eval.warnings.count();
         let program = Self::made(rel, Some(eval));
@@ -51,7 +53,7 @@ impl Program {
         Builder::new(Self::scan(rel)?, values)?.program(rel)
     }
 
-    /// The table that it reads.
+    /// The scan at the bottom of a part of a plan.
     pub fn scan(rel: &Rel) -> Option<&TableScan> {
         match rel {
             Rel::Scan(scan) => Some(scan),
@@ -95,7 +97,7 @@ impl<'a> Builder<'a> {
                 count: Some(count),
                 ..
             } => {
-                // A page that is full ends the store's work as its LIMIT would.
+                // A full page ends the store's work as the LIMIT would.
                 let (count, most) = (self.count(count)?, page_rows(&scan.output_types()));
                 (self.rows(scan)?, Some(count.unwrap_or(most).clamp(1, most)))
             }
@@ -138,7 +140,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The scan's own rows.
+    /// The program returns the scan's rows.
     fn rows(&self, scan: &TableScan) -> Option<(Vec<SqlType>, Vec<u32>)> {
         let outputs = self.columns.places().iter().map(|&place| u32::try_from(place));
         Some((scan.output_types(), outputs.collect::<Result<_, _>>().ok()?))
@@ -165,7 +167,7 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// A store gives the results before the keys.
+    /// In a response, a store puts the results before the keys.
     fn groups(&mut self, keys: &[Expr], calls: &[AggregateCall]) -> Option<(Vec<SqlType>, Vec<u32>)> {
         let expressions = self.expressions();
         let calls = calls.iter().map(|call| expressions.aggregate(call));
@@ -183,7 +185,7 @@ impl<'a> Builder<'a> {
         }
         let mut agg_func: Vec<_> = calls.into_iter().map(|(expr, _)| expr).collect();
         if agg_func.is_empty() {
-            // A store wants something to compute. It is not among the outputs.
+            // A store requires at least one aggregate. This one is not among the outputs.
             agg_func.push(count_of_rows());
         }
         self.executors.push(tipb::Executor {
@@ -194,7 +196,8 @@ impl<'a> Builder<'a> {
         Some(outputs)
     }
 
-    /// Rows with equal keys are taken in the order of the scan, as a stable sort does.
+    /// A store does not keep the order of rows with equal keys. The keys of the scan are added, so that such
+    /// rows come in its order, as with a stable sort.
     fn first_rows(&mut self, scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<()> {
         let limit = self.count(limit)?;
         let most = (FIRST_ROWS_BYTES_MAX / row_bytes_max(scan)).min(FIRST_ROWS_MAX);
@@ -221,7 +224,7 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// The value of a LIMIT; `Some(None)`: it is not known while the plan is made.
+    /// The value of a LIMIT; `Some(None)` if it is not known yet while the plan is made.
     fn count(&self, expr: &Expr) -> Option<Option<u64>> {
         let value = match (expr, self.values) {
             (Expr::Literal { value, .. }, _) => value.clone(),
@@ -236,7 +239,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What a row has at most, by its types.
+/// The largest size of a row, by its types.
 fn row_bytes_max(scan: &TableScan) -> u64 {
     let types = scan.output_types().into_iter();
     types
@@ -245,8 +248,8 @@ fn row_bytes_max(scan: &TableScan) -> u64 {
         .max(1)
 }
 
-/// Rows of the first page. A column whose values may be long is expected to have short ones: a store reads at least 32
-/// rows for a page, and further pages have as many rows as fit.
+/// Rows of the first page. Values that may be long are expected to be short. A store reads at least 32 rows
+/// for a page, and the size of further pages is computed from the first one.
 fn page_rows(types: &[SqlType]) -> u64 {
     let expected = |ty: &SqlType| (ty.max_bytes() + ty.fixed_bytes()).min(VALUE_BYTES_EXPECTED);
     let row_bytes: u64 = types.iter().map(expected).sum();

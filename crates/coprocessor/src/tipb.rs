@@ -186,7 +186,7 @@ pub mod expr_type {
     pub const SCALAR_FUNC: i32 = 10000;
 }
 
-/// Those of comparisons are of integers: [`crate::form::Form::offset`] leads to those of other values.
+/// Signatures of comparisons are those of integers. [`crate::form::Form::offset`] is added for other values.
 pub mod scalar_func_sig {
     pub const LT_INT: i32 = 100;
     pub const LE_INT: i32 = 110;

@@ -1,5 +1,6 @@
-//! Rows that the stores have computed ([`coprocessor`]). Both executors read them. Where a store refuses, the rows of its
-//! ranges are read and computed here, page by page: what is above merges the groups and first rows of any number of parts.
+//! Rows that the stores have computed ([`coprocessor`]). Both executors read them. If a store refuses, the
+//! rows of its ranges are read and computed here, page by page. The operators above merge the groups and
+//! first rows of any number of parts.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use crate::ranges;
 
 /// The part of a statement's memory that responses in flight may take.
 const MEMORY_SHARE: usize = 4;
-/// What a row of a first page has, where memory is short.
+/// The expected size of a row of a first page if memory is short.
 const ROW_BYTES_EXPECTED: usize = 1 << 10;
 
 /// The rows of a part of a plan, in the order of the regions that they come from.
@@ -64,7 +65,8 @@ impl<'p> PushedRows<'p> {
         }))
     }
 
-    /// The next rows, and the bytes that they and the responses in flight take. `reader`: the one that it was opened with.
+    /// The next rows, and the bytes that they and the responses in flight take. `reader`: that of
+    /// [`Self::open`].
     ///
     /// # Errors
     /// Those of the store; 1317 once interrupted.
@@ -114,14 +116,14 @@ impl<'p> PushedRows<'p> {
     }
 }
 
-/// What is computed of the rows of a page; `None`: there are no more.
+/// The result over the rows of a page; `None`: there are no more.
 fn page(
     input: &Rel,
     pages: &mut RangePages,
     reader: &dyn Reader,
     eval: &EvalContext,
 ) -> Result<Option<RecordBatch>> {
-    let scan = Program::scan(input).ok_or_else(|| Error::internal("what goes down has no scan"))?;
+    let scan = Program::scan(input).ok_or_else(|| Error::internal("a pushed part has no scan"))?;
     let rows = scan::page(scan, pages, reader, eval)?;
     match (rows, input) {
         (Some(rows), Rel::Aggregate { keys, aggregates, .. }) => {
@@ -131,7 +133,7 @@ fn page(
     }
 }
 
-/// Each row as a group of its own, or all as one: those above merge groups by their keys.
+/// Each row as a group of its own, or all as one group: the operators above merge groups by their keys.
 fn groups(
     rows: &RecordBatch,
     keys: &[Expr],

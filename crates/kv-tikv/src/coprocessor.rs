@@ -1,6 +1,6 @@
-//! Runs a program over ranges of keys on the stores: one request for each region and page, several in flight. The
-//! responses are passed on in key order. What a store refuses to compute, or does not compute in time, is passed on as
-//! refused: the caller reads those ranges.
+//! Runs a program over ranges of keys on the stores: one request for each region and page, several in flight.
+//! The responses are passed on in key order. If a store refuses to compute, or does not compute in time, the
+//! caller gets the ranges as refused and reads them.
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
@@ -20,29 +20,30 @@ use std::sync::atomic::Ordering;
 
 /// Ranges per request.
 const RANGES_MAX: usize = 1_024;
-/// The most rows that a page grows to.
+/// The largest number of rows to which a page grows.
 const PAGE_ROWS_MAX: u64 = 16_384;
 /// The size that a page should not exceed, estimated from the page before.
 const PAGE_BYTES: usize = 4 << 20;
-/// What the first response is expected to have.
+/// The expected size of the first response.
 const RESPONSE_BYTES: usize = 64 << 10;
-/// After so many broken connections, or one time-out, the caller reads the range: what takes a store too long to compute, or
-/// breaks it, can still be read in small pages.
+/// After this many broken connections, or one time-out, the caller reads the range. What takes a store too
+/// long to compute, or crashes it, can still be read in small pages.
 const LOST_MAX: u32 = 3;
-/// A store computes longer than it reads a page of a scan: so many times the usual time-out of a request.
+/// A store may compute longer than it reads a page of a scan: this is the factor of the usual time-out of a
+/// request.
 const PATIENCE: u32 = 2;
 
-/// A program that runs.
+/// A running program: its requests, and the responses in key order.
 pub struct Responses {
     node: Arc<Node>,
     ts: Timestamp,
     interrupt: Option<Arc<Interrupt>>,
     program: Bytes,
-    /// `None`: responses are whole.
+    /// `None`: each request is answered by one response, without pages.
     page_rows: Option<u64>,
     in_flight: usize,
     memory_bytes: usize,
-    /// What is left, in key order.
+    /// The remaining ranges, in key order.
     steps: VecDeque<Step>,
     bypassed: BypassedLocks,
     /// The size of the largest response so far.
@@ -60,7 +61,7 @@ enum Step {
 struct Task {
     sent: Sent<Request>,
     ranges: Vec<KeyRange>,
-    /// What its page was to have.
+    /// How many rows were requested for its page.
     page_rows: Option<u64>,
     /// How many requests for one of the ranges had no response.
     lost: u32,
@@ -117,7 +118,7 @@ impl Responses {
         ahead.filter(|step| matches!(step, Step::Sent(_))).count()
     }
 
-    /// Requests what one region has of the ranges from a position on, the first of which starts at `start`.
+    /// Requests the ranges that are in one region, from a position on; the first of them starts at `start`.
     fn send(&mut self, cluster: &Cluster, at: usize, start: &[u8], backoff: &mut Backoff) -> Result<()> {
         let region = cluster.region(start, backoff)?;
         let mut ranges = Vec::new();
@@ -239,8 +240,8 @@ impl Responses {
     }
 }
 
-/// The rows of further pages, after one of `rows` rows that was full with `bytes`. Others may have come since it was
-/// requested.
+/// The number of rows of further pages, after a page of `rows` rows was full and had `bytes`. `now` is the
+/// current number, which may have changed since that page was requested.
 fn next_page(now: u64, rows: u64, bytes: usize, page_bytes: u64) -> u64 {
     let row_bytes = (bytes as u64 / rows.max(1)).max(1);
     now.max(rows.saturating_mul(4))
@@ -249,7 +250,7 @@ fn next_page(now: u64, rows: u64, bytes: usize, page_bytes: u64) -> u64 {
         .max(1)
 }
 
-/// Cuts ranges where a page ended, and returns those behind it.
+/// Cuts ranges where a page ended, and returns those after it.
 fn cut(ranges: &mut Vec<KeyRange>, end: &[u8]) -> Result<Vec<KeyRange>> {
     let behind = ranges.iter().position(|range| range.end.as_slice() > end);
     let mut rest = ranges.split_off(behind.unwrap_or(ranges.len()));
@@ -262,7 +263,9 @@ fn cut(ranges: &mut Vec<KeyRange>, end: &[u8]) -> Result<Vec<KeyRange>> {
     // Without progress it would be requested forever.
     match ranges.is_empty() {
         false => Ok(rest),
-        true => Err(Error::Unavailable("a coprocessor's page has no end".into())),
+        true => Err(Error::Unavailable(
+            "a page of the coprocessor made no progress".into(),
+        )),
     }
 }
 
@@ -292,7 +295,7 @@ impl CoprocessorResponses for Responses {
     fn not_computed(&mut self, reason: &str) {
         let counters = &self.node.cluster.counters;
         counters.not_computed.fetch_add(1, Ordering::Relaxed);
-        // The other regions are likely to have the same reason.
+        // Requests to other regions are likely to be refused for the same reason.
         if !std::mem::replace(&mut self.has_warned, true) {
             tracing::warn!(reason, "a store has not computed; its rows are read");
         }
@@ -311,10 +314,10 @@ mod tests {
     fn pages_grow_by_the_rows_that_they_had() {
         let next_page = |now, rows, bytes| next_page(now, rows, bytes, PAGE_BYTES as u64);
         assert_eq!(next_page(1_024, 1_024, 1_024 * 10), 4_096);
-        // Of several that were requested together, each says the same.
+        // Pages that were requested together ask for the same growth, which counts once.
         assert_eq!(next_page(4_096, 1_024, 1_024 * 10), 4_096);
         assert_eq!(next_page(4_096, 4_096, 4_096 * 10), PAGE_ROWS_MAX);
-        // A row's size is that of the page which had it.
+        // The size of a row is taken from the page that held it, not from the number of rows requested now.
         assert_eq!(next_page(PAGE_ROWS_MAX, 1_024, 1_024 << 16), 64);
         assert_eq!(next_page(64, 1, 1 << 30), 1);
     }

@@ -1,6 +1,6 @@
-//! What the stores compute: filters, LIMIT, the first rows in an order, DISTINCT, and groups of a table's rows, or of the
-//! entries of an index that covers the query, go down to TiKV's coprocessor, as far as they mean the same there
-//! ([`coprocessor`]). It is the last step: everything else is decided by then.
+//! What the stores compute: filters, LIMIT, the first rows in an order, DISTINCT, and groups of a table's
+//! rows, or of the entries of an index that covers the query, are pushed down to TiKV's coprocessor if they
+//! mean the same there ([`coprocessor`]). This is the last step of planning: everything else is decided.
 //!
 //! ```text
 //! Aggregate by (k): count(*), avg(n)          Project k, sum(count(*)), average(sum(sum(n)), sum(count(n)))
@@ -11,8 +11,8 @@
 //!                                                       filter (a > 5)
 //! ```
 //!
-//! Each region gives its own groups, first rows or rows of a LIMIT, so the operator stays above, over what they give. Of
-//! a filter a part may go down alone; the rest of it is evaluated above.
+//! Each region returns its own groups, first rows or rows of a LIMIT, so the operator stays above and merges
+//! them. If only a part of a filter can be pushed down, the rest of it is evaluated above.
 
 use coprocessor::{Program, goes_down};
 use functions::Expr;
@@ -27,13 +27,14 @@ use crate::estimates::TableEstimate;
 use crate::expr::all;
 use crate::limit::rows_wanted;
 
-/// Rows that many threads decode here are not decoded on one thread, unless the stores leave out so many of them.
+/// The largest share of a scan's rows that the stores may return: if many threads could decode all rows here
+/// instead, and for groups.
 const SHARE_MAX: f64 = 0.5;
-/// Groups of so few rows go down in any case.
+/// Groups are compared with at least this many rows, so a few groups are always pushed down.
 const GROUPS_ALWAYS: f64 = 1_000.0;
 
 impl Builder<'_> {
-    /// Sends down what can go.
+    /// Pushes down what can be.
     pub fn push_down(&self, rel: &mut Rel, route: Route) -> Result<()> {
         if !self.env.switches.engine_condition_pushdown {
             return Ok(());
@@ -91,7 +92,7 @@ impl Builder<'_> {
         self.env.estimates.has_coprocessor(scan.table.id)
     }
 
-    /// The scan's rows, of which the stores leave out some.
+    /// The scan's rows, filtered by the stores.
     fn filtered(&self, scan: &TableScan, route: Route) -> Result<Option<Rel>> {
         let (down, rest) = split(scan.filter.as_ref());
         if down.is_empty() {
@@ -116,7 +117,7 @@ impl Builder<'_> {
         }))
     }
 
-    /// The rows of a scan, or what is computed of each, of which no more are wanted.
+    /// The rows of a scan, or expressions over them, of which at most `wanted` are needed.
     fn limited(&self, rel: &Rel, wanted: &Expr) -> Option<Rel> {
         match rel {
             // Without a filter, a scan reads no more rows than it returns.
@@ -133,7 +134,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The rows of a scan, or columns of it, once a region: groups of which nothing is computed.
+    /// The distinct rows of a scan, or of some of its columns, in each region: groups without aggregates.
     fn distinct_rows(&self, rel: &Rel) -> Option<Rel> {
         let (scan, keys) = match rel {
             Rel::Scan(scan) => {
@@ -157,8 +158,8 @@ impl Builder<'_> {
         exists(groups(keys))
     }
 
-    /// Whether the groups by keys are few beside the rows that they are made of. Otherwise a store would send about as much as
-    /// it reads, and hold all of it. They are, where nothing is known of them.
+    /// Whether the groups by keys are few compared with their rows. Otherwise a store would send about as
+    /// much as it reads, and hold all of it. If nothing is known of them, they are taken to be few.
     fn are_few(&self, scan: &TableScan, keys: &[Expr]) -> bool {
         let offsets = keys.iter().filter_map(|key| match key {
             Expr::Column { index, .. } => scan.columns.get(*index).copied(),
@@ -174,7 +175,8 @@ impl Builder<'_> {
         let Some(mut distinct) = distinct.collect::<Option<Vec<f64>>>() else {
             return true;
         };
-        // Columns often depend on each other: of each further one, the root of what the one before had counts.
+        // Columns often depend on each other: of the first column all values count, of the next ones the
+        // square root, the fourth root and so on.
         distinct.sort_by(|a, b| b.total_cmp(a));
         let counted = distinct
             .iter()
@@ -218,7 +220,7 @@ impl Builder<'_> {
         }))
     }
 
-    /// The result of a call, of the merged parts. `None`: it has no parts.
+    /// The result of a call, computed from the merged parts. `None`: it cannot be computed from parts.
     fn merged(&self, call: &AggregateCall, parts: &mut Parts) -> Result<Option<Expr>> {
         let argument = call.args.first().map(Expr::ty);
         Ok(match (call.function, argument) {
@@ -255,7 +257,7 @@ impl Builder<'_> {
     }
 }
 
-/// The aggregates of the stores, and those above them.
+/// The aggregates that the stores compute, and those above that merge them.
 struct Parts {
     /// How many columns come before their results.
     keys: usize,
@@ -264,7 +266,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// A part of a sum, and the sum of these.
+    /// The sum of partial sums.
     fn sum(&mut self, sum_or_average: &AggregateCall, argument: &SqlType) -> Expr {
         let ty = MergeableFunction::sum_of(argument).result_type();
         let partial = AggregateCall {
@@ -280,7 +282,7 @@ impl Parts {
         )
     }
 
-    /// Adds a part and what is computed of it, once each. Returns the column above.
+    /// Adds a partial aggregate and its merge, each once. Returns the column above.
     fn add(&mut self, partial: AggregateCall, function: AggregateFunction, ty: SqlType) -> Expr {
         let found = self.partial.iter().position(|other| *other == partial);
         let at = found.unwrap_or(self.partial.len());
@@ -313,7 +315,8 @@ fn first_rows(scan: &TableScan, keys: &[SortKey], limit: &Expr) -> Option<Rel> {
     })
 }
 
-/// What a DISTINCT reads of which the first rows are enough: it ends with them, but a store reads all for its groups.
+/// The input of a DISTINCT of which the first rows are enough: it ends with them, but a store would read all
+/// rows for its groups.
 fn below_distinct(rel: &mut Rel) -> &mut Rel {
     match rel {
         Rel::Distinct { input } => input,
@@ -322,15 +325,15 @@ fn below_distinct(rel: &mut Rel) -> &mut Rel {
     }
 }
 
-/// What goes down, if there is a program for it.
+/// A pushed part, if there is a program for it.
 fn exists(input: Rel) -> Option<Rel> {
     Program::exists(&input).then(|| Rel::Pushed {
         input: Box::new(input),
     })
 }
 
-/// The conditions that go down, and the others. Behind one that may fail or warn, none does: it would be evaluated for
-/// fewer rows.
+/// The conditions that are pushed down, and the others. After a condition that may fail or warn, none is
+/// pushed down: the condition would be evaluated for fewer rows.
 fn split(filter: Option<&Expr>) -> (Vec<Expr>, Vec<Expr>) {
     let (mut down, mut rest) = (Vec::new(), Vec::new());
     let mut may_fail = false;

@@ -1,5 +1,5 @@
-//! KILL QUERY ends statements of each kind, wherever they are, and what they have changed is undone. Without it, each would
-//! run for minutes. How long it took is printed, and not checked but for a bound that only a hang exceeds.
+//! KILL QUERY ends statements of each kind, wherever they run, and their changes are undone. Without KILL,
+//! each would run for minutes. The time until the end is printed; the test fails only if a statement hangs.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,7 +14,7 @@ use crate::server::Address;
 
 /// Rows of the table `kills`.
 const ROWS: u64 = 20_000;
-/// How long a statement runs before it is killed, and how long it may go on.
+/// How long a statement runs before it is killed, and the longest time until it ends.
 const BEFORE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -131,7 +131,7 @@ fn fill(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// How long a statement went on after it had been killed.
+/// The time from the KILL to the end of a statement.
 fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, String> {
     let (mut conn, mut killer) = (connect(address)?, connect(address)?);
     conn.query_drop("SET cte_max_recursion_depth = 4294967295")
@@ -152,7 +152,7 @@ fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, S
     }
 }
 
-/// Runs a statement, kills it after `wait`, and returns its result and how long it went on.
+/// Runs a statement, kills it after `wait`, and returns its result and the time from the KILL to the end.
 pub fn kill(
     mut conn: Conn,
     statement: &str,
@@ -161,10 +161,10 @@ pub fn kill(
 ) -> Result<(mysql::Result<()>, Duration), String> {
     let (id, running) = (conn.connection_id(), statement.to_owned());
     let (ended, ends) = mpsc::channel();
-    // It is left behind if it does not end.
+    // If it does not end, the thread is left running.
     thread::spawn(move || {
         let result = conn.query_drop(running);
-        // Nobody waits for it any more after a failure.
+        // After a failure nothing receives this.
         let _ = ended.send((result, Instant::now()));
     });
     wait();

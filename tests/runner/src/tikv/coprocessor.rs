@@ -1,6 +1,6 @@
-//! What the stores compute: with it and without, every query gives the same rows. Regions split, leaders move and
-//! connections break meanwhile, stores refuse ([`refusals`]), rows are locked, and transactions see what they have written
-//! themselves.
+//! The stores compute parts of queries: with pushdown and without, every query returns the same rows.
+//! Meanwhile regions split, leaders move and connections break, stores refuse ([`refusals`]), rows are
+//! locked, and transactions read their own writes.
 
 mod refusals;
 
@@ -19,14 +19,14 @@ use crate::text;
 
 const DATABASE: &str = "coprocessor";
 
-/// Rows of the table `t`, which lie in regions of [`REGION_ROWS`].
+/// Rows of the table `t`, in regions of [`REGION_ROWS`] rows.
 const ROWS: i64 = 4_000;
 const REGION_ROWS: i64 = 500;
 
-/// A region's time for a request while requests in flight are counted.
+/// How long a region takes for a request while the requests in flight are counted.
 const SLOW_MS: u64 = 60;
 
-/// Queries that go down, at least in part.
+/// Queries of which at least a part is pushed down.
 const PUSHED: [&str; 56] = [
     "SELECT COUNT(*) FROM t",
     "SELECT COUNT(*), COUNT(n), SUM(n), AVG(n), MIN(n), MAX(n) FROM t",
@@ -88,7 +88,7 @@ const PUSHED: [&str; 56] = [
     "SELECT a, v FROM heap FORCE INDEX (av) WHERE a > 1 ORDER BY v DESC LIMIT 5",
 ];
 
-/// Queries whose conditions and aggregates stay here.
+/// Queries whose conditions and aggregates are not pushed down.
 const KEPT: [&str; 15] = [
     "SELECT id FROM t WHERE s = 'S7'",
     "SELECT id FROM t WHERE n + 1 = 8",
@@ -101,7 +101,8 @@ const KEPT: [&str; 15] = [
     "SELECT id FROM t WHERE 100 / n > 10 AND n > 5",
     // Nearly as many groups as rows.
     "SELECT id, COUNT(*) FROM t GROUP BY id",
-    // Of entries: a TIME, text beside a clustered key, descending parts, and what leads to rows.
+    // Index entries: a TIME, text together with a clustered key, descending parts, and an index that leads to
+    // rows.
     "SELECT COUNT(*) FROM entries FORCE INDEX (tm) WHERE during > '00:10:00' AND a <> 4",
     "SELECT during FROM entries FORCE INDEX (tm) WHERE during > '00:10:00' AND a <> 4",
     "SELECT w FROM clustered FORCE INDEX (wa) WHERE w > 'b' AND a > 0",
@@ -112,7 +113,7 @@ const KEPT: [&str; 15] = [
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
     let mut conn = server.address.connect().map_err(text)?;
-    // What goes down depends on the statistics: they are not to come in the middle of it.
+    // Statistics decide what is pushed down, so they must not change during the test.
     conn.query_drop("SET GLOBAL innodb_stats_auto_recalc = OFF")
         .map_err(text)?;
     new_database(&mut conn, DATABASE)?;
@@ -124,7 +125,10 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         "coprocessor: same rows with and without",
         same_rows(cluster, &mut both),
     );
-    report.check("coprocessor: EXPLAIN says what goes down", explained(&mut both));
+    report.check(
+        "coprocessor: EXPLAIN shows what is pushed down",
+        explained(&mut both),
+    );
     report.check(
         "coprocessor: a transaction's own writes",
         own_writes(cluster, &mut both),
@@ -150,11 +154,11 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A connection whose queries go down, and one whose do not.
+/// One connection with pushdown, and one without.
 struct Both {
     on: Conn,
     off: Conn,
-    /// Rows come in the same order, too: one thread reads them.
+    /// Whether rows come in the same order, too: one thread reads them.
     in_order: bool,
 }
 
@@ -222,7 +226,7 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
         let rows: Vec<String> = (first..first + 500).map(row).collect();
         run(conn, &format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
     }
-    // The rows do not have these.
+    // Columns that the stored rows lack.
     run(
         conn,
         "ALTER TABLE t ADD COLUMN added INT NOT NULL DEFAULT 5, ADD COLUMN late VARCHAR(9) DEFAULT 'late'",
@@ -236,7 +240,7 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
         .map(|i| format!("('k{}', {}, {})", i % 7, i / 7, i % 5))
         .collect();
     run(conn, &format!("INSERT INTO pairs VALUES {}", pairs.join(", ")))?;
-    // Keys that have sort keys and prefixes.
+    // Primary keys of which the key holds sort keys or prefixes.
     for table in [
         "words (w VARCHAR(20), n INT, v INT, PRIMARY KEY (w, n))",
         "cut (w VARCHAR(20) COLLATE utf8mb4_0900_bin, n INT, v INT, PRIMARY KEY (w(3), n))",
@@ -249,7 +253,7 @@ fn fill(conn: &mut Conn) -> Result<(), String> {
     Ok(())
 }
 
-/// Tables whose entries hold all that is asked for.
+/// Tables with indexes whose entries hold all columns of a query.
 fn fill_indexed(conn: &mut Conn) -> Result<(), String> {
     let mut run = |statement: String| {
         conn.query_drop(&statement)
@@ -357,7 +361,7 @@ fn row(id: i64) -> String {
     format!("({})", fields.join(", "))
 }
 
-/// The rows of `t` in several regions.
+/// Splits `t` into several regions.
 fn split(cluster: &Cluster, conn: &mut Conn) -> Result<(), String> {
     let bounds: Vec<String> = (REGION_ROWS..ROWS)
         .step_by(REGION_ROWS as usize)
@@ -383,7 +387,7 @@ fn same_rows(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
         both.run(&format!("SET stemdb_route = '{route}'"))?;
         both.in_order = route == "transactional";
         for query in PUSHED {
-            // Several threads that read have no first of equal rows.
+            // If several threads read, it is not determined which of equal rows come first.
             if route == "analytical" && query.contains("LIMIT") && !query.contains(", id LIMIT") {
                 continue;
             }
@@ -415,7 +419,7 @@ fn same_rows(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
         }
     }
     both.in_order = false;
-    // Values that a plan is made without.
+    // Values that are not known when the plan is made.
     for value in ["5", "-5", "NULL", "'7'", "1.5", "18446744073709551615", "'x'"] {
         let run = |conn: &mut Conn| -> Result<Vec<Vec<Value>>, String> {
             for statement in [
@@ -484,12 +488,12 @@ fn own_writes(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
         return Err(format!("{expected:?}, {got:?}"));
     }
     if before.is_some() && calls(cluster)? <= before {
-        return Err("nothing went down before the first write".into());
+        return Err("nothing was pushed down before the first write".into());
     }
     Ok(())
 }
 
-/// Each request meets something at some time.
+/// Each request fails once, in different ways.
 fn faults(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
     let queries = [
         "SELECT COUNT(*), SUM(n), MIN(d), MAX(big) FROM t",
@@ -516,7 +520,7 @@ fn faults(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
             both.same(query).map_err(|why| format!("dropped {when}: {why}"))?;
         }
     }
-    // Regions that split, and leaders that move, while their requests are under way.
+    // Regions split and leaders move while requests are in flight.
     let table = table_id(&mut both.off)?;
     for (number, query) in queries.into_iter().enumerate() {
         for step in 0..4 {
@@ -535,7 +539,7 @@ fn faults(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
             cluster.control("/clear")?;
         }
     }
-    // The rows' regions are not those that the server knows.
+    // The rows' regions have leaders other than the server's cache says.
     cluster.control("/stop?store=2")?;
     let result = queries.iter().try_for_each(|query| both.same(query));
     cluster.control("/start?store=2")?;
@@ -551,7 +555,8 @@ fn table_id(conn: &mut Conn) -> Result<i64, String> {
     id.ok_or_else(|| "no region starts within t".to_owned())
 }
 
-/// Rows that a commit has locked: it is done before its client gets to know, or not yet.
+/// Rows that a commit has locked: the commit has succeeded and its client does not know that yet, or it has
+/// not succeeded.
 fn locked(cluster: &Cluster, server: &Server, both: &mut Both) -> Result<(), String> {
     let mut writer = server.address.connect_to(DATABASE).map_err(text)?;
     for round in 0..6 {
@@ -576,7 +581,7 @@ fn locked(cluster: &Cluster, server: &Server, both: &mut Both) -> Result<(), Str
     Ok(())
 }
 
-/// As many requests are in flight as there are cores, of what goes down and of what is read.
+/// As many requests are in flight as there are cores, both with pushdown and without.
 fn at_once(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
     let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
     for store in 1..=3 {

@@ -167,7 +167,7 @@ func TestExecutors(t *testing.T) {
 	}
 }
 
-// What keys are said to have is not looked for in values, which may have more.
+// A column that the client says is in the keys is not read from the values, even if they have more of it.
 func TestScansOfKeysOnly(t *testing.T) {
 	key := append([]byte("t\x80\x00\x00\x00\x00\x00\x00\x01_r"), value{kind: integer, bits: 7}.appendDatum(nil)...)
 	pair := Pair{key, []byte{128, 0, 1, 0, 0, 0, 2, 1, 0, 9}}

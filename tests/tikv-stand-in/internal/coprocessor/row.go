@@ -26,7 +26,7 @@ type column struct {
 	kind     kind
 	unsigned bool
 	notNull  bool
-	// missing is what a row without it has.
+	// missing is the value in rows that lack the column.
 	missing []byte
 }
 
@@ -34,7 +34,7 @@ type tableScan struct {
 	columns []column
 	// primary are the columns whose datums a common handle is made of.
 	primary []int64
-	// keyOnly says that rows' values are not looked at: the keys are said to have all of each column.
+	// keyOnly says that the values of rows are not read: the client says that keys hold each column completely.
 	keyOnly bool
 }
 

@@ -2,8 +2,8 @@
 // TiDB's format, as TiKV's coprocessor does for the expressions that are known here. It shares no code with the client and
 // is written from TiKV's sources, so that both are tested by each other.
 //
-// What it does not know, it refuses as TiKV refuses what it does not know. Where TiKV leaves an order open, rows come here in
-// one that a client would not expect by chance.
+// It refuses what it does not know, as TiKV does. If TiKV does not define an order, rows come in an order that a client cannot
+// expect by chance.
 //
 // Reading order: run.go (the executors), row.go and entry.go (from a pair to values), expression.go, value.go.
 package coprocessor
@@ -112,7 +112,7 @@ func execute(executors []*tipb.Executor, rows []row) ([]row, error) {
 	return rows, nil
 }
 
-// depthMax is how many messages within each other TiKV reads.
+// depthMax is the largest depth of nested messages that TiKV reads.
 const depthMax = 1000
 
 func checkDepth(e *tipb.Executor) error {
@@ -123,7 +123,7 @@ func checkDepth(e *tipb.Executor) error {
 	case tipb.ExecType_TypeAggregation:
 		all = slices.Concat(e.Aggregation.GroupBy, e.Aggregation.AggFunc)
 	}
-	// Level by level, so that no depth is too much for it.
+	// Level by level, so that no depth overflows the stack.
 	for depth := 0; len(all) > 0; depth++ {
 		if depth == depthMax {
 			return fmt.Errorf("over recursion limit")
@@ -160,14 +160,14 @@ func selection(conditions []*tipb.Expr, rows []row) ([]row, error) {
 	return kept, nil
 }
 
-// group is what an aggregation knows of the rows with equal keys.
+// group is the state of an aggregation for the rows with equal keys.
 type group struct {
 	keys   row
 	states []value
 	counts []uint64
 }
 
-// aggregation gives the results and then the keys, as TiKV does. Without keys there is one row, whatever there is to read.
+// aggregation returns the results and then the keys, as TiKV does. Without keys it returns one row, whatever the input.
 func aggregation(a *tipb.Aggregation, rows []row) ([]row, error) {
 	groups := map[string]*group{}
 	var order []*group
@@ -330,7 +330,7 @@ func encode(rows []row, offsets []uint32) (*tipb.SelectResponse, error) {
 	return response, nil
 }
 
-// Successor is the first key behind one.
+// Successor is the first key after a key.
 func Successor(key []byte) []byte { return append(slices.Clone(key), 0) }
 
 func bigEndianInt(b []byte) int64 { return int64(binary.BigEndian.Uint64(b) ^ 1<<63) }

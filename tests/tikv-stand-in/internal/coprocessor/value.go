@@ -12,7 +12,7 @@ import (
 	"github.com/pingcap/tipb/go-tipb"
 )
 
-// kind is how a value is computed with; of TiKV's kinds those that clients use here.
+// kind is the evaluation type of a value: the subset of TiKV's types that the client uses.
 type kind int
 
 const (

@@ -1,4 +1,5 @@
-//! Stores that do not compute: the rows come all the same. And queries that are killed while stores compute.
+//! Stores that refuse to compute: the rows must come anyway. And queries that are killed while stores
+//! compute.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,21 +13,22 @@ use crate::report::Report;
 use crate::server::Server;
 use crate::{code, text};
 
-/// What stores say: to a request, or to an expression.
+/// What the stores refuse: a request, or an expression.
 const REFUSALS: [&str; 2] = ["other", "evaluate"];
 
-/// How long requests are delayed while queries are killed: far longer than these may go on.
+/// How long requests are delayed while queries are killed: far longer than the test waits.
 const DELAY_MS: u64 = 60_000;
 /// How long a request may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Every request is refused, then only one of several regions', and connections break as often as it is tried again.
+/// All requests are refused, then only that to one of several regions; and connections break for every
+/// attempt.
 pub fn check(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
     for route in ["transactional", "analytical"] {
         both.run(&format!("SET stemdb_route = '{route}'"))?;
         both.in_order = route == "transactional";
         for query in PUSHED {
-            // Several threads that read have no first of equal rows.
+            // If several threads read, it is not determined which of equal rows come first.
             if route == "analytical" && query.contains("LIMIT") && !query.contains(", id LIMIT") {
                 continue;
             }
@@ -37,7 +39,7 @@ pub fn check(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
                     let same = both.same(query);
                     cluster.control("/clear")?;
                     same.map_err(|why| format!("{route}, {count} times {how}: {why}"))?;
-                    // One that is refused may be of a region that a LIMIT does not wait for.
+                    // The refused request may be to a region for which a LIMIT does not wait.
                     if count > 1 && not_computed(&mut both.on)? == before {
                         return Err(format!("{route}, {how}: {query}: nothing was refused"));
                     }
@@ -96,7 +98,7 @@ pub fn killed(cluster: &Cluster, server: &Server, report: &Report) -> Result<(),
     Ok(())
 }
 
-/// Until stores have been asked to compute.
+/// Waits until a store has got a request to compute.
 fn wait_for_requests(cluster: &Cluster) -> Result<(), String> {
     let since = Instant::now();
     while since.elapsed() < PATIENCE {
