@@ -28,41 +28,65 @@ pub fn escaped(name: &str) -> String {
 
 /// Case-sensitive.
 pub(crate) fn is_match(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    matches(&pattern, &name)
+    let name: Vec<Part> = name.chars().map(Part::Char).collect();
+    matches(&parts(pattern), &name)
+}
+
+/// Whether a pattern matches all names that another one does.
+pub(crate) fn covers(pattern: &str, other: &str) -> bool {
+    matches(&parts(pattern), &parts(other))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Char(char),
+    One,
+    Any,
+}
+
+fn parts(pattern: &str) -> Vec<Part> {
+    let mut parts = Vec::with_capacity(pattern.len());
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        parts.push(match c {
+            '%' => Part::Any,
+            '_' => Part::One,
+            '\\' => Part::Char(chars.next().unwrap_or(c)),
+            c => Part::Char(c),
+        });
+    }
+    parts
 }
 
 /// Goes back to the last `%` only, so the time is bounded by the product of the lengths.
-fn matches(pattern: &[char], name: &[char]) -> bool {
+fn matches(pattern: &[Part], name: &[Part]) -> bool {
     let (mut at, mut in_name) = (0, 0);
     let mut last_any: Option<(usize, usize)> = None;
     while in_name < name.len() {
-        let step = match pattern.get(at) {
-            Some('%') => {
+        let fits = match pattern.get(at) {
+            Some(Part::Any) => {
                 last_any = Some((at, in_name));
                 at += 1;
                 continue;
             }
-            Some('_') => Some(1),
-            Some('\\') if at + 1 < pattern.len() => (pattern[at + 1] == name[in_name]).then_some(2),
-            Some(c) => (*c == name[in_name]).then_some(1),
-            None => None,
+            Some(Part::One) => name[in_name] != Part::Any,
+            Some(part) => *part == name[in_name],
+            None => false,
         };
-        match (step, last_any) {
-            (Some(step), _) => {
-                at += step;
+        match (fits, last_any) {
+            (true, _) => {
+                at += 1;
                 in_name += 1;
             }
-            (None, Some((any, from))) => {
+            (false, Some((any, from))) => {
                 at = any + 1;
                 in_name = from + 1;
                 last_any = Some((any, in_name));
             }
-            (None, None) => return false,
+            (false, None) => return false,
         }
     }
-    pattern[at..].iter().all(|c| *c == '%')
+    pattern[at..].iter().all(|part| *part == Part::Any)
 }
 
 /// Of two patterns, the one with the greater value is the more specific one: the first wildcard comes later.
@@ -99,6 +123,22 @@ mod tests {
             ("_", "", false),
         ] {
             assert_eq!(is_match(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_another_one() {
+        for (pattern, other, expected) in [
+            ("my\\_%", "my\\_1", true),
+            ("my\\_%", "my\\_%", true),
+            ("my\\_%", "my_%", false),
+            ("my_%", "my\\_%", true),
+            ("my%", "my_%", true),
+            ("my_", "my%", false),
+            ("%", "a%b_", true),
+            ("shop", "sho_", false),
+        ] {
+            assert_eq!(covers(pattern, other), expected, "{pattern} {other}");
         }
     }
 

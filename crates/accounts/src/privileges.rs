@@ -219,6 +219,14 @@ impl Privileges {
         global | open | self.of_database_alone(database)
     }
 
+    /// On all databases that a pattern of GRANT matches.
+    pub fn of_databases(&self, pattern: &str) -> PrivilegeSet {
+        let covering = self.on_databases.iter();
+        let covering = covering.filter(|(granted, _)| pattern::covers(granted, pattern));
+        let closest = covering.max_by_key(|(granted, _)| pattern::specificity(granted));
+        self.global | closest.map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges)
+    }
+
     /// On a whole table.
     pub fn of_table(&self, database: &str, table: &str) -> PrivilegeSet {
         let open = match is_open_table(database, table) {

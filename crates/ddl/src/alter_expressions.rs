@@ -26,7 +26,7 @@ pub(crate) fn apply(
         return Ok(());
     }
     drop_checks(changes, &mut altered.table)?;
-    check_dependencies(base, &mut altered.table)?;
+    check_dependencies(base, changes, &mut altered.table)?;
     for change in changes {
         if let AlterChange::AlterCheck { name, enforced } = change {
             let at = altered.table.check_named(name).ok_or_else(|| no_check(name))?;
@@ -139,13 +139,22 @@ fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
 }
 
 /// Columns that expressions of the table refer to are neither dropped nor renamed. A CHECK that refers to one
-/// dropped column only is dropped with it.
-fn check_dependencies(base: &Table, table: &mut Table) -> Result<()> {
+/// dropped column only is dropped with it. An expression that the statement gives anew refers to the columns
+/// after it.
+fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) -> Result<()> {
     let Some(expressions) = planner::expressions(base)? else {
         return Ok(());
     };
     let after = |id: i64| table.columns.iter().find(|column| column.id == id);
     let reads = |expr: &Expr, offset: usize| columns_of(expr).contains(&offset);
+    let is_redefined = |owner: &Column| {
+        changes.iter().any(|change| match change {
+            AlterChange::ModifyColumn { name, .. } | AlterChange::SetDefault { column: name, .. } => {
+                name.eq_ignore_ascii_case(&owner.name)
+            }
+            _ => false,
+        })
+    };
     let mut dropped_checks = Vec::new();
     for (offset, column) in base.columns.iter().enumerate() {
         let is_dropped = match after(column.id) {
@@ -154,7 +163,7 @@ fn check_dependencies(base: &Table, table: &mut Table) -> Result<()> {
         };
         for generated in &expressions.generated {
             let owner = &base.columns[generated.column];
-            let stays = after(owner.id).is_some_and(|after| after.generated == owner.generated);
+            let stays = after(owner.id).is_some() && !is_redefined(owner);
             if stays && owner.hidden && reads(&generated.value, offset) {
                 return Err(Error::new(
                     3837,
@@ -173,7 +182,7 @@ fn check_dependencies(base: &Table, table: &mut Table) -> Result<()> {
         }
         for default in &expressions.defaults {
             let owner = &base.columns[default.column];
-            let stays = after(owner.id).is_some_and(|after| after.default == owner.default);
+            let stays = after(owner.id).is_some() && !is_redefined(owner);
             if stays && reads(&default.value, offset) {
                 return Err(default_needs(column, base));
             }

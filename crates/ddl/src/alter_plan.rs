@@ -56,6 +56,8 @@ struct Draft<'a> {
     only_if_empty: Option<Error>,
     rewrite: Option<Rewrite>,
     closed: bool,
+    /// Names of columns mean others than before, so an expression is another one though its text is the same.
+    renames: bool,
 }
 
 /// Computes the result of an ALTER TABLE.
@@ -65,6 +67,7 @@ struct Draft<'a> {
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     check_columns_stay(base, changes)?;
     let mut draft = Draft::new(base, ctx);
+    draft.renames = changes.iter().any(renames_column);
     let changes = &draft.drop_keys(changes)?;
     draft.drop_primary_key(changes)?;
     draft.drop_columns(changes)?;
@@ -78,8 +81,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     }
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
-    draft.add_indexes(changes)?;
+    // Before a new index of the same name brings expressions that have the same names.
     draft.drop_unused_expressions();
+    draft.add_indexes(changes)?;
     let mut altered = draft.finish()?;
     let replaces = |change: &AlterChange| match change {
         AlterChange::Repartition(change) => partition::columns::replaces_all(change),
@@ -127,6 +131,15 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     altered.warnings.extend(notes(base, changes));
     altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
+}
+
+/// Whether a change takes a name away from a column.
+fn renames_column(change: &AlterChange) -> bool {
+    match change {
+        AlterChange::RenameColumn { .. } | AlterChange::DropColumn { .. } => true,
+        AlterChange::ModifyColumn { name, column, .. } => !column.name.eq_ignore_ascii_case(name),
+        _ => false,
+    }
 }
 
 /// MySQL's notes about actions that do nothing.
@@ -249,6 +262,7 @@ impl<'a> Draft<'a> {
             only_if_empty: None,
             rewrite: None,
             closed: false,
+            renames: false,
         }
     }
 
@@ -400,10 +414,11 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
-        if let Some(why) = modify::regenerated(old, &new)? {
+        let regenerates = new.generated.is_some() && (self.renames || old.generated != new.generated);
+        if let Some(why) = modify::regenerated(old, &new, regenerates)? {
             rewrites(&mut self.rewrite, why);
         }
-        let changes_values = (&old.generated, &old.ty) != (&new.generated, &new.ty);
+        let changes_values = regenerates || (&old.generated, &old.ty) != (&new.generated, &new.ty);
         if changes_values {
             self.recompute_from(before, &new.ty)?;
         }
@@ -505,7 +520,8 @@ impl<'a> Draft<'a> {
             rewrites(&mut self.rewrite, Rewrite::NEW_IDS);
         }
         let mode = &self.ctx.sql_mode;
-        let is_implicit = matches!(column.default, Default::None) && !column.nullable;
+        let is_implicit =
+            matches!(column.default, Default::None) && !column.nullable && column.generated.is_none();
         if is_implicit && column.ty.is_datetime() && mode.strict && mode.no_zero_date {
             let what = if column.ty.kind == TypeKind::Date {
                 "date"
@@ -560,13 +576,26 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes dropped columns from indexes. The rest of such an index is a new one, which must be built.
+    /// Removes dropped columns from indexes. One that is added again under its name takes its place. What is
+    /// left of such an index is a new one, which must be built.
     fn shrink_indexes(&mut self) {
         let ids: Vec<i64> = self.columns.iter().map(|c| c.column.id).collect();
+        let added_again = |id: i64| {
+            let before = self.base.columns.iter().find(|column| column.id == id)?;
+            let mut added = self.columns.iter().filter(|c| c.before.is_none());
+            let same = added.find(|c| c.column.name.eq_ignore_ascii_case(&before.name))?;
+            Some(same.column.id)
+        };
         for index in &mut self.indexes {
-            let before = index.parts.len();
-            index.parts.retain(|(id, _)| ids.contains(id));
-            if index.parts.len() < before && !index.parts.is_empty() {
+            let before = index.parts.clone();
+            index.parts.retain_mut(|(id, _)| {
+                if ids.contains(id) {
+                    return true;
+                }
+                let again = added_again(*id);
+                again.inspect(|again| *id = *again).is_some()
+            });
+            if index.parts != before && !index.parts.is_empty() {
                 self.max_index_id += 1;
                 index.index.id = self.max_index_id;
             }
@@ -635,11 +664,12 @@ impl<'a> Draft<'a> {
         Ok((self.columns[at].column.id, made))
     }
 
-    /// Removes the hidden columns of dropped indexes.
+    /// Removes the hidden columns of dropped indexes. Those of new ones are not part of them yet.
     fn drop_unused_expressions(&mut self) {
         let indexes = &self.indexes;
         let is_part = |id: i64| indexes.iter().flat_map(|i| &i.parts).any(|(part, _)| *part == id);
-        self.columns.retain(|c| !c.column.hidden || is_part(c.column.id));
+        self.columns
+            .retain(|c| !c.column.hidden || c.before.is_none() || is_part(c.column.id));
     }
 
     /// Indexes of foreign keys, when another index serves as well.

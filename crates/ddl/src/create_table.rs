@@ -91,7 +91,17 @@ fn create(
         foreign_key::touch_relatives(change, &relatives)?;
         Ok(Outcome::Done((warnings, true)))
     };
-    let relatives = |schema: &Schema| Ok(foreign_key::relatives(schema, name, keys));
+    // Where there is nothing to create, there is nothing to wait for either.
+    let relatives = |schema: &Schema| {
+        let is_there = if_not_exists
+            && schema
+                .database(&name.database)
+                .is_some_and(|database| database.table(&name.name).is_some());
+        Ok(match is_there {
+            true => Vec::new(),
+            false => foreign_key::relatives(schema, name, keys),
+        })
+    };
     let (mut warnings, is_new) = loop {
         if !relatives(&changer.cluster().schema())?.is_empty() {
             break changer.change_tables(statement, &relatives, &mut create)?;

@@ -28,18 +28,18 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     }
 }
 
-/// The same for MODIFY and CHANGE of what a column is generated from.
+/// The same for MODIFY and CHANGE of what a column is generated from. `regenerates`: it has another expression now.
 ///
 /// # Errors
 /// 3106 for a change between a virtual column and one that is stored.
-pub(crate) fn regenerated(old: &Column, new: &Column) -> Result<Option<Rewrite>> {
+pub(crate) fn regenerated(old: &Column, new: &Column, regenerates: bool) -> Result<Option<Rewrite>> {
     if old.is_virtual() != new.is_virtual() {
         return Err(Error::new(
             3106,
             "'Changing the STORED status' is not supported for generated columns.",
         ));
     }
-    let recomputes = old.generated != new.generated && new.generated.is_some() && !new.is_virtual();
+    let recomputes = regenerates && !new.is_virtual();
     Ok(recomputes.then_some(Rewrite::COMPUTED))
 }
 

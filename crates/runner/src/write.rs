@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE; and statements inside other statements.
 
 use executor::{DmlResult, RowSink};
-use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Rel, TableScan};
+use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Range, Rel, TableScan};
 use schema::model::Table;
 use types::{Error, Result, errno};
 
@@ -71,8 +71,7 @@ impl Runner<'_> {
             Plan::FoundWrite(write) => return self.check_is_safe(reads_all(write)),
             _ => return Ok(()),
         };
-        let unkeyed = matches!(target.scan.access, Access::Full { .. });
-        self.check_is_safe(unkeyed && target.limit.is_none())
+        self.check_is_safe(is_unkeyed(&target.scan) && target.limit.is_none())
     }
 
     /// Error 1175 in safe update mode for a statement that reads all of a table to find the rows it changes.
@@ -114,10 +113,22 @@ fn name_full_table(error: Error, table: &Table) -> Error {
     }
 }
 
+/// Whether all of a table is read, be it in the order of an index.
+fn is_unkeyed(scan: &TableScan) -> bool {
+    match &scan.access {
+        Access::Full { .. } => true,
+        Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
+            let is_whole =
+                |range: &Range| range.prefix.is_empty() && range.lower.is_none() && range.upper.is_none();
+            ranges.iter().any(is_whole)
+        }
+        _ => false,
+    }
+}
+
 /// Whether a written table is read from end to end, and no LIMIT ends it.
 fn reads_all(write: &FoundWritePlan) -> bool {
     let is_written = |scan: &&TableScan| write.tables.iter().any(|found| found.table.id == scan.table.id);
-    let is_full = |scan: &TableScan| matches!(scan.access, Access::Full { .. });
     let has_limit = matches!(write.root, Rel::Limit { .. });
-    !has_limit && write.root.scans().into_iter().filter(is_written).any(is_full)
+    !has_limit && write.root.scans().into_iter().filter(is_written).any(is_unkeyed)
 }

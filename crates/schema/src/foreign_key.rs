@@ -11,7 +11,7 @@ use types::{Error, Result, SqlType, TypeKind, errno};
 
 use crate::check_constraints::{generated_check_name, generated_check_number};
 use crate::definition::NewForeignKey;
-use crate::limits::NAME_CHARS_MAX;
+use crate::limits::check_length;
 use crate::model::{
     Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table,
     TableName,
@@ -406,16 +406,6 @@ pub fn rename_child(table: &mut Table, from: &TableName, to: &TableName) -> Resu
         }
     }
     Ok(())
-}
-
-fn check_length(name: &str) -> Result<()> {
-    if name.chars().count() <= NAME_CHARS_MAX {
-        return Ok(());
-    }
-    Err(Error::new(
-        errno::ER_TOO_LONG_IDENT,
-        format!("Identifier name '{name}' is too long"),
-    ))
 }
 
 /// `CONSTRAINT ...` as errors 1451 and 1452 show it, which is also how SHOW CREATE TABLE does. `identifier`

@@ -7,7 +7,7 @@ use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 use crate::model::{Column, Handle, Index, IndexPart, Table};
 use crate::sharded_id;
 
-pub(crate) const NAME_CHARS_MAX: usize = 64;
+const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
 const COLUMNS_MAX: usize = 1017;
 const INDEXES_MAX: usize = 64;
@@ -43,19 +43,28 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(wrong_name(name, code, what));
     }
-    if name.chars().count() > NAME_CHARS_MAX {
-        return Err(Error::new(
+    check_length(name)
+}
+
+/// Error 1059.
+pub(crate) fn check_length(name: &str) -> Result<()> {
+    match name.chars().count() > NAME_CHARS_MAX {
+        true => Err(Error::new(
             errno::ER_TOO_LONG_IDENT,
             format!("Identifier name '{name}' is too long"),
-        ));
+        )),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// Checks a definition whose indexes have their names and order. Returns warnings for duplicate indexes.
 pub fn check_table(table: &Table) -> Result<Vec<Warning>> {
     check_table_name(&table.name)?;
     check_columns(table)?;
+    let keys = table.foreign_keys.iter().map(|key| &key.name);
+    for name in table.checks.iter().map(|check| &check.name).chain(keys) {
+        check_length(name)?;
+    }
     check_comment(
         &table.comment,
         TABLE_COMMENT_CHARS_MAX,
@@ -197,12 +206,28 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
                 format!("Duplicate key name '{}'", index.name),
             ));
         }
+        if index.invisible && is_primary_in_effect(table, at, primaries) {
+            return Err(Error::new(3522, "A primary key index cannot be invisible"));
+        }
         let same = |i: &Index| i.parts == index.parts && i.unique == index.unique && !i.primary;
         if earlier.iter().any(same) {
             warnings.push(duplicate_index(table, index));
         }
     }
     Ok(warnings)
+}
+
+/// Whether MySQL takes an index for the primary key: in a table without one, the first unique index whose columns
+/// are whole and NOT NULL. (`primaries`: of the indexes up to this one; the primary key comes first.)
+fn is_primary_in_effect(table: &Table, at: usize, primaries: usize) -> bool {
+    let is_key = |index: &Index| {
+        let is_not_null = |part: &IndexPart| {
+            let column = table.columns.get(part.column);
+            part.prefix.is_none() && column.is_some_and(|column| !column.nullable && !column.hidden)
+        };
+        index.unique && index.parts.iter().all(is_not_null)
+    };
+    primaries == 0 && table.indexes.iter().position(is_key) == Some(at)
 }
 
 fn duplicate_index(table: &Table, index: &Index) -> Warning {

@@ -149,9 +149,9 @@ impl Client {
         }
     }
 
-    /// The account that a statement names; CURRENT_USER() arrives as two empty names.
+    /// The account that a statement names.
     pub fn named_account(&self, (user, host): &(String, String)) -> (String, String) {
-        if user.is_empty() && host.is_empty() {
+        if syntax::ast::is_current_user((user, host)) {
             return self.account_parts();
         }
         (user.clone(), host.clone())

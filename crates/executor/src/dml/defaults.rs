@@ -67,8 +67,52 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
             warn(eval, errno::ER_NO_DEFAULT_FOR_FIELD, message);
             Ok(ColumnDefault::Value(if_missing(column)))
         }
+        ColumnDefault::Value(value) if is_zero_date(column, &value) => {
+            refuse_zero_date(column, &value, eval)?;
+            Ok(ColumnDefault::Value(value))
+        }
         default => Ok(default),
     }
+}
+
+/// Whether a default is a date without a month or a day.
+pub(super) fn is_zero_date(column: &Column, value: &Value) -> bool {
+    match (&column.default, value) {
+        (Default::Literal(_), Value::UInt(packed)) if column.ty.is_datetime() => {
+            DateTime::unpack(*packed).has_zero_in_date()
+        }
+        _ => false,
+    }
+}
+
+/// A default that was defined when zero dates were allowed is no value where they are not.
+fn refuse_zero_date(column: &Column, value: &Value, eval: &EvalContext) -> Result<()> {
+    let is_all_zero = *value == Value::UInt(0);
+    let refused = match is_all_zero {
+        true => eval.sql_mode.no_zero_date,
+        false => eval.sql_mode.no_zero_in_date,
+    };
+    if !refused {
+        return Ok(());
+    }
+    if eval.strictness != Strictness::Error {
+        let message = format!("Out of range value for column '{}' at row 1", column.name);
+        warn(eval, errno::ER_WARN_DATA_OUT_OF_RANGE, message);
+        return Ok(());
+    }
+    let what = match column.ty.kind {
+        TypeKind::Date => "date",
+        _ => "datetime",
+    };
+    let text = value.to_text(&column.ty).unwrap_or_default();
+    Err(Error::new(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!(
+            "Incorrect {what} value: '{}' for column '{}' at row 1",
+            String::from_utf8_lossy(&text),
+            column.name
+        ),
+    ))
 }
 
 /// The value of a column that is not given and has no default, if that is a warning and not an error.

@@ -424,6 +424,16 @@ impl Binding<'_> {
     }
 }
 
+/// How many bytes the texts of a type take that have `length` characters at most.
+pub(crate) fn bytes_of(length: u32, ty: &SqlType) -> u32 {
+    let is_text = ty.has_members() || ty.is_string() && ty.kind != TypeKind::Json;
+    match is_text {
+        true => length.saturating_mul(ty.collation.charset().max_bytes_per_char()),
+        // Numbers and dates are spelled in ASCII.
+        false => length,
+    }
+}
+
 /// VARCHAR(length), or the TEXT that holds as much.
 pub(crate) fn text_result(length: u32, collation: Collation) -> SqlType {
     let per_char = collation.charset().max_bytes_per_char();

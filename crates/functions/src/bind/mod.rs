@@ -74,6 +74,10 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     }
     // The inner conversion cuts nothing. The outer one changes only the length of the type.
     let length = arguments::text_length(&from);
+    let length = match ty.is_binary() {
+        true => arguments::bytes_of(length, &from),
+        false => length,
+    };
     Ok(Expr::Cast {
         input: Box::new(explicit(ty)),
         ty: arguments::text_result(length, ty.collation),

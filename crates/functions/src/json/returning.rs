@@ -52,6 +52,8 @@ pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
     let text = value.display_text(&from);
     let json = match value {
+        // A date is written as a text, and is a number inside.
+        value if from.is_temporal() => Json::String(value.display_text(&from)),
         Value::Int(v) => Json::Int(v),
         Value::UInt(v) => Json::UInt(v),
         Value::Double(v) => Json::Double(v),

@@ -115,7 +115,12 @@ fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
     let (a, b) = numbers(binding);
     if inexact(&a) || inexact(&b) {
-        return Ok(double(&a, &b));
+        let ty = double(&a, &b);
+        let decimals = ty.decimals + binding.env.div_precision_increment;
+        return Ok(SqlType {
+            decimals: decimals.min(SqlType::COMPUTED_DOUBLE.decimals),
+            ..ty
+        });
     }
     let ((wa, sa), (_, sb)) = both_digits(binding);
     let increment = u32::from(binding.env.div_precision_increment);

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use regex::Regex;
+use super::compiled::Pattern;
 
 /// Compiled expressions of one statement, by pattern and flags.
 #[derive(Debug, Default)]
-pub(crate) struct RegexCache(pub(super) Mutex<HashMap<(String, RegexFlags), Arc<Regex>>>);
+pub(crate) struct RegexCache(pub(super) Mutex<HashMap<(String, RegexFlags), Arc<Pattern>>>);
 
 impl RegexCache {
     pub fn clear(&mut self) {

@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::compiled::Pattern;
 use super::regex_cache::{CACHE_LIMIT, RegexFlags};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -31,6 +32,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("regexp_substr", 2, 5, resolve_substr, regexp_substr).nullability(Nullability::Always),
     function("regexp_replace", 3, 6, resolve_replace, regexp_replace).nullability(Nullability::Always),
 ];
+
+/// While a pattern is parsed, each character takes some hundred bytes.
+const PATTERN_BYTES_MAX: usize = 1 << 18;
 
 fn compared(binding: &mut Binding<'_>) -> Result<()> {
     for i in 0..2 {
@@ -104,7 +108,7 @@ fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
 }
 
 /// The expression in argument 1 with the flags in argument `match_type`.
-fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Regex>> {
+fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Pattern>> {
     let collation = call.arg_type(0).collation;
     let mut flags = RegexFlags {
         any_case: !collation.is_case_sensitive(),
@@ -128,6 +132,12 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     if pattern.is_empty() {
         return Err(Error::new(3685, "Illegal argument to a regular expression."));
     }
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(Error::new(
+            3700,
+            "The regular expression pattern exceeds limits on size or complexity.",
+        ));
+    }
     let key = (pattern.into_owned(), flags);
     let mut cache = call.ctx.state.regexes.0.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(found) = cache.get(&key) {
@@ -140,7 +150,7 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
         .size_limit(16 << 20)
         .build()
         .map_err(|e| refused(&key.0, &e))?;
-    let compiled = Arc::new(compiled);
+    let compiled = Arc::new(Pattern::new(compiled, &key.0));
     if cache.len() >= CACHE_LIMIT {
         cache.clear();
     }
@@ -149,9 +159,9 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
 }
 
 /// The pattern with ICU's meaning of `[:alpha:]` and the other named classes: classes of Unicode. In the
-/// `regex` crate they are classes of ASCII.
+/// `regex` crate they are classes of ASCII. `\Z` is `\z`: see [`Pattern`].
 fn unicode_classes(pattern: &str) -> Cow<'_, str> {
-    if !pattern.contains("[:") {
+    if !pattern.contains("[:") && !pattern.contains("\\Z") {
         return pattern.into();
     }
     let mut out = String::with_capacity(pattern.len() + 16);
@@ -168,6 +178,11 @@ fn unicode_classes(pattern: &str) -> Cow<'_, str> {
                 0 => out.extend(["[", class, "]"]),
                 _ => out.push_str(class),
             }
+            rest = behind;
+            continue;
+        }
+        if let Some(behind) = rest.strip_prefix("\\Z").filter(|_| depth == 0) {
+            out.push_str("\\z");
             rest = behind;
             continue;
         }
@@ -300,7 +315,7 @@ fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         .find_iter(subject.get(from..).unwrap_or_default())
         .nth(occurrence - 1);
     Ok(Value::Int(found.map_or(0, |m| {
-        let end = from + if after { m.end() } else { m.start() };
+        let end = from + if after { m.range.end() } else { m.range.start() };
         subject.get(..end).unwrap_or_default().chars().count() as i64 + 1
     })))
 }
@@ -313,7 +328,7 @@ fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let found = regex
         .find_iter(subject.get(from..).unwrap_or_default())
         .nth(occurrence - 1);
-    Ok(found.map_or(Value::Null, |m| of_type(call, m.as_str().to_owned())))
+    Ok(found.map_or(Value::Null, |m| of_type(call, m.range.as_str().to_owned())))
 }
 
 fn of_type(call: &Call<'_>, text: String) -> Value {
@@ -333,10 +348,13 @@ fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (before, rest) = subject.split_at(from);
     let mut out = before.to_owned();
     let mut copied = 0;
-    for (i, captures) in regex.captures_iter(rest).enumerate() {
+    for (i, found) in regex.find_iter(rest).enumerate() {
         if only > 0 && i + 1 != only {
             continue;
         }
+        let Some(captures) = regex.captures(&found) else {
+            continue;
+        };
         let Some(whole) = captures.get(0) else { continue };
         out.push_str(rest.get(copied..whole.start()).unwrap_or_default());
         for part in &replacement {

@@ -3,7 +3,7 @@
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
-use crate::bind::arguments::{text_length, text_result};
+use crate::bind::arguments::{bytes_of, text_length, text_result};
 use crate::bind::collation::derive;
 use crate::cast::text::invalid;
 use crate::charset;
@@ -71,11 +71,13 @@ fn resolve_convert(binding: &mut Binding<'_>) -> Result<SqlType> {
             format!("Unknown character set: '{name}'"),
         )
     })?;
+    let from = binding.ty(0);
     binding.text(0);
-    Ok(text_result(
-        text_length(&binding.ty(0)),
-        charset.default_collation(),
-    ))
+    let length = text_length(&binding.ty(0));
+    Ok(match charset {
+        Charset::Binary => text_result(bytes_of(length, &from), Collation::Binary),
+        charset => text_result(length, charset.default_collation()),
+    })
 }
 
 fn convert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

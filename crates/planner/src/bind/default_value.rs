@@ -8,7 +8,7 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, WarningLe
 use super::context::Context;
 use super::relation::Relation;
 use super::scope::NO_NAMES;
-use super::{Binder, literal, stored};
+use super::{Binder, literal, members, stored};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
@@ -107,6 +107,14 @@ pub(super) fn bind_default(
         }
         return Err(error);
     }
+    let text;
+    let literal = match literal {
+        AstExpr::Bytes(bytes) if ty.has_members() => {
+            text = AstExpr::Text(members::decoded(bytes, ty.collation.charset())?.into_owned());
+            &text
+        }
+        literal => literal,
+    };
     // The default of an ENUM or SET is a text, never a number.
     if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
         return Err(invalid());

@@ -107,7 +107,12 @@ fn check(
         return Ok(());
     }
     let is_free = |column: ColumnId| !determined.contains(&column);
-    let Some(column) = first_column(expr, select, &is_free) else {
+    let found = match select.rollup {
+        // GROUPING() asks about keys, not about their values.
+        true => first_column(&without_grouping(expr)?, select, &is_free),
+        false => first_column(expr, select, &is_free),
+    };
+    let Some(column) = found else {
         return Ok(());
     };
     let (number, column) = (position + 1, qualified(&select.scope, column));
@@ -129,6 +134,13 @@ fn check(
             ),
         )
     })
+}
+
+fn without_grouping(expr: &Expr) -> Result<Expr> {
+    match expr {
+        Expr::Call { function, .. } if function.0.name == "grouping" => Ok(Expr::null()),
+        _ => expr.of_parts(&mut without_grouping),
+    }
 }
 
 /// ORDER BY of a DISTINCT query must be about what it shows.

@@ -76,6 +76,7 @@ pub(super) fn add_hidden_columns(
 ) -> Result<IndexDefinition> {
     let mut index = index.clone();
     let mut table = base.clone();
+    table.columns = columns_after(base, changes);
     let mut new_names = Vec::new();
     for change in changes.iter() {
         match change {
@@ -100,6 +101,40 @@ pub(super) fn add_hidden_columns(
         position: schema::definition::Position::Last,
     }));
     Ok(index)
+}
+
+/// The columns of a table after changes, but for new ones.
+fn columns_after(base: &Table, changes: &[AlterChange]) -> Vec<Column> {
+    let mut columns = base.columns.clone();
+    for (column, before) in columns.iter_mut().zip(&base.columns) {
+        for change in changes {
+            match change {
+                AlterChange::RenameColumn { from, to } if from.eq_ignore_ascii_case(&before.name) => {
+                    column.name.clone_from(to);
+                }
+                AlterChange::ModifyColumn {
+                    name, column: after, ..
+                } if name.eq_ignore_ascii_case(&before.name) => {
+                    *column = Column {
+                        id: before.id,
+                        ..after.clone()
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+    let is_dropped = |name: &str| {
+        changes.iter().any(|change| {
+            matches!(change, AlterChange::DropColumn { name: dropped } if dropped.eq_ignore_ascii_case(name))
+        })
+    };
+    let stays = base.columns.iter().map(|before| !is_dropped(&before.name));
+    let columns = columns.into_iter().zip(stays);
+    columns
+        .filter(|(_, stays)| *stays)
+        .map(|(column, _)| column)
+        .collect()
 }
 
 fn free_name(is_taken: &dyn Fn(&str) -> bool) -> String {

@@ -37,6 +37,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         relation: table,
         check,
         view,
+        partitions,
         ..
     } = target;
     let mut read = None;
@@ -111,7 +112,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
             InsertRows::Query(_) => None,
         },
         foreign_keys: foreign_key::keys_for(binder, &found, &changes)?,
-        partitions: found.selected_leaves(&insert.partitions)?,
+        partitions,
         table: found,
         source,
         mode,

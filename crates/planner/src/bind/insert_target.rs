@@ -15,7 +15,7 @@ use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
 use super::{Binder, view, write_target, written_view};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
-use crate::logical::ColumnId;
+use crate::logical::{ColumnId, Logical};
 use crate::object_access::{ColumnIds, LockMode};
 use crate::row_check::RowCheck;
 
@@ -31,6 +31,8 @@ pub struct InsertTarget {
     pub check: Option<RowCheck>,
     /// The view that the statement names.
     pub view: Option<Arc<Table>>,
+    /// The partitions that rows may go to, by position; `None`: all.
+    pub partitions: Option<Vec<usize>>,
 }
 
 /// The ids of the columns. Those of the existing row are the columns' offsets. Those of the row that is
@@ -61,6 +63,7 @@ pub(super) fn bind_insert_target(
             Ok(InsertTarget {
                 columns: relation.positions(),
                 alias: found.name.clone(),
+                partitions: found.selected_leaves(&insert.partitions)?,
                 relation,
                 table: found,
                 check: None,
@@ -104,7 +107,7 @@ fn insert_through(
     let merged = view::in_view(binder, definition, view, |inner| {
         written_view::bind_written_view(inner, view, &query)
     })?;
-    let Some((_, columns, written)) = merged.filter(|_| view.is_updatable) else {
+    let Some((rows, columns, written)) = merged.filter(|_| view.is_updatable) else {
         return Err(refused());
     };
     let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
@@ -161,7 +164,24 @@ fn insert_through(
         columns: offsets.into_iter().flatten().collect(),
         check: check.map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
         view: Some(Arc::clone(definition)),
+        partitions: match insert.partitions.is_empty() {
+            true => partitions_of(&rows, target.relation.id(0)),
+            false => base.selected_leaves(&insert.partitions)?,
+        },
     })
+}
+
+/// The partitions that a view names for one of its tables.
+fn partitions_of(rows: &Logical, first: ColumnId) -> Option<Vec<usize>> {
+    let mut partitions = None;
+    rows.walk(&mut |operator| {
+        if let Logical::Get(get) = operator
+            && get.first == first
+        {
+            partitions.clone_from(&get.partitions);
+        }
+    });
+    partitions
 }
 
 /// Error 1423 if a column that the statement gives no value has no default either.

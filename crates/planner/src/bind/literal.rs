@@ -100,6 +100,14 @@ fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted
     if charset == Charset::Binary {
         return Ok(binary(bytes));
     }
+    // A definition stores what the text means.
+    if binder.in_definition
+        && quoted
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        let ty = literal_type(text.chars().count(), charset.default_collation());
+        return Ok(Expr::literal(Value::from(text), ty));
+    }
     let bytes = &with_whole_characters(bytes, charset);
     if let Some(text) = functions::text_of(bytes, charset) {
         let ty = literal_type(text.chars().count(), charset.default_collation());

@@ -85,7 +85,7 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
         columns: written_columns(&target.relation, columns),
         given_rows: None,
         foreign_keys: foreign_key::keys_for(binder, &table, &changes)?,
-        partitions: table.selected_leaves(&load.partitions)?,
+        partitions: target.partitions,
         table,
         source: LogicalInsertSource::File(Box::new(FileRows {
             format,

@@ -1,6 +1,8 @@
 //! The types ENUM, SET and BIT of a column definition.
 
-use syntax::ast::{DataType, TypeName};
+use std::borrow::Cow;
+
+use syntax::ast::{DataType, Member, TypeName};
 use types::{Charset, Collation, Error, Members, Result, SqlType, Warning, errno};
 
 use super::Binder;
@@ -45,9 +47,10 @@ fn members(
     };
     let mut texts: Vec<String> = Vec::with_capacity(ty.members.len());
     for written in &ty.members {
+        let written = text_of(written, collation.charset())?;
         // Trailing spaces are not part of a member, but of a binary one.
         let text = match collation {
-            Collation::Binary => written.as_str(),
+            Collation::Binary => &*written,
             _ => written.trim_end_matches(' '),
         };
         if is_set && text.contains(',') {
@@ -75,6 +78,25 @@ fn members(
     }
     refuse_duplicates(binder, name, &texts, kind, collation)?;
     Ok(Members::new(texts))
+}
+
+/// The text of a member. (One of a binary ENUM has to be UTF-8, because members are stored as text.)
+fn text_of(member: &Member, charset: Charset) -> Result<Cow<'_, str>> {
+    match member {
+        Member::Text(text) => Ok(Cow::Borrowed(text)),
+        Member::Bytes(bytes) => decoded(bytes, charset),
+    }
+}
+
+/// The text of a literal of bytes in a column's character set.
+pub(super) fn decoded(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>> {
+    let charset = match charset {
+        Charset::Binary => Charset::Utf8mb4,
+        charset => charset,
+    };
+    charset
+        .decode(bytes)
+        .ok_or_else(|| Error::new(errno::ER_INVALID_CHARACTER_STRING, charset.invalid_message(bytes)))
 }
 
 /// Error 1291, a note in modes that are not strict.

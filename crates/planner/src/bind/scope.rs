@@ -27,6 +27,8 @@ pub struct Scope {
     /// named with their relation.
     /// Invisible columns are among them, though `*` leaves them out.
     pub merged: Option<Vec<ColumnRef>>,
+    /// The columns that USING names, which `*` means even if they are invisible.
+    joined_by: Vec<ColumnRef>,
 }
 
 /// The names of a block's relations; names that none of them has are looked up around the query.
@@ -52,7 +54,7 @@ impl Scope {
     pub fn of(relation: Relation) -> Self {
         Self {
             relations: vec![relation],
-            merged: None,
+            ..Self::default()
         }
     }
 
@@ -87,7 +89,9 @@ impl Scope {
     /// The columns that `*` means.
     pub fn all(&self) -> Vec<ColumnRef> {
         let mut all = self.named();
-        all.retain(|column| self.relation(*column).is_visible(column.position));
+        all.retain(|column| {
+            self.relation(*column).is_visible(column.position) || self.joined_by.contains(column)
+        });
         all
     }
 
@@ -145,6 +149,12 @@ impl Scope {
             relation: column.relation + shift,
             ..*column
         };
+        self.joined_by.extend(right.joined_by.iter().map(shifted));
+        let (of_left, of_right): (Vec<_>, Vec<_>) = pairs.into_iter().flatten().copied().unzip();
+        match from_right {
+            true => self.joined_by.extend(of_right.iter().map(shifted)),
+            false => self.joined_by.extend(of_left),
+        }
         self.merged = match pairs {
             None if self.merged.is_none() && right.merged.is_none() => None,
             pairs => {

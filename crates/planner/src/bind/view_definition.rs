@@ -92,7 +92,7 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     let definer = match (&create.definer, kept) {
         (None, Some(view)) => view.definer.clone(),
         (written, _) => {
-            let (user, host) = written.clone().unwrap_or_default();
+            let (user, host) = written.clone().unwrap_or_else(syntax::ast::current_user);
             Definer { user, host }
         }
     };

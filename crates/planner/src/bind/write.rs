@@ -141,19 +141,11 @@ pub(super) fn bind_delete(binder: &Binder<'_>, delete: &Delete) -> Result<Logica
     }
     let mut targets = BTreeSet::new();
     for target in &delete.targets {
-        let found = scope
-            .relations
-            .iter()
-            .position(|relation| is_target(target, relation));
-        let relation = found.ok_or_else(|| unknown_target(target))?;
-        let relation = &scope.relations[relation];
+        let relation = target_of_delete(binder, target, &delete.tables, scope)?;
         let table = write_target::deleted_from(binder, relation)?;
         deletes_through(binder, relation);
         if !targets.insert(table.id(0)) {
-            return Err(Error::new(
-                errno::ER_NONUNIQ_TABLE,
-                format!("Not unique table/alias: '{}'", target.name),
-            ));
+            return Err(not_unique(target));
         }
     }
     if delete.targets.is_empty() {
@@ -393,20 +385,55 @@ fn needs_before(statement: &str, tables: &[TableRef]) -> TableNeeds {
     }
 }
 
-fn is_target(target: &ObjectName, relation: &Relation) -> bool {
-    let has_alias = relation
-        .definition()
-        .is_none_or(|table| table.name != relation.alias);
-    let is_database = match &target.database {
-        None => true,
-        Some(database) => {
-            !has_alias
-                && relation
-                    .definition()
-                    .is_some_and(|table| table.database == *database)
-        }
+/// The relation that a target of DELETE names: by its alias, where it has one, else as a table, which is one of
+/// the default database unless the target says another one.
+fn target_of_delete<'s>(
+    binder: &Binder<'_>,
+    target: &ObjectName,
+    tables: &[TableRef],
+    scope: &'s Scope,
+) -> Result<&'s Relation> {
+    let mut with_alias = Vec::new();
+    note_aliases(tables, &mut with_alias);
+    let database = target.database.as_deref().or(binder.env.database);
+    let is_target = |(at, relation): &(usize, &Relation)| {
+        let table = relation.definition();
+        let is_named = match with_alias.get(*at).is_none_or(|is_alias| *is_alias) {
+            true => target.database.is_none(),
+            false => table.is_some_and(|table| Some(table.database.as_str()) == database),
+        };
+        is_named && target.name == relation.alias
     };
-    is_database && target.name == relation.alias
+    let mut found = scope.relations.iter().enumerate().filter(is_target);
+    match (found.next(), found.next()) {
+        (Some((_, relation)), None) => Ok(relation),
+        (Some(_), Some(_)) => Err(not_unique(target)),
+        (None, _) if database.is_none() => Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected")),
+        (None, _) => Err(unknown_target(target)),
+    }
+}
+
+/// Whether each part of FROM has a name of its own, in their order.
+fn note_aliases(tables: &[TableRef], with_alias: &mut Vec<bool>) {
+    for table in tables {
+        match table {
+            TableRef::Table(table) => with_alias.push(table.alias.is_some()),
+            TableRef::Derived(_) | TableRef::Json(_) => with_alias.push(true),
+            TableRef::Join(join) => {
+                note_aliases(std::slice::from_ref(&join.left), with_alias);
+                note_aliases(std::slice::from_ref(&join.right), with_alias);
+            }
+            TableRef::Nested(tables) => note_aliases(tables, with_alias),
+        }
+    }
+}
+
+/// Error 1066.
+fn not_unique(target: &ObjectName) -> Error {
+    Error::new(
+        errno::ER_NONUNIQ_TABLE,
+        format!("Not unique table/alias: '{}'", target.name),
+    )
 }
 
 /// Error 1109.

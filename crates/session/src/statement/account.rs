@@ -104,7 +104,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             let rules = PasswordRules::of(session);
             let changes = users
                 .iter()
-                .map(|u| change(u, true, rules))
+                .map(|user| change(&named_spec(client, user), true, rules))
                 .collect::<Result<Vec<_>>>()?;
             let mut warnings = accounts.create_users(&changes, *if_not_exists, now_us)?;
             warnings.extend(deprecated_plugins(users));
@@ -126,9 +126,13 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
         }
         UserStatement::Rename(renames) => {
             check_creates_users(client)?;
+            let renames: Vec<(AccountName, AccountName)> = renames
+                .iter()
+                .map(|(from, to)| (client.named_account(from), client.named_account(to)))
+                .collect();
             let old: Vec<AccountName> = renames.iter().map(|(from, _)| from.clone()).collect();
             check_system_users(session, &old)?;
-            accounts.rename_users(renames).map(|()| Vec::new())
+            accounts.rename_users(&renames).map(|()| Vec::new())
         }
         UserStatement::SetPassword(spec) => set_password(session, spec, now_us),
         UserStatement::CreateRole { roles, if_not_exists } => {
@@ -277,9 +281,9 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
                 )),
             }
         }
-        GrantLevel::Database(name) => match own.of_database(name).contains(wanted) {
+        GrantLevel::Database(pattern) => match own.of_databases(pattern).contains(wanted) {
             true => Ok(()),
-            false => Err(client.account.denied_database(name)),
+            false => Err(client.account.denied_database(pattern)),
         },
         GrantLevel::Table(name) => {
             let (database, table) = (&name.database, &name.name);

@@ -192,7 +192,7 @@ impl Settings {
                 "CHARACTERISTICS" => TrackTransaction::Characteristics,
                 _ => TrackTransaction::Off,
             },
-            timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
+            timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6).round() as i64),
             plan_environment,
             foreign_key_checks: on("foreign_key_checks"),
             require_primary_key: on("sql_require_primary_key"),

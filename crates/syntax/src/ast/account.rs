@@ -2,8 +2,21 @@
 
 use super::ObjectName;
 
-/// `user@host`. Both are empty for `CURRENT_USER()`.
+/// `user@host`, or [`current_user`].
 pub type AccountName = (String, String);
+
+/// The host of [`current_user`], which no account has: the parser refuses it.
+const OF_CURRENT_USER: &str = "\0";
+
+/// `CURRENT_USER()` where an account is named. (`''@''` is an account like any other.)
+pub fn current_user() -> AccountName {
+    (String::new(), OF_CURRENT_USER.to_owned())
+}
+
+/// Whether a name stands for the account of the session.
+pub fn is_current_user((user, host): (&str, &str)) -> bool {
+    user.is_empty() && host == OF_CURRENT_USER
+}
 
 /// What CREATE USER and its like say.
 #[derive(Debug, Clone, PartialEq, Eq)]

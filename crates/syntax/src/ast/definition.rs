@@ -115,7 +115,15 @@ pub struct DataType {
     /// `BINARY` after a character type: the character set's binary collation.
     pub binary: bool,
     /// Of ENUM and SET.
-    pub members: Vec<String>,
+    pub members: Vec<Member>,
+}
+
+/// A member of an ENUM or SET as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Member {
+    Text(String),
+    /// A hexadecimal or bit literal: bytes in the column's character set.
+    Bytes(Vec<u8>),
 }
 
 /// Types by what they are, their synonyms resolved.

@@ -21,14 +21,14 @@ mod write;
 
 pub use account::{
     AccountName, AccountOptions, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles,
-    SecondPassword, TlsRequirement, UserSpec, UserStatement,
+    SecondPassword, TlsRequirement, UserSpec, UserStatement, current_user, is_current_user,
 };
 pub use command::SqlCommand;
 pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
-    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, IndexType, ObjectKind,
-    ReferenceAction, TableElement, TableOptions, TypeName,
+    ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, IndexType, Member,
+    ObjectKind, ReferenceAction, TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,

@@ -4,7 +4,9 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use super::literal::unquote_name;
-use crate::ast::{AccountOptions, SecondPassword, Statement, TlsRequirement, UserSpec, UserStatement};
+use crate::ast::{
+    AccountOptions, SecondPassword, Statement, TlsRequirement, UserSpec, UserStatement, current_user,
+};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -58,7 +60,7 @@ impl Parser<'_> {
         Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
     }
 
-    /// `user[@host]`, `CURRENT_USER()` as two empty names.
+    /// `user[@host]`, `CURRENT_USER()`.
     pub fn account_name(&mut self) -> Result<(String, String)> {
         if self.eat(Kw::CURRENT_USER)
             || (self.is(Kw::USER) && self.peek().kind == Kind::LeftParen && self.eat(Kw::USER))
@@ -66,7 +68,7 @@ impl Parser<'_> {
             if self.eat_kind(Kind::LeftParen) {
                 self.expect_kind(Kind::RightParen)?;
             }
-            return Ok((String::new(), String::new()));
+            return Ok(current_user());
         }
         let user = self.name_or_text()?;
         if !self.eat_kind(Kind::At) {
@@ -95,7 +97,13 @@ impl Parser<'_> {
             }
             _ => return self.fail(),
         };
-        Ok((user, host.to_lowercase()))
+        match host.chars().find(|c| matches!(c, '@' | '\0')) {
+            Some(symbol) => Err(Error::new(
+                errno::ER_UNKNOWN_ERROR,
+                format!("Malformed hostname (illegal symbol: '{symbol}')"),
+            )),
+            None => Ok((user, host.to_lowercase())),
+        }
     }
 
     fn user_spec(&mut self) -> Result<UserSpec> {

@@ -75,6 +75,12 @@ impl Parser<'_> {
                 }
             }
             Some(Kw::NCHAR) => CastType::NChar(self.optional_length()?),
+            Some(Kw::NATIONAL) => {
+                if self.eat_any(&[Kw::CHAR, Kw::CHARACTER]).is_none() {
+                    return self.fail();
+                }
+                CastType::NChar(self.optional_length()?)
+            }
             Some(Kw::SIGNED | Kw::UNSIGNED) => {
                 self.eat_any(&[Kw::INTEGER, Kw::INT]);
                 if keyword == Some(Kw::SIGNED) {

@@ -1,10 +1,10 @@
 //! Column types and their synonyms.
 
-use types::{Charset, Error, Result, errno};
+use types::{Error, Result};
 
 use super::Parser;
 use super::literal::{bit_bytes, hex_bytes};
-use crate::ast::{DataType, TypeName};
+use crate::ast::{DataType, Member, TypeName};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -109,9 +109,26 @@ impl Parser<'_> {
         if !self.eat_kind(Kind::LeftParen) {
             return Ok(None);
         }
-        let length = self.unsigned()?;
+        let length = self.field_length()?;
         self.expect_kind(Kind::RightParen)?;
         Ok(Some(length))
+    }
+
+    /// A number, of which the digits behind a point do not count.
+    fn field_length(&mut self) -> Result<u64> {
+        if self.kind() != Kind::Decimal {
+            return self.unsigned();
+        }
+        let whole = self
+            .word()
+            .split('.')
+            .next()
+            .and_then(|digits| digits.parse().ok());
+        let Some(length) = whole else {
+            return self.fail();
+        };
+        self.advance();
+        Ok(length)
     }
 
     fn integer(&mut self, name: TypeName) -> Result<DataType> {
@@ -132,7 +149,7 @@ impl Parser<'_> {
     /// `(m)` or `(m, d)`.
     fn digits_and_decimals(&mut self, ty: &mut DataType, decimals_needed: bool) -> Result<()> {
         if self.eat_kind(Kind::LeftParen) {
-            ty.length = Some(self.unsigned()?);
+            ty.length = Some(self.field_length()?);
             if self.eat_kind(Kind::Comma) {
                 ty.decimals = Some(self.unsigned()?);
             } else if decimals_needed {
@@ -231,20 +248,14 @@ impl Parser<'_> {
         Ok(ty)
     }
 
-    /// A text, or a hexadecimal or bit literal that is one.
-    fn member(&mut self) -> Result<String> {
+    fn member(&mut self) -> Result<Member> {
         let bytes = match self.kind() {
             Kind::Hex => hex_bytes(self.word()),
             Kind::Bits => bit_bytes(self.word()),
-            _ => return self.text_literal(),
+            _ => return Ok(Member::Text(self.text_literal()?)),
         };
         self.advance();
-        String::from_utf8(bytes).map_err(|error| {
-            Error::new(
-                errno::ER_INVALID_CHARACTER_STRING,
-                Charset::Utf8mb4.invalid_message(error.as_bytes()),
-            )
-        })
+        Ok(Member::Bytes(bytes))
     }
 
     fn bytes(&mut self, name: TypeName, length_needed: bool) -> Result<DataType> {

@@ -20,6 +20,7 @@ impl Parser<'_> {
         self.expect(Kw::DATA)?;
         // Both are about table locks, which InnoDB does not take either.
         self.eat_any(&[Kw::LOW_PRIORITY, Kw::CONCURRENT]);
+        self.eat(Kw::FROM);
         let local = self.eat(Kw::LOCAL);
         self.expect(Kw::INFILE)?;
         let file = self.text_literal()?;

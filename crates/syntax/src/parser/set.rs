@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{Expr, Roles, SetClause, Statement, UserSpec, UserStatement, VariableScope};
+use crate::ast::{Expr, Roles, SetClause, Statement, UserSpec, UserStatement, VariableScope, current_user};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -240,9 +240,10 @@ impl Parser<'_> {
     fn set_password(&mut self) -> Result<Statement> {
         self.advance();
         let mut spec = UserSpec::default();
-        if self.eat(Kw::FOR) {
-            (spec.user, spec.host) = self.account_name()?;
-        }
+        (spec.user, spec.host) = match self.eat(Kw::FOR) {
+            true => self.account_name()?,
+            false => current_user(),
+        };
         match self.eat_all(&[Kw::TO, Kw::RANDOM]) {
             true => spec.is_random = true,
             false => {

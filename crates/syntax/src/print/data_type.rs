@@ -1,7 +1,7 @@
 //! Column types.
 
 use super::Printer;
-use crate::ast::{DataType, TypeName};
+use crate::ast::{DataType, Member, TypeName};
 
 impl Printer<'_> {
     pub fn data_type(&mut self, ty: &DataType) {
@@ -13,7 +13,13 @@ impl Printer<'_> {
         }
         if !ty.members.is_empty() {
             self.put("(");
-            self.separated(&ty.members, ",", |printer, member| printer.quoted(member));
+            self.separated(&ty.members, ",", |printer, member| match member {
+                Member::Text(text) => printer.quoted(text),
+                Member::Bytes(bytes) => {
+                    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                    printer.put(&format!("0x{digits}"));
+                }
+            });
             self.put(")");
         }
         if ty.unsigned {

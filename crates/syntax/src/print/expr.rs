@@ -1,5 +1,7 @@
 //! Expressions.
 
+use types::Charset;
+
 use super::Printer;
 use crate::ast::{
     BinaryOp, CastType, Expr, Introducer, NumberText, OrderItem, Quantifier, Query, TemporalKind, UnaryOp,
@@ -188,6 +190,9 @@ impl Printer<'_> {
 
     fn introduced(&mut self, charset: &Introducer, bytes: &[u8], quoted: bool) {
         let text = std::str::from_utf8(bytes).ok().filter(|_| quoted);
+        if let (Introducer::Named(name), Some(text), true) = (charset, text, self.style.introducers) {
+            return self.introduced_text(name, text);
+        }
         match (charset, text) {
             (Introducer::National, Some(text)) => self.literal(text),
             (Introducer::National | Introducer::Client, _) => self.bytes(bytes),
@@ -201,6 +206,27 @@ impl Printer<'_> {
                         self.bytes(bytes);
                     }
                 }
+            }
+        }
+    }
+
+    /// A text that a definition stores, where it stands for what it means: the client's bytes, read in the
+    /// character set of the introducer. What has no meaning there is stored as bytes.
+    fn introduced_text(&mut self, name: &str, text: &str) {
+        let client = Charset::from_name(self.style.charset).unwrap_or(Charset::Utf8mb4);
+        let sent = client.encode(text);
+        let charset = match Charset::from_name(name) {
+            // Bytes that are text are easier to read.
+            Some(Charset::Binary) => Some(Charset::Utf8mb4),
+            charset => charset,
+        };
+        self.put("_");
+        self.put(&name.to_ascii_lowercase());
+        match charset.and_then(|charset| charset.decode(&sent)) {
+            Some(text) => self.quoted(&text),
+            None => {
+                self.put(" ");
+                self.bytes(&sent);
             }
         }
     }

@@ -152,7 +152,7 @@ impl<'a> Printer<'a> {
         }
         self.put("0x");
         for byte in bytes {
-            self.text.push_str(&format!("{byte:02X}"));
+            self.text.push_str(&format!("{byte:02x}"));
         }
     }
 

@@ -61,7 +61,7 @@ impl NewRows {
 #[derive(Clone)]
 pub(super) struct Template {
     pub(super) row: Row,
-    /// Columns that are neither given nor have a default.
+    /// Columns that are neither given nor have a default, or one that the mode may refuse: a zero date.
     missing: Vec<usize>,
     /// Columns that are not given and whose default is an expression.
     computed: Vec<usize>,
@@ -94,7 +94,10 @@ impl Template {
         for (i, column) in columns.iter().enumerate() {
             let is_given = plan.columns.contains(&i);
             row.push(match default(i, column)? {
-                ColumnDefault::Value(value) => value,
+                ColumnDefault::Value(value) => {
+                    missing.extend((!is_given && defaults::is_zero_date(column, &value)).then_some(i));
+                    value
+                }
                 ColumnDefault::Generated if !is_given => Value::Null,
                 ColumnDefault::Generated => implicit(&column.ty),
                 ColumnDefault::Expression => {
