@@ -398,9 +398,10 @@ fn target_of_delete<'s>(
     let database = target.database.as_deref().or(binder.env.database);
     let is_target = |(at, relation): &(usize, &Relation)| {
         let table = relation.definition();
-        let is_named = match with_alias.get(*at).is_none_or(|is_alias| *is_alias) {
-            true => target.database.is_none(),
-            false => table.is_some_and(|table| Some(table.database.as_str()) == database),
+        let has_alias = with_alias.get(*at).is_none_or(|is_alias| *is_alias);
+        let is_named = match table.filter(|_| !has_alias) {
+            Some(table) => Some(table.database.as_str()) == database,
+            None => target.database.is_none(),
         };
         is_named && target.name == relation.alias
     };
