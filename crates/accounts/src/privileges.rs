@@ -224,7 +224,11 @@ impl Privileges {
         let covering = self.on_databases.iter();
         let covering = covering.filter(|(granted, _)| pattern::covers(granted, pattern));
         let closest = covering.max_by_key(|(granted, _)| pattern::specificity(granted));
-        self.global | closest.map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges)
+        let on_databases = closest.map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges);
+        let restricted = self.restrictions.iter();
+        let restricted = restricted.filter(|(database, _)| pattern::is_match(pattern, database));
+        let global = restricted.fold(self.global, |left, (_, restricted)| left - *restricted);
+        global | on_databases
     }
 
     /// On a whole table.
