@@ -20,6 +20,7 @@ pub mod client;
 pub mod demo;
 pub mod distribution;
 mod error;
+pub mod joins;
 pub mod load;
 pub mod ontime;
 pub mod options;

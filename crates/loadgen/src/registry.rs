@@ -12,6 +12,7 @@ pub fn all() -> impl Iterator<Item = WorkloadSpec> {
         crate::tpch::WORKLOADS,
         crate::ch::WORKLOADS,
         crate::ontime::WORKLOADS,
+        crate::joins::WORKLOADS,
         crate::ycsb::WORKLOADS,
         crate::ageing::WORKLOADS,
     ];
