@@ -5,6 +5,7 @@ use types::Result;
 
 use crate::batch::ALL_ROWS;
 use crate::context::{ExecContext, RowSink};
+use crate::direct::join::JoinSelect;
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
@@ -61,10 +62,13 @@ fn run(
         holds_least_after_sort: sort::holds_least_after_sort(&plan.root),
         budget,
     };
-    if let Some(rows) = sink.packets()
-        && let Some(range) = RangeSelect::of(plan)
-    {
-        return range.run(&mut env, rows);
+    if let Some(rows) = sink.packets() {
+        if let Some(range) = RangeSelect::of(plan) {
+            return range.run(&mut env, rows);
+        }
+        if let Some(join) = JoinSelect::of(plan)? {
+            return join.run(&env, rows);
+        }
     }
     let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {

@@ -3,10 +3,10 @@
 //! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). If an index holds a
 //! prefix of a column, ranges are wider than the values, and the scan's filter drops the other rows.
 
-use functions::EvalContext;
+use functions::{EvalContext, eval_row};
 use kv::KeyRange;
-use planner::plan::{Range, evaluate};
-use schema::layout::KeyParts;
+use planner::plan::{Range, RangeValue, evaluate};
+use schema::layout::{KeyParts, Width};
 use types::{Result, Value};
 
 /// The keys of `ranges`: in order and disjoint, so that a key is read once even if several ranges have it.
@@ -17,11 +17,45 @@ pub(crate) fn of_keys(
     row: &[Value],
     eval: &EvalContext,
 ) -> Result<Vec<KeyRange>> {
+    if let [
+        Range {
+            prefix,
+            lower: None,
+            upper: None,
+        },
+    ] = ranges
+    {
+        return of_equal_parts(parts, prefix, row, eval);
+    }
     let ranges = evaluate(ranges, row, eval)?;
     let keys = ranges
         .iter()
         .map(|range| parts.range(range, eval.time_zone).map(KeyRange::from));
     keys.collect::<Result<Vec<_>>>().map(disjoint)
+}
+
+/// One range, all of whose bounds are equalities, as a lookup join has for each row.
+fn of_equal_parts(
+    parts: &KeyParts,
+    prefix: &[RangeValue],
+    row: &[Value],
+    eval: &EvalContext,
+) -> Result<Vec<KeyRange>> {
+    let mut start = parts.begin(prefix.len());
+    for (part, value) in prefix.iter().enumerate() {
+        let value = match value {
+            RangeValue::IsNull => Value::Null,
+            RangeValue::NullSafe(expr) | RangeValue::Equal(expr) => eval_row(expr, row, eval)?,
+        };
+        if value.is_null()
+            && (parts.is_never_null() || matches!(prefix.get(part), Some(RangeValue::Equal(_))))
+        {
+            return Ok(Vec::new());
+        }
+        parts.append(part, &value, Width::Stored, eval.time_zone, &mut start)?;
+    }
+    let end = codec::prefix_next(&start);
+    Ok(vec![KeyRange { start, end }])
 }
 
 /// Sorts ranges by key, drops empty ones and merges overlapping ones.

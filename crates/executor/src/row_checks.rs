@@ -1,29 +1,123 @@
 //! Conditions of a scan's filter that are decided on a row's bytes: comparisons of a number or a date with a
-//! constant. Rows that they drop are not decoded. Both executors read tables so.
+//! constant or another column, and of a text with constants. Rows that they drop are not decoded. Both executors read tables so.
 
-use codec::row::RangeCheck;
+use std::sync::Arc;
+
+use codec::row::{RowCheck, TextCheck};
 use functions::Expr;
 use planner::plan::TableScan;
 use types::{Decimal, SqlType, TypeKind, Value};
 
-/// The conditions of a filter, with its constants computed, that can be decided early. None of a filter that
-/// may raise an error or a warning: which rows it is computed for would be seen.
-pub fn of_filter(scan: &TableScan, filter: Option<&Expr>) -> Vec<RangeCheck> {
-    match filter {
-        Some(filter) if !functions::eval::is_fallible(filter) => {
-            let conjuncts = planner::conjuncts(Some(filter)).into_iter();
-            conjuncts
-                .filter_map(|condition| of_condition(scan, condition))
-                .collect()
+/// After so many rows it is known whether checks of texts are worth their time.
+const TRIAL_ROWS: u32 = 4_096;
+
+/// What is checked of each row. The filter is computed for the rows that pass.
+#[derive(Debug, Default)]
+pub struct RowChecks {
+    numbers: Vec<RowCheck>,
+    texts: Vec<RowCheck>,
+    /// Rows whose texts have been checked, and those of them that have passed.
+    seen: u32,
+    passed: u32,
+}
+
+impl RowChecks {
+    /// The conditions of a filter, with its constants computed, that can be decided early. None of a filter that
+    /// may raise an error or a warning: which rows it is computed for would be seen.
+    pub fn of_filter(scan: &TableScan, filter: Option<&Expr>) -> Self {
+        let conjuncts = match filter {
+            Some(filter) if !functions::eval::is_fallible(filter) => planner::conjuncts(Some(filter)),
+            _ => Vec::new(),
+        };
+        let checks = conjuncts.into_iter();
+        let checks =
+            checks.filter_map(|condition| of_condition(scan, condition).or_else(|| of_text(scan, condition)));
+        let (texts, numbers) = checks.partition(|check| matches!(check, RowCheck::Text { .. }));
+        Self {
+            numbers,
+            texts,
+            ..Self::default()
         }
-        _ => Vec::new(),
+    }
+
+    /// Whether a row may satisfy the filter.
+    #[inline]
+    pub fn may_hold(&mut self, row: &[u8]) -> bool {
+        self.numbers.iter().all(|check| check.may_hold(row))
+            && (self.texts.is_empty() || self.texts_may_hold(row))
+    }
+
+    /// Checks that leave out less than a quarter of the rows are given up.
+    fn texts_may_hold(&mut self, row: &[u8]) -> bool {
+        let passes = self.texts.iter().all(|check| check.may_hold(row));
+        self.seen += 1;
+        self.passed += u32::from(passes);
+        if self.seen == TRIAL_ROWS {
+            if self.passed > TRIAL_ROWS / 4 * 3 {
+                self.texts.clear();
+            }
+            (self.seen, self.passed) = (0, 0);
+        }
+        passes
     }
 }
 
-fn of_condition(scan: &TableScan, condition: &Expr) -> Option<RangeCheck> {
+/// A text compared with constants under its own collation.
+fn of_text(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
+    let (column, constants) = match (function.0.name, args.as_slice()) {
+        ("=" | "in" | "like", [column @ Expr::Column { .. }, constants @ ..]) => (column, constants),
+        ("=", [constant, column @ Expr::Column { .. }]) => (column, std::slice::from_ref(constant)),
+        _ => return None,
+    };
+    let Expr::Column { index, ty, .. } = column else {
+        return None;
+    };
+    let (id, stored) = stored(scan, *index)?;
+    let is_text = |ty: &SqlType| ty.is_text() && !ty.has_members() && ty.kind != TypeKind::Json;
+    if !is_text(stored) || stored.collation != ty.collation {
+        return None;
+    }
+    let collation = ty.collation;
+    let text = |constant: &Expr| match constant {
+        Expr::Literal {
+            value: Value::String(text),
+            ty,
+        } if ty.collation == collation => Some(text.clone()),
+        _ => None,
+    };
+    let mut texts = constants.iter().map(text).collect::<Option<Vec<_>>>()?;
+    let check: Arc<dyn Fn(&[u8]) -> bool + Send + Sync> = match function.0.name {
+        "like" if texts.len() == 1 => Arc::new(functions::stored_like(&texts.pop()?, collation)?),
+        "like" => return None,
+        _ => Arc::new(move |bytes| texts.iter().any(|text| collation.equal(bytes, text.as_bytes()))),
+    };
+    Some(RowCheck::Text {
+        id,
+        check: TextCheck(check),
+    })
+}
+
+fn of_condition(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    if let [
+        Expr::Column { index: left, .. },
+        Expr::Column { index: right, .. },
+    ] = args.as_slice()
+    {
+        let (left, right) = (stored(scan, *left)?, stored(scan, *right)?);
+        return match function.0.name {
+            "<" => RowCheck::order(left, right, false),
+            "<=" => RowCheck::order(left, right, true),
+            ">" => RowCheck::order(right, left, false),
+            ">=" => RowCheck::order(right, left, true),
+            _ => None,
+        };
+    }
     let (column, low, high) = match (function.0.name, args.as_slice()) {
         ("between", [Expr::Column { index, .. }, low, high]) => {
             let ty = type_of(scan, *index)?;
@@ -39,12 +133,18 @@ fn of_condition(scan: &TableScan, condition: &Expr) -> Option<RangeCheck> {
         }
         _ => return None,
     };
-    let stored = scan.table.columns.get(*scan.columns.get(column)?)?;
-    RangeCheck::new(stored.id, &stored.ty, low, high)
+    let (id, ty) = stored(scan, column)?;
+    RowCheck::range(id, ty, low, high)
+}
+
+/// The id and the type of a scan's column.
+fn stored(scan: &TableScan, column: usize) -> Option<(i64, &SqlType)> {
+    let column = scan.table.columns.get(*scan.columns.get(column)?)?;
+    Some((column.id, &column.ty))
 }
 
 fn type_of(scan: &TableScan, column: usize) -> Option<SqlType> {
-    Some(scan.table.columns.get(*scan.columns.get(column)?)?.ty)
+    stored(scan, column).map(|(_, ty)| *ty)
 }
 
 fn exchanged(name: &str) -> Option<&'static str> {

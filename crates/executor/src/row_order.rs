@@ -128,6 +128,11 @@ impl RowOrder {
         }
     }
 
+    /// What sorting so many rows takes, besides their keys and the result.
+    pub fn scratch_bytes(rows: usize) -> usize {
+        rows * size_of::<Keyed>()
+    }
+
     /// All rows in order, as (batch, row); equal ones in the order they came. Runs of rows are sorted, and then merged:
     /// `check` is called between runs, and once for as many rows of the merging.
     ///

@@ -3,7 +3,7 @@
 mod support;
 
 use functions::Expr;
-use planner::plan::{Access, Join, JoinKey, JoinKind, LookupJoin, Rel, TableScan};
+use planner::plan::{Access, ExecutionCache, Join, JoinKey, JoinKind, LookupJoin, Rel, TableScan};
 use support::rel::*;
 use support::{Conn, Db};
 use types::Value;
@@ -135,6 +135,7 @@ impl Spec {
             right,
             residual: self.condition(),
             rows: 1.0,
+            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -354,6 +355,7 @@ fn a_lookup_filters_the_table_and_reads_covering_entries() {
             right: table.clone(),
             residual,
             rows: 1.0,
+            execution_cache: ExecutionCache::default(),
         })
     };
     assert_eq!(
@@ -394,6 +396,7 @@ fn several_points_of_a_row_find_a_partner_once() {
         ),
         residual: None,
         rows: 1.0,
+        execution_cache: ExecutionCache::default(),
     });
     assert_eq!(
         c.line(project(join, vec![column(0, INT), column(2, INT)])),
@@ -542,6 +545,7 @@ fn a_limit_above_a_lookup_join_reads_few_rows() {
             ),
             residual: None,
             rows: 1.0,
+            execution_cache: ExecutionCache::default(),
         })
     };
     // Each of 2000 rows has 2000 partners.
@@ -585,6 +589,7 @@ fn locking_lookups_lock_the_rows_they_return() {
                 right: table,
                 residual: None,
                 rows: 1.0,
+                execution_cache: ExecutionCache::default(),
             });
             c.begin();
             let rows = c.rel(join).len();

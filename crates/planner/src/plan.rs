@@ -281,6 +281,7 @@ pub struct TableScan {
     pub read: Option<Measure>,
     /// `None`: the table has no partitions.
     pub partitions: Option<Box<ScanPartitions>>,
+    pub execution_cache: ExecutionCache,
 }
 
 /// The optimizer's estimates for reading a table, once or for one row of a join's other side.

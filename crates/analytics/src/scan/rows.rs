@@ -1,7 +1,7 @@
 //! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! A condition that compares a stored number or date with a constant is checked on the row's bytes
-//! ([`row_checks`]). So is a condition that an operator above the scan has learned ([`super::learned`]). For
+//! A condition that compares a stored number, date or text with a constant is checked on the row's bytes
+//! ([`RowChecks`]). So is a condition that an operator above the scan has learned ([`super::learned`]). For
 //! other conditions there are two ways:
 //!
 //! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
@@ -18,8 +18,7 @@ use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use codec::row::RangeCheck;
-use executor::row_checks;
+use executor::row_checks::RowChecks;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
 use schema::layout::Decoder;
@@ -52,7 +51,7 @@ pub struct Rows {
     schema: SchemaRef,
     positions: Option<Vec<u64>>,
     /// The parts of the filter that are checked on a row's bytes.
-    checks: Vec<RangeCheck>,
+    checks: RowChecks,
     /// Conditions that operators above have learned, checked before a row is decoded: on the column that
     /// orders the rows, and on other columns.
     leading: Vec<LearnedCheck>,
@@ -113,7 +112,7 @@ impl Rows {
     ) -> Result<Self> {
         let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
         let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
-        let checks = row_checks::of_filter(scan, filter);
+        let checks = RowChecks::of_filter(scan, filter);
         let learned = learned.iter().map(LearnedCheck::new);
         let (leading, learned) = learned.partition(LearnedCheck::leads);
         let filter = filter
@@ -159,9 +158,7 @@ impl Rows {
                 return Ok(check.behind(key, value));
             }
         }
-        if self.checks.iter().all(|check| check.may_hold(value))
-            && self.learned.iter_mut().all(|check| check.may_hold(key, value))
-        {
+        if self.checks.may_hold(value) && self.learned.iter_mut().all(|check| check.may_hold(key, value)) {
             self.take(key, value, position)?;
         }
         Ok(GoOn::NextRow)

@@ -1,5 +1,8 @@
 //! Conditions that are decided on a row's bytes, before any of it is decoded.
 
+use std::fmt;
+use std::sync::Arc;
+
 use types::{SqlType, TypeKind};
 
 use super::cell::{Form, decode_signed, decode_unsigned};
@@ -45,27 +48,78 @@ impl StoredNumber {
     }
 }
 
-/// Whether a column's value lies in a range.
-#[derive(Debug, Clone)]
-pub struct RangeCheck {
-    number: StoredNumber,
-    low: i64,
-    high: i64,
+/// Whether the bytes of a text may satisfy a condition.
+#[derive(Clone)]
+pub struct TextCheck(pub Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+
+impl fmt::Debug for TextCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TextCheck")
+    }
 }
 
-impl RangeCheck {
-    /// From `low` to `high`, both included. `None` for types without a [`StoredNumber`].
-    pub fn new(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
+/// A condition on a row's columns.
+#[derive(Debug, Clone)]
+pub enum RowCheck {
+    /// A value lies in a range, both ends included.
+    Range {
+        number: StoredNumber,
+        low: i64,
+        high: i64,
+    },
+    /// One value is less than another one, or may be equal to it.
+    Order {
+        smaller: StoredNumber,
+        larger: StoredNumber,
+        or_equal: bool,
+    },
+    /// A text, by the column's id.
+    Text { id: i64, check: TextCheck },
+}
+
+impl RowCheck {
+    /// From `low` to `high`, both included. `None` for types that are not compared so.
+    pub fn range(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
         let number = StoredNumber::new(id, ty)?;
-        Some(Self { number, low, high })
+        Some(Self::Range { number, low, high })
+    }
+
+    /// Of two columns by their ids and types. `None` for types that are not compared so.
+    pub fn order(smaller: (i64, &SqlType), larger: (i64, &SqlType), or_equal: bool) -> Option<Self> {
+        let (a, b) = (smaller.1, larger.1);
+        let are_dates = |ty: &SqlType| matches!(ty.kind, TypeKind::Date | TypeKind::DateTime);
+        let alike = are_dates(a) && are_dates(b)
+            || a.is_integer() && b.is_integer()
+            || a.is_decimal() && b.is_decimal() && a.decimals == b.decimals;
+        if !alike {
+            return None;
+        }
+        Some(Self::Order {
+            smaller: StoredNumber::new(smaller.0, a)?,
+            larger: StoredNumber::new(larger.0, b)?,
+            or_equal,
+        })
     }
 
     /// Whether the row may satisfy the condition. True also if the value cannot be read here: the caller
     /// decodes the row and evaluates the condition itself.
     #[inline]
     pub fn may_hold(&self, row: &[u8]) -> bool {
-        let value = self.number.value(row);
-        value.is_none_or(|value| self.low <= value && value <= self.high)
+        match self {
+            Self::Range { number, low, high } => {
+                let value = number.value(row);
+                value.is_none_or(|value| *low <= value && value <= *high)
+            }
+            Self::Order {
+                smaller,
+                larger,
+                or_equal,
+            } => match (smaller.value(row), larger.value(row)) {
+                (Some(smaller), Some(larger)) => smaller < larger || *or_equal && smaller == larger,
+                _ => true,
+            },
+            Self::Text { id, check } => find_small(row, *id).is_none_or(|text| check.0(text)),
+        }
     }
 }
 
@@ -86,13 +140,35 @@ mod tests {
             .unwrap();
         encoder.push(3, &Value::Null, &SqlType::BIGINT).unwrap();
         let row = encoder.finish().unwrap();
-        let holds = |id, ty: &SqlType, low, high| RangeCheck::new(id, ty, low, high).unwrap().may_hold(&row);
+        let holds = |id, ty: &SqlType, low, high| RowCheck::range(id, ty, low, high).unwrap().may_hold(&row);
         assert!(holds(1, &SqlType::BIGINT, -5, -5) && !holds(1, &SqlType::BIGINT, -4, i64::MAX));
         assert!(holds(2, &price, 600, 605) && !holds(2, &price, i64::MIN, 604));
         assert!(
             holds(3, &SqlType::BIGINT, 1, 1) && holds(9, &SqlType::BIGINT, 1, 1),
             "not decided here"
         );
-        assert!(RangeCheck::new(1, &SqlType::DOUBLE, 0, 1).is_none());
+        assert!(RowCheck::range(1, &SqlType::DOUBLE, 0, 1).is_none());
+    }
+
+    #[test]
+    fn two_columns_are_compared_where_both_are_there() {
+        let mut encoder = RowEncoder::new();
+        for (id, value) in [
+            (1, Value::Int(-5)),
+            (2, Value::Int(7)),
+            (3, Value::Int(7)),
+            (4, Value::Null),
+        ] {
+            encoder.push(id, &value, &SqlType::BIGINT).unwrap();
+        }
+        let row = encoder.finish().unwrap();
+        let int = |id| (id, &SqlType::BIGINT);
+        let holds = |a, b, or_equal| RowCheck::order(int(a), int(b), or_equal).unwrap().may_hold(&row);
+        assert!(holds(1, 2, false) && !holds(2, 1, true));
+        assert!(holds(2, 3, true) && !holds(2, 3, false));
+        assert!(holds(4, 1, false) && holds(2, 9, false), "not decided here");
+        let scales = [2, 3].map(|scale| SqlType::decimal(10, scale));
+        assert!(RowCheck::order((1, &scales[0]), (2, &scales[1]), true).is_none());
+        assert!(RowCheck::order(int(1), (2, &SqlType::decimal(10, 0)), true).is_none());
     }
 }

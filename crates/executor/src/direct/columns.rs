@@ -103,6 +103,19 @@ impl RowColumns {
         Ok(())
     }
 
+    /// Appends the value of one column to a packet.
+    #[inline]
+    pub fn put(&self, row: &Row<'_>, position: usize, writer: &mut RowWriter<'_>) -> Result<()> {
+        self.give(row, position, Put(writer))
+    }
+
+    /// The value of one column.
+    pub fn value(&self, row: &Row<'_>, position: usize) -> Result<Value> {
+        let mut value = Value::Null;
+        self.give(row, position, Keep(&mut value))?;
+        Ok(value)
+    }
+
     /// Passes the value of one column to `taker`.
     #[inline]
     pub fn give<'a, T>(&'a self, row: &'a Row<'a>, position: usize, taker: T) -> Result<()>
@@ -169,6 +182,57 @@ impl<'a> TakeCell<'a> for Put<'_, '_> {
     #[inline(never)]
     fn json(self, document: Cow<'a, [u8]>) -> Result<()> {
         self.put(RawValue::Json(JsonRef::of_document(&document)))
+    }
+}
+
+/// Takes a value as it is.
+struct Keep<'v>(&'v mut Value);
+
+impl Keep<'_> {
+    fn keep(self, value: Value) -> Result<()> {
+        *self.0 = value;
+        Ok(())
+    }
+}
+
+impl TakeCell<'_> for Keep<'_> {
+    type Out = ();
+    type Error = Error;
+
+    fn null(self) -> Result<()> {
+        self.keep(Value::Null)
+    }
+
+    fn int(self, value: i64) -> Result<()> {
+        self.keep(Value::Int(value))
+    }
+
+    fn uint(self, value: u64) -> Result<()> {
+        self.keep(Value::UInt(value))
+    }
+
+    fn double(self, value: f64) -> Result<()> {
+        self.keep(Value::Double(value))
+    }
+
+    fn decimal(self, value: Decimal) -> Result<()> {
+        self.keep(Value::Decimal(value))
+    }
+
+    fn text(self, bytes: &[u8]) -> Result<()> {
+        let text = std::str::from_utf8(bytes).map_err(|_| codec::Error::Malformed {
+            what: "text in a row",
+        })?;
+        self.keep(Value::from(text))
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Result<()> {
+        self.keep(Value::Bytes(bytes.to_vec()))
+    }
+
+    /// Does not happen: no key has a JSON document.
+    fn json(self, _: Cow<'_, [u8]>) -> Result<()> {
+        Err(Error::internal("a document as a part of a key"))
     }
 }
 

@@ -1,12 +1,13 @@
 //! From the store's bytes to the bytes of packets, without values, arrays or operators in between.
 //!
 //! [`point`] returns one row by its key, and is cached with the plan. `range` returns the rows of any access
-//! path, in key order or sorted by one column. `aggregate` computes aggregates of them. The answers are the
+//! path, in key order or sorted by one column, `join` those of joins by keys. `aggregate` computes aggregates of them. The answers are the
 //! same to the byte as those of the operators, which run every other query: all that computes, filters,
 //! groups or locks.
 
 pub mod aggregate;
 pub(crate) mod columns;
+pub(crate) mod join;
 mod packets;
 pub mod point;
 pub(crate) mod range;

@@ -298,7 +298,7 @@ impl<'p> RangePlan<'p> {
 }
 
 /// Whether every row that the access path finds is a row of the result.
-fn is_plain(scan: &TableScan) -> bool {
+pub(super) fn is_plain(scan: &TableScan) -> bool {
     let by_rows = match &scan.access {
         Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => true,
         Access::IndexRanges { covering, .. } => !covering,

@@ -18,7 +18,7 @@ use types::{Error, Result, SqlType};
 use super::BoxOperator;
 use super::join::nested::AllPartners;
 use super::join::page::{Found, Page};
-use super::join::pairing::Pairing;
+use super::join::pairing::{JoinShape, Pairing};
 use super::join::partners::Partners;
 use super::join::right_side::{RightSide, RowsTaken, more_than_one_row};
 use super::part::PlanPart;
@@ -60,7 +60,7 @@ pub(super) fn open<'p>(
             partners,
             kind,
             condition,
-            types,
+            JoinShape::new(kind, types),
             env.eval(),
         )));
     }
@@ -79,7 +79,7 @@ pub(super) fn open<'p>(
         correlated,
         kind,
         condition,
-        types,
+        JoinShape::new(kind, types),
         env.eval(),
     )))
 }

@@ -11,7 +11,7 @@ mod apply;
 mod common_table;
 mod distinct;
 mod filter;
-mod join;
+pub(crate) mod join;
 mod json_table;
 pub(crate) mod limit;
 mod measured;

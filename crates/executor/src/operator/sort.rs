@@ -19,6 +19,7 @@ use super::project::evaluate;
 use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
+use crate::memory;
 use crate::row_order::{BatchKeys, RowOrder};
 
 /// The operator for `keys`. Without keys the input's order stays.
@@ -137,11 +138,14 @@ impl<'p> Sort<'p> {
 
     /// The held rows that are wanted, in order, as (batch, row).
     fn wanted(&self, env: &Env<'_, '_>) -> Result<Vec<(usize, usize)>> {
+        let mut scratch = memory::Held::default();
+        scratch.resize(RowOrder::scratch_bytes(self.held.rows), env.memory)?;
         let check = &mut || env.check_interrupted();
         let mut order = match self.distinct {
             true => self.by.sort_distinct(&self.held.keys, check),
             false => self.by.sort(&self.held.keys, check),
         }?;
+        scratch.resize(0, env.memory)?;
         order.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(order)
     }

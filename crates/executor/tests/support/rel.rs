@@ -79,6 +79,7 @@ pub fn scan(c: &Conn<'_>, table: &str, access: Access) -> TableScan {
         expected: planner::plan::Expected::default(),
         read: None,
         partitions: None,
+        execution_cache: planner::plan::ExecutionCache::default(),
     }
 }
 

@@ -61,6 +61,15 @@ impl Like {
         }
     }
 
+    /// Whether bytes that should be text may match: they do not if they are ASCII and do not.
+    pub fn may_match(&self, bytes: &[u8]) -> bool {
+        match (&self.kind, &self.ascii) {
+            _ if !bytes.is_ascii() => true,
+            (PatternKind::General, Some(segments)) => segments.matches(bytes),
+            _ => std::str::from_utf8(bytes).map_or(true, |text| self.matches(text)),
+        }
+    }
+
     fn walk(&self, text: &str) -> bool {
         let mut rest = text.chars();
         let mut token = 0;
@@ -204,6 +213,7 @@ mod tests {
                 let like = Like::new(&pattern, '\\', collation);
                 let found = like.matches(&text);
                 assert_eq!(found, like.walk(&text), "{text} like {pattern} {collation:?}");
+                assert_eq!(found, like.may_match(text.as_bytes()));
                 matching += u32::from(found);
             }
         }
@@ -219,5 +229,6 @@ mod tests {
         assert!(!like("ß", "s", Collation::DEFAULT));
         assert!(Like::new("a|%", '|', Collation::DEFAULT).matches("a%"));
         assert!(!Like::new("a\\%", None, Collation::DEFAULT).matches("a%"));
+        assert!(Like::new("e", '\\', Collation::DEFAULT).may_match("é".as_bytes()));
     }
 }

@@ -100,6 +100,15 @@ fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<
     Ok(Some(ColumnarValue::Array(Arc::new(found))))
 }
 
+/// `column LIKE pattern` on stored text: whether it may be true. `None` for a pattern that has an escape character.
+pub fn stored_like(pattern: &str, collation: Collation) -> Option<impl Fn(&[u8]) -> bool + use<>> {
+    if pattern.contains('\\') {
+        return None;
+    }
+    let like = Like::new(pattern, None, collation);
+    Some(move |bytes: &[u8]| like.may_match(bytes))
+}
+
 /// `text LIKE pattern`: the filter of SHOW statements.
 pub fn show_like(pattern: &str, text: &str, collation: Collation) -> bool {
     Like::new(pattern, '\\', collation).matches(text)

@@ -7,10 +7,11 @@
 use super::{Comparison, Versions};
 use crate::failure::from_rocksdb;
 use crate::latest::PageLoads;
-use crate::latest::cache::{Lookup, PageRange, Reads};
+use crate::latest::cache::{Lookup, Page, PageRange, Reads};
 use crate::layout::Version;
 use kv::{KeyRange, Result, ScanRequest, Visit};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Stored rows between two checks of the interrupt.
 const ROWS_PER_CHECK: u32 = 256;
@@ -40,6 +41,13 @@ impl<'a> Scan<'a> {
 
     /// Visits the pairs that a reader of the request's timestamp sees.
     pub fn run(mut self, visit: &mut Visit) -> Result<()> {
+        if let Some(page) = self.only_page() {
+            if let Some(interrupt) = self.request.interrupt {
+                interrupt.check()?;
+            }
+            let KeyRange { start, end } = self.request.range;
+            return self.visit_part(&page, start, end, visit).map(drop);
+        }
         let mut rest = self.request.range.clone();
         while !rest.is_empty() {
             let Some(next) = self.next_page(&rest)? else {
@@ -64,6 +72,15 @@ impl<'a> Scan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The page that holds the whole range, as most short ranges have one. Such a scan copies no keys.
+    fn only_page(&self) -> Option<Arc<Page>> {
+        let ScanRequest { range, ts, .. } = self.request;
+        match self.versions.compares {
+            true => None,
+            false => self.versions.latest.cache().page_of(range, ts),
+        }
     }
 
     /// The page with which the scan of `rest` continues. Only a forward scan loads pages.
@@ -115,14 +132,25 @@ impl<'a> Scan<'a> {
         if !range.end.is_empty() && (page.end.is_empty() || range.end < page.end) {
             end = &range.end;
         }
-        let positions = page.page.positions(start, end);
-        if let Some(values) = page.page.values(positions.clone(), self.request.ts) {
+        self.visit_part(&page.page, start, end, visit)
+    }
+
+    /// Visits the entries of a page from `start` up to `end`; empty: no bound.
+    fn visit_part(
+        &self,
+        page: &Page,
+        start: &[u8],
+        end: &[u8],
+        visit: &mut Visit,
+    ) -> Result<ControlFlow<()>> {
+        let positions = page.positions(start, end);
+        if let Some(values) = page.values(positions.clone(), self.request.ts) {
             return Ok(match self.request.reverse {
                 false => visit_values(values, visit),
                 true => visit_values(values.rev(), visit),
             });
         }
-        let entries = positions.filter_map(|at| page.page.entry(at));
+        let entries = positions.filter_map(|at| page.entry(at));
         match self.request.reverse {
             false => self.visit_entries(entries, visit),
             true => self.visit_entries(entries.rev(), visit),

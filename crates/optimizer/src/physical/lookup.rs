@@ -9,8 +9,8 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{ColumnId, Get, Logical};
 use planner::plan::{
-    Access, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue, Rel,
-    ScanPartitions, TableScan,
+    Access, ExecutionCache, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue,
+    Rel, ScanPartitions, TableScan,
 };
 use types::Result;
 
@@ -198,9 +198,11 @@ impl Builder<'_> {
                     expected: lookup.expected,
                     read: None,
                     partitions,
+                    execution_cache: ExecutionCache::default(),
                 },
                 residual,
                 rows,
+                execution_cache: ExecutionCache::default(),
             }),
             layout,
             ordered: left.ordered,

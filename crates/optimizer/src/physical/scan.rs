@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use planner::logical::{ColumnId, Get};
-use planner::plan::{Expected, Rel, Route, TableScan, VirtualScan};
+use planner::plan::{ExecutionCache, Expected, Rel, Route, TableScan, VirtualScan};
 use types::Result;
 
 use super::route;
@@ -199,6 +199,7 @@ impl<'a> Builder<'a> {
             expected,
             read: None,
             partitions: chosen.partitions,
+            execution_cache: ExecutionCache::default(),
         });
         if let Some(count) = gated {
             rel = Rel::Limit {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planner::logical::LogicalTarget;
-use planner::plan::{TableScan, Target};
+use planner::plan::{ExecutionCache, TableScan, Target};
 use types::Result;
 
 use super::Builder;
@@ -70,6 +70,7 @@ impl Builder<'_> {
                 expected,
                 read: None,
                 partitions: chosen.partitions,
+                execution_cache: ExecutionCache::default(),
             },
             order_by,
             limit,

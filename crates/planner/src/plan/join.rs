@@ -2,7 +2,7 @@
 
 use functions::Expr;
 
-use super::{Rel, TableScan};
+use super::{ExecutionCache, Rel, TableScan};
 
 /// A join of two inputs. The right side is read first, into memory: by its keys into a hash table, or as it
 /// is if there are no keys. Rows come in the order of the left side.
@@ -58,6 +58,7 @@ pub struct LookupJoin {
     pub residual: Option<Expr>,
     /// About how many rows come out.
     pub rows: f64,
+    pub execution_cache: ExecutionCache,
 }
 
 /// For each row of `input`: what `subquery` gives for it.

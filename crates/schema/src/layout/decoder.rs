@@ -1,9 +1,11 @@
 //! Rows or index entries as Arrow arrays.
 
+use std::sync::Arc;
+
 use arrow::array::ArrayRef;
 use codec::row::{ColumnBuffer, RowShape};
 use functions::TimeZone;
-use types::Result;
+use types::{Result, SqlType};
 
 use super::index::IndexLayout;
 use super::row::TableLayout;
@@ -15,7 +17,7 @@ const ROWS_AHEAD: usize = 64;
 /// Decodes selected columns of many rows, or of many index entries, into one array for each column.
 #[derive(Debug)]
 pub struct Decoder {
-    source: Source,
+    layout: DecoderLayout,
     zone: TimeZone,
     buffers: Vec<ColumnBuffer>,
     /// What the last row had, of rows.
@@ -25,38 +27,57 @@ pub struct Decoder {
     expected_rows: usize,
 }
 
+/// Where the columns are that a [`Decoder`] reads. One object serves all executions of a plan.
+#[derive(Debug, Clone)]
+pub struct DecoderLayout(Arc<Source>);
+
 #[derive(Debug)]
 enum Source {
     Rows(TableLayout),
     Entries(IndexLayout),
 }
 
-impl Decoder {
+impl DecoderLayout {
     /// Of rows. `columns` are offsets in [`Table::columns`].
     ///
     /// # Errors
     /// As [`TableLayout::new`].
-    pub fn of_rows(table: &Table, columns: &[usize], zone: TimeZone) -> Result<Self> {
-        let layout = TableLayout::new(table, columns)?;
-        let buffers = layout.types().iter().map(ColumnBuffer::new).collect();
-        Ok(Self::new(Source::Rows(layout), buffers, zone))
+    pub fn of_rows(table: &Table, columns: &[usize]) -> Result<Self> {
+        Ok(Self(Arc::new(Source::Rows(TableLayout::new(table, columns)?))))
     }
 
     /// Of the entries of the index at a position in [`Table::indexes`].
     ///
     /// # Errors
     /// As [`IndexLayout::new`].
-    pub fn of_entries(table: &Table, index: usize, columns: &[usize], zone: TimeZone) -> Result<Self> {
-        let layout = IndexLayout::new(table, index, columns)?;
-        let buffers = layout.types().iter().map(ColumnBuffer::new).collect();
-        Ok(Self::new(Source::Entries(layout), buffers, zone))
+    pub fn of_entries(table: &Table, index: usize, columns: &[usize]) -> Result<Self> {
+        Ok(Self(Arc::new(Source::Entries(IndexLayout::new(
+            table, index, columns,
+        )?))))
     }
 
-    fn new(source: Source, buffers: Vec<ColumnBuffer>, zone: TimeZone) -> Self {
+    fn types(&self) -> &[SqlType] {
+        match &*self.0 {
+            Source::Rows(layout) => layout.types(),
+            Source::Entries(layout) => layout.types(),
+        }
+    }
+}
+
+impl Decoder {
+    /// [`DecoderLayout::of_rows`], for one decoder.
+    ///
+    /// # Errors
+    /// As [`TableLayout::new`].
+    pub fn of_rows(table: &Table, columns: &[usize], zone: TimeZone) -> Result<Self> {
+        DecoderLayout::of_rows(table, columns).map(|layout| Self::new(layout, zone))
+    }
+
+    pub fn new(layout: DecoderLayout, zone: TimeZone) -> Self {
         Self {
-            source,
+            buffers: layout.types().iter().map(ColumnBuffer::new).collect(),
+            layout,
             zone,
-            buffers,
             shape: RowShape::default(),
             rows: 0,
             expected_rows: 0,
@@ -70,7 +91,7 @@ impl Decoder {
             let rows = self.expected_rows.max(ROWS_AHEAD);
             self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
         }
-        match &self.source {
+        match &*self.layout.0 {
             Source::Rows(layout) => {
                 layout.decode_row(key, value, self.zone, &mut self.buffers, &mut self.shape)?;
             }

@@ -116,6 +116,11 @@ impl KeyParts {
         self.parts.len()
     }
 
+    /// Whether no part is ever NULL, because they are one integer handle.
+    pub fn is_never_null(&self) -> bool {
+        self.integer
+    }
+
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -190,7 +195,8 @@ impl KeyParts {
     }
 
     /// The prefix of every key, with capacity for `values` numbers.
-    fn begin(&self, values: usize) -> Vec<u8> {
+    /// The beginning of a key, with room for so many values.
+    pub fn begin(&self, values: usize) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.start.len() + values * (1 + size_of::<i64>()));
         key.extend_from_slice(&self.start);
         key

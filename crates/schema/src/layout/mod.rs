@@ -36,7 +36,7 @@ mod zone;
 
 pub use codec::RowHandle;
 pub use computed::reading_context;
-pub use decoder::Decoder;
+pub use decoder::{Decoder, DecoderLayout};
 pub use defaults::{default_value, original_default};
 pub use index::{EntryPlace, IndexLayout, index_covers, place_in_entry};
 pub use integer_column::{IntegerColumn, leading_bytes};

@@ -350,7 +350,10 @@ fn entries_come_back_whatever_index_and_handle() {
                 assert!(index_range(&table, position).contains(&entry.key));
                 assert_eq!(layout.handle(&entry.key, &entry.value).unwrap(), handle);
                 let expected: Vec<Value> = covered.iter().map(|&c| row[c].clone()).collect();
-                let mut decoder = Decoder::of_entries(&table, position, &covered, ZONE).unwrap();
+                let mut decoder = Decoder::new(
+                    DecoderLayout::of_entries(&table, position, &covered).unwrap(),
+                    ZONE,
+                );
                 decoder.push(&entry.key, &entry.value).unwrap();
                 for ((array, value), ty) in decoder
                     .finish()

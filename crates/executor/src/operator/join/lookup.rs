@@ -14,7 +14,8 @@ use crate::operator::BoxOperator;
 use crate::operator::scan::Access;
 use crate::operator::scan::lookup::{PointRows, TableLookup};
 
-/// How many keys of a range are read at first, where one row may be enough.
+/// How many keys of a range are read at first, where one row may be enough; and how many rows there must be room for to gather
+/// those of several left rows.
 const FEW_KEYS: usize = 16;
 
 /// Rows of ranges for which there is room from the start.
@@ -148,7 +149,7 @@ impl<'p> LookupPartners<'p> {
         }
         env.check_interrupted()?;
         let rows = match until > first {
-            true => self.table.gathered(&wanted, until, env)?,
+            true => self.table.gathered(wanted, until, env)?,
             false => None,
         };
         if rows.is_none() && until > first {
@@ -240,7 +241,9 @@ impl<'p> LookupPartners<'p> {
         match &self.open {
             Some(Open::Points { .. }) => true,
             Some(_) => false,
-            None => self.table.is_by_points() || self.table.reads_entries() && !page.one_is_enough(),
+            None if self.table.is_by_points() => true,
+            // Under a small LIMIT the entries of one row may be more than it wants, and would be read twice.
+            None => self.table.reads_entries() && !page.one_is_enough() && page.room() >= FEW_KEYS,
         }
     }
 

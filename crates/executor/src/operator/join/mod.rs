@@ -15,17 +15,19 @@ pub(super) mod pairing;
 pub(super) mod partners;
 pub(super) mod right_side;
 
+use std::sync::Arc;
+
 use planner::plan;
 use types::Result;
 
 use self::hash::HashPartners;
 use self::lookup::LookupPartners;
 use self::nested::AllPartners;
-use self::pairing::Pairing;
+use self::pairing::{JoinShape, Pairing};
 use self::right_side::{RightSide, RowsTaken};
 use super::BoxOperator;
 use super::measured::MeasuredPartners;
-use super::scan::lookup::TableLookup;
+use super::scan::lookup::{KeyColumns, TableLookup};
 use super::scope::Scope;
 use crate::env::Env;
 
@@ -39,12 +41,13 @@ pub(super) fn open<'p>(
     let left = scope.build(&join.left, env)?;
     let right = RightSide::new(&join.right, &types.1, RowsTaken::All, scope);
     let (kind, residual, eval) = (join.kind, join.residual.as_ref(), env.eval());
+    let shape = JoinShape::new(kind, types);
     if join.keys.is_empty() {
         let all = AllPartners::new(right);
-        return Ok(Box::new(Pairing::new(left, all, kind, residual, types, eval)));
+        return Ok(Box::new(Pairing::new(left, all, kind, residual, shape, eval)));
     }
     let hash = HashPartners::new(right, &join.keys, kind)?;
-    Ok(Box::new(Pairing::new(left, hash, kind, residual, types, eval)))
+    Ok(Box::new(Pairing::new(left, hash, kind, residual, shape, eval)))
 }
 
 /// The operator of a join with a table by its keys.
@@ -53,9 +56,10 @@ pub(super) fn open_lookup<'p>(
     scope: &Scope<'p>,
     env: &mut Env<'_, '_>,
 ) -> Result<BoxOperator<'p>> {
-    let types = (join.left.output_types(), join.right.output_types());
+    let layout = LookupLayout::of(join)?;
+    let shape = Arc::clone(&layout.shape);
     let left = scope.build(&join.left, env)?;
-    let lookup = LookupPartners::new(TableLookup::open(&join.right, &types.0, env)?);
+    let lookup = LookupPartners::new(TableLookup::open(&join.right, &layout.keys, env)?);
     let (kind, residual, eval) = (join.kind, join.residual.as_ref(), env.eval());
     if let Some(measure) = &join.right.read {
         let partners = MeasuredPartners {
@@ -63,8 +67,31 @@ pub(super) fn open_lookup<'p>(
             measure,
         };
         return Ok(Box::new(Pairing::new(
-            left, partners, kind, residual, types, eval,
+            left, partners, kind, residual, shape, eval,
         )));
     }
-    Ok(Box::new(Pairing::new(left, lookup, kind, residual, types, eval)))
+    Ok(Box::new(Pairing::new(left, lookup, kind, residual, shape, eval)))
+}
+
+/// The columns of the left side that a lookup join's keys are made of.
+pub(crate) fn lookup_keys(join: &plan::LookupJoin) -> Result<&KeyColumns> {
+    LookupLayout::of(join).map(|layout| &layout.keys)
+}
+
+/// What a lookup join takes from its plan: made once for all executions.
+struct LookupLayout {
+    shape: Arc<JoinShape>,
+    keys: KeyColumns,
+}
+
+impl LookupLayout {
+    fn of(join: &plan::LookupJoin) -> Result<&Self> {
+        join.execution_cache.get_or_make(|| {
+            let types = (join.left.output_types(), join.right.output_types());
+            Ok(Self {
+                keys: KeyColumns::of(&join.right, &types.0),
+                shape: JoinShape::new(join.kind, types),
+            })
+        })
+    }
 }

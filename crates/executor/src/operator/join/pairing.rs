@@ -26,8 +26,7 @@ pub(in crate::operator) struct Pairing<'p, P> {
     partners: P,
     kind: JoinKind,
     condition: Option<Condition>,
-    schema: SchemaRef,
-    right_types: Vec<SqlType>,
+    shape: Arc<JoinShape>,
     batch: Option<LeftBatch>,
     /// How many left rows, and how many pairs, to ask for. They grow while few of them become rows.
     ask: usize,
@@ -35,6 +34,30 @@ pub(in crate::operator) struct Pairing<'p, P> {
     rest: Option<RecordBatch>,
     /// What a left row has failed with, after the rows of `rest`.
     failure: Option<Error>,
+}
+
+/// What a join takes from the types of its sides.
+pub(in crate::operator) struct JoinShape {
+    left_width: usize,
+    right_types: Vec<SqlType>,
+    schema: SchemaRef,
+}
+
+impl JoinShape {
+    pub fn new(kind: JoinKind, (left_types, right_types): (Vec<SqlType>, Vec<SqlType>)) -> Arc<Self> {
+        let left_width = left_types.len();
+        let mut types = left_types;
+        match kind {
+            JoinKind::Inner | JoinKind::Left => types.extend(&right_types),
+            JoinKind::Semi | JoinKind::Anti => {}
+            JoinKind::Mark => types.push(SqlType::BIGINT),
+        }
+        Arc::new(Self {
+            left_width,
+            right_types,
+            schema: schema_of(&types),
+        })
+    }
 }
 
 /// Left rows whose partners are being found.
@@ -58,29 +81,21 @@ struct Output {
 }
 
 impl<'p, P: Partners> Pairing<'p, P> {
-    /// `types`: those of the left side's columns and of the right side's.
     pub fn new(
         left: BoxOperator<'p>,
         partners: P,
         kind: JoinKind,
         condition: Option<&Expr>,
-        (left_types, right_types): (Vec<SqlType>, Vec<SqlType>),
+        shape: Arc<JoinShape>,
         eval: &EvalContext,
     ) -> Self {
-        let condition = condition.map(|condition| Condition::new(condition, left_types.len(), eval));
-        let mut types = left_types;
-        match kind {
-            JoinKind::Inner | JoinKind::Left => types.extend(&right_types),
-            JoinKind::Semi | JoinKind::Anti => {}
-            JoinKind::Mark => types.push(SqlType::BIGINT),
-        }
+        let condition = condition.map(|condition| Condition::new(condition, shape.left_width, eval));
         Self {
             left,
             partners,
             kind,
             condition,
-            schema: schema_of(&types),
-            right_types,
+            shape,
             batch: None,
             ask: 1,
             ask_pairs: 1,
@@ -142,7 +157,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
         page.limit_bytes(batch.widths.even + self.partners.row_bytes(), BATCH_BYTES);
         self.partners.find(&mut page, &batch.found, env)?;
         self.failure = page.take_failure();
-        let right = page.right_rows(&self.right_types)?;
+        let right = page.right_rows(&self.shape.right_types)?;
         let truths = self.truths(&page, &right, env.eval())?;
         let Some(batch) = &mut self.batch else {
             return Ok(None);
@@ -176,7 +191,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
         if rows == 0 {
             return Ok(None);
         }
-        let mut columns = Vec::with_capacity(self.schema.fields().len());
+        let mut columns = Vec::with_capacity(self.shape.schema.fields().len());
         take_rows(left, &output.left, &mut columns)?;
         match self.kind {
             JoinKind::Inner => take_rows(right, &output.partners, &mut columns)?,
@@ -187,7 +202,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
             JoinKind::Semi | JoinKind::Anti => {}
             JoinKind::Mark => columns.push(Arc::new(Int64Array::from(output.marks.clone()))),
         }
-        batch_of(&self.schema, columns, rows).map(Some)
+        batch_of(&self.shape.schema, columns, rows).map(Some)
     }
 }
 

@@ -3,17 +3,18 @@
 //! Not here: locks ([`super::locked`]), decoding ([`super::rows`]).
 
 use std::collections::HashSet;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
 use functions::{EvalContext, Expr, eval_row};
 use kv::{KeyRange, Reader};
 use planner::plan;
-use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
-use schema::model::Table;
+use schema::layout::{IndexLayout, KeyParts, table_range};
 use types::{Error, Result, Value};
 
 use super::group_ends::GroupEnds;
+use super::layout::{AccessLayout, ScanLayout};
 use super::pages::Visit;
 use super::partitions::{self, Pages};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
@@ -84,11 +85,24 @@ pub(super) struct AccessPlan<'p> {
     access: &'p plan::Access,
     /// Of a union: its paths.
     union: Vec<AccessPlan<'p>>,
-    parts: KeyParts,
-    /// Set if the path goes from an index's entries to rows.
-    lookup: Option<Lookup>,
-    /// The index whose entries are read instead of rows.
-    pub covering: Option<usize>,
+    layout: PathLayout<'p>,
+}
+
+enum PathLayout<'p> {
+    /// That of all executions of the plan.
+    Cached(&'p AccessLayout),
+    Own(Box<AccessLayout>),
+}
+
+impl Deref for PathLayout<'_> {
+    type Target = AccessLayout;
+
+    fn deref(&self) -> &AccessLayout {
+        match self {
+            Self::Cached(layout) => layout,
+            Self::Own(layout) => layout,
+        }
+    }
 }
 
 /// Opens a path. `row`: the values that the columns in the scan's keys and ranges stand for; empty if there
@@ -101,11 +115,7 @@ pub(super) fn open(
 ) -> Result<Opened> {
     match &scan.access {
         plan::Access::Full { reverse } => full(scan, *reverse, row, eval),
-        _ => {
-            let mut plan = AccessPlan::new(scan, never_covering)?;
-            let lookup = plan.lookup.take();
-            plan.open_with(lookup, row, eval)
-        }
+        _ => AccessPlan::new(scan, never_covering)?.open(row, eval),
     }
 }
 
@@ -122,54 +132,41 @@ fn full(scan: &plan::TableScan, reverse: bool, row: &[Value], eval: &EvalContext
 
 impl<'p> AccessPlan<'p> {
     pub fn new(scan: &'p plan::TableScan, never_covering: bool) -> Result<Self> {
-        Self::of(scan, &scan.access, never_covering)
+        let cached = &ScanLayout::of(scan)?.access;
+        let layout = match never_covering && cached.covering.is_some() {
+            false => PathLayout::Cached(cached),
+            true => PathLayout::Own(Box::new(AccessLayout::new(scan, &scan.access, true)?)),
+        };
+        Self::with(scan, &scan.access, layout)
     }
 
-    fn of(scan: &'p plan::TableScan, access: &'p plan::Access, never_covering: bool) -> Result<Self> {
-        let table = &scan.table;
-        let index = match access {
-            plan::Access::UniquePoints { index, .. }
-            | plan::Access::IndexRanges { index, .. }
-            | plan::Access::GroupEnds {
-                index: Some(index), ..
-            } => *index,
-            _ => {
-                let union = match access {
-                    plan::Access::Union { parts } => {
-                        let parts = parts.iter().map(|part| Self::of(scan, part, true));
-                        parts.collect::<Result<_>>()?
-                    }
-                    _ => Vec::new(),
+    fn with(scan: &'p plan::TableScan, access: &'p plan::Access, layout: PathLayout<'p>) -> Result<Self> {
+        let union = match access {
+            plan::Access::Union { parts } => {
+                let part = |part| {
+                    let layout = AccessLayout::new(scan, part, true)?;
+                    Self::with(scan, part, PathLayout::Own(Box::new(layout)))
                 };
-                return Ok(Self {
-                    scan,
-                    access,
-                    union,
-                    parts: KeyParts::primary(table)?,
-                    lookup: None,
-                    covering: None,
-                });
+                parts.iter().map(part).collect::<Result<_>>()?
             }
+            _ => Vec::new(),
         };
-        let covers = !never_covering
-            && match access {
-                plan::Access::IndexRanges { covering, .. } => *covering,
-                plan::Access::GroupEnds { .. } => true,
-                _ => index_covers(table, index, &scan.columns),
-            };
         Ok(Self {
             scan,
             access,
-            union: Vec::new(),
-            parts: KeyParts::index(table, index)?,
-            lookup: (!covers).then(|| Lookup::new(table, index)).transpose()?,
-            covering: covers.then_some(index),
+            union,
+            layout,
         })
     }
 
-    /// The path for a row.
-    pub fn open(&self, row: &[Value], eval: &EvalContext) -> Result<Opened> {
-        self.open_with(self.lookup.clone(), row, eval)
+    /// The index whose entries are read instead of rows.
+    pub fn covering(&self) -> Option<usize> {
+        self.layout.covering
+    }
+
+    pub fn lookup(&self) -> Option<Lookup> {
+        let layout = self.layout.lookup.as_ref().map(Arc::clone)?;
+        Some(Lookup { layout })
     }
 
     /// The path for a row, for plain reads.
@@ -179,13 +176,10 @@ impl<'p> AccessPlan<'p> {
             | plan::Access::IndexRanges { ranges, reverse, .. }
                 if self.scan.partitions.is_none() =>
             {
-                let pages = Pages::new(ranges::of_keys(&self.parts, ranges, row, eval)?, *reverse);
-                Ok(Access::new(match &self.lookup {
+                let pages = Pages::new(ranges::of_keys(&self.layout.parts, ranges, row, eval)?, *reverse);
+                Ok(Access::new(match self.lookup() {
                     None => Path::Pages(pages),
-                    Some(lookup) => Path::Entries {
-                        lookup: lookup.clone(),
-                        pages,
-                    },
+                    Some(lookup) => Path::Entries { lookup, pages },
                 }))
             }
             _ => self.open(row, eval).map(|opened| opened.access),
@@ -202,14 +196,10 @@ impl<'p> AccessPlan<'p> {
         }
     }
 
-    pub fn lookup(&self) -> Option<&Lookup> {
-        self.lookup.as_ref()
-    }
-
     fn points_of(&self, keys: &[Vec<Expr>], row: &[Value], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
         match &self.scan.partitions {
-            None => points(&self.parts, keys, row, eval),
-            Some(_) => partitions::points(self.scan, &self.parts, keys, row, eval),
+            None => points(&self.layout.parts, keys, row, eval),
+            Some(_) => partitions::points(self.scan, &self.layout.parts, keys, row, eval),
         }
     }
 
@@ -221,7 +211,7 @@ impl<'p> AccessPlan<'p> {
         row: &[Value],
         eval: &EvalContext,
     ) -> Result<(Pages, Vec<KeyRange>)> {
-        let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
+        let ranges = ranges::of_keys(&self.layout.parts, ranges, row, eval)?;
         match partitions::in_places(self.scan, &ranges, row, eval)? {
             None => Ok((Pages::new(ranges.clone(), reverse), ranges)),
             Some(places) => {
@@ -232,7 +222,9 @@ impl<'p> AccessPlan<'p> {
         }
     }
 
-    fn open_with(&self, lookup: Option<Lookup>, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+    /// The path for a row.
+    pub fn open(&self, row: &[Value], eval: &EvalContext) -> Result<Opened> {
+        let lookup = self.lookup();
         match self.access {
             plan::Access::Full { reverse } => full(self.scan, *reverse, row, eval),
             plan::Access::PrimaryPoints { keys } => {
@@ -247,7 +239,7 @@ impl<'p> AccessPlan<'p> {
                 let entry_keys = self.points_of(keys, row, eval)?;
                 let Some(lookup) = lookup else {
                     return Ok(Opened {
-                        covering: self.covering,
+                        covering: self.layout.covering,
                         ..Opened::rows(Path::Points(entry_keys.into_iter()))
                     });
                 };
@@ -273,7 +265,7 @@ impl<'p> AccessPlan<'p> {
                         None => Path::Pages(pages),
                         Some(lookup) => Path::Entries { lookup, pages },
                     }),
-                    covering: self.covering,
+                    covering: self.layout.covering,
                     index: Some((*index, key_ranges)),
                 })
             }
@@ -287,10 +279,10 @@ impl<'p> AccessPlan<'p> {
                 if lookup.is_some() {
                     return Err(Error::internal("a loose index scan cannot lock rows"));
                 }
-                let ranges = ranges::of_keys(&self.parts, ranges, row, eval)?;
-                let ends = GroupEnds::new(self.parts.clone(), *parts, (*first, *last), ranges);
+                let ranges = ranges::of_keys(&self.layout.parts, ranges, row, eval)?;
+                let ends = GroupEnds::new(self.layout.parts.clone(), *parts, (*first, *last), ranges);
                 Ok(Opened {
-                    covering: self.covering,
+                    covering: self.layout.covering,
                     ..Opened::rows(Path::GroupEnds(Box::new(ends)))
                 })
             }
@@ -397,6 +389,12 @@ impl Access {
         }
     }
 
+    /// The keys of the rows that the next up to `most` keys of the path lead to; none once there are no more. Not for a
+    /// path whose rows are read by [`Access::next`], too.
+    pub fn next_row_keys(&mut self, reader: &dyn Reader, most: usize) -> Result<Vec<Vec<u8>>> {
+        self.path.row_keys(reader, most).map(|(keys, _)| keys)
+    }
+
     /// Visits the rows (or index entries) of the next up to `wanted` keys. Returns the number of keys, some
     /// of which may have no row; 0 once there are no more. `consistent`: all calls of the reader see the same
     /// moment, so that an entry without a row is damage.
@@ -500,12 +498,6 @@ impl UnionPath {
 }
 
 impl Lookup {
-    fn new(table: &Table, index: usize) -> Result<Self> {
-        Ok(Self {
-            layout: Arc::new(IndexLayout::new(table, index, &[])?),
-        })
-    }
-
     /// The key of the row that an entry leads to.
     fn row_key(&self, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         self.layout.row_key(key, value)

@@ -19,9 +19,13 @@ use super::rows::Rows;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::env::Env;
 use crate::operator::BoxOperator;
+use crate::row_checks::RowChecks;
+
+/// How many rows are decoded whole first.
+const ROWS_BEFORE_CHECKS: usize = 64;
 
 /// Fewer ranges than this are not announced to the store: their pages may well be in the processor's cache.
-const READ_AHEAD_MIN: usize = 8;
+pub(super) const READ_AHEAD_MIN: usize = 8;
 
 pub(crate) struct TableLookup<'p> {
     scan: &'p TableScan,
@@ -30,9 +34,13 @@ pub(crate) struct TableLookup<'p> {
     /// Set by AS OF TIMESTAMP.
     past: Option<Snapshot>,
     pub locking: Option<Locking>,
-    keys: KeyColumns,
+    keys: &'p KeyColumns,
     /// For how many rows points are looked up in one call.
     lookup_rows: usize,
+    /// What of the filter is decided on a row's bytes: nothing until there have been some rows.
+    checks: RowChecks,
+    has_checks: bool,
+    rows_read: usize,
 }
 
 /// Rows that points have found.
@@ -57,20 +65,32 @@ pub(crate) struct FoundPair {
 type Position = (u32, usize);
 
 impl<'p> TableLookup<'p> {
-    /// `types`: those of the other input's columns.
-    pub fn open(scan: &'p TableScan, types: &[SqlType], env: &Env<'_, '_>) -> Result<Self> {
+    /// `keys`: the columns of the other input that the scan's access path names.
+    pub fn open(scan: &'p TableScan, keys: &'p KeyColumns, env: &Env<'_, '_>) -> Result<Self> {
         let locking = env.locking_of(scan);
         let past = super::past(scan, locking, env)?;
         let plan = AccessPlan::new(scan, locking.is_some() || scan.reads_key())?;
         Ok(Self {
             scan,
-            rows: Rows::new(scan, plan.covering, None, false, env.eval())?,
+            rows: Rows::new(scan, plan.covering(), None, false, env.eval())?,
             plan,
             past,
             locking,
-            keys: KeyColumns::of(scan, types),
+            keys,
             lookup_rows: LOOKUP_ROWS,
+            checks: RowChecks::default(),
+            has_checks: false,
+            rows_read: 0,
         })
+    }
+
+    /// Whether rows are looked at before they are decoded. For a few of them that is not worth the preparation.
+    fn count_rows(&mut self, rows: usize) {
+        self.rows_read += rows;
+        if self.rows_read >= ROWS_BEFORE_CHECKS && !self.has_checks && self.plan.covering().is_none() {
+            self.has_checks = true;
+            self.checks = RowChecks::of_filter(self.scan, self.rows.constant_filter());
+        }
     }
 
     pub fn is_by_points(&self) -> bool {
@@ -181,19 +201,21 @@ impl<'p> TableLookup<'p> {
         (must_exist, may_be_cut): (bool, bool),
         env: &Env<'_, '_>,
     ) -> Result<Option<Vec<Option<Position>>>> {
+        self.count_rows(keys.len());
         let reader: &dyn Reader = match &self.past {
             Some(past) => past,
             None => env.source.reader(),
         };
         let mut positions = vec![None; keys.len()];
         let (mut read, mut bytes, mut failure) = (0, 0, None);
-        let rows = &mut self.rows;
+        let (rows, checks) = (&mut self.rows, &mut self.checks);
         let mut visit = |index: usize, value: Option<&[u8]>| {
             let (Some(key), Some(position)) = (keys.get(index), positions.get_mut(index)) else {
                 return;
             };
             match value {
                 Some(_) if may_be_cut && bytes > BATCH_BYTES => {}
+                Some(value) if !checks.may_hold(value) => {}
                 Some(value) if failure.is_none() => {
                     failure = rows.push(key, value).err();
                     *position = Some((read, value.len()));
@@ -251,7 +273,7 @@ impl<'p> TableLookup<'p> {
     /// are too large for one call, and fewer are to be asked for next time.
     pub fn gathered(
         &mut self,
-        wanted: &[(Vec<u8>, u32)],
+        mut wanted: Vec<(Vec<u8>, u32)>,
         until: usize,
         env: &Env<'_, '_>,
     ) -> Result<Option<PointRows>> {
@@ -260,9 +282,9 @@ impl<'p> TableLookup<'p> {
         let mut keys: Vec<Vec<u8>> = Vec::with_capacity(wanted.len());
         let mut places = vec![0; wanted.len()];
         for number in by_key {
-            let (key, _) = &wanted[number];
-            if keys.last() != Some(key) {
-                keys.push(key.clone());
+            let key = std::mem::take(&mut wanted[number].0);
+            if keys.last() != Some(&key) {
+                keys.push(key);
             }
             places[number] = keys.len() - 1;
         }
@@ -321,12 +343,16 @@ impl<'p> TableLookup<'p> {
             None => env.source.reader(),
         };
         let consistent = self.past.is_some() || env.source.is_consistent();
-        let rows = &mut self.rows;
+        let (rows, checks) = (&mut self.rows, &mut self.checks);
         let read = ranges.next(reader, wanted, consistent, &mut |key, value| {
+            if !checks.may_hold(value) {
+                return Ok(());
+            }
             each(key.len() + value.len());
             rows.push(key, value)
         })?;
         env.eval().reads.read_next(read);
+        self.count_rows(read);
         Ok(read)
     }
 
@@ -344,13 +370,15 @@ impl<'p> TableLookup<'p> {
 }
 
 /// The columns of the other input that an access path names.
-struct KeyColumns {
-    columns: Vec<(usize, SqlType)>,
-    width: usize,
+pub(crate) struct KeyColumns {
+    pub columns: Vec<(usize, SqlType)>,
+    /// The greatest of their positions, and one.
+    pub width: usize,
 }
 
 impl KeyColumns {
-    fn of(scan: &TableScan, types: &[SqlType]) -> Self {
+    /// `types`: those of the other input's columns.
+    pub fn of(scan: &TableScan, types: &[SqlType]) -> Self {
         let mut named = BTreeSet::new();
         scan.key_expressions(&mut |expr| {
             expr.walk(&mut |expr| {

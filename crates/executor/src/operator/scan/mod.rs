@@ -8,6 +8,7 @@ mod access;
 mod as_of;
 pub(crate) mod counted;
 mod group_ends;
+mod layout;
 mod locked;
 mod locked_keys;
 pub(crate) mod lookup;
@@ -15,11 +16,11 @@ mod merged;
 mod pages;
 mod partitions;
 mod rows;
+pub(crate) mod stored;
 
 use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
-use codec::row::RangeCheck;
 use functions::EvalContext;
 use kv::{Reader, Snapshot};
 use planner::plan::{self, Locking, Measure, TableScan};
@@ -36,7 +37,7 @@ use super::{BoxOperator, Operator};
 use crate::batch::{BATCH_ROWS, keep};
 use crate::env::Env;
 use crate::memory::Held;
-use crate::row_checks;
+use crate::row_checks::RowChecks;
 
 /// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for statements
 /// that change them.
@@ -76,8 +77,8 @@ fn open_for<'p>(
             access: opened.access,
             held: Held::default(),
             checks: match scan.access {
-                plan::Access::Full { .. } => row_checks::of_filter(scan, rows.constant_filter()),
-                _ => Vec::new(),
+                plan::Access::Full { .. } => RowChecks::of_filter(scan, rows.constant_filter()),
+                _ => RowChecks::default(),
             },
             rows,
             past,
@@ -142,7 +143,7 @@ struct Scan<'p> {
     access: Access,
     held: Held,
     /// What of the filter is decided on a row's bytes, where all rows of a table are read.
-    checks: Vec<RangeCheck>,
+    checks: RowChecks,
     rows: Rows<'p>,
     /// Set by AS OF TIMESTAMP: it is read instead of the statement's source.
     past: Option<Snapshot>,
@@ -169,11 +170,10 @@ impl Operator for Scan<'_> {
                 None => env.source.reader(),
             };
             let consistent = self.past.is_some() || env.source.is_consistent();
-            let (access, rows, checks) = (&mut self.access, &mut self.rows, &self.checks);
+            let (access, rows, checks) = (&mut self.access, &mut self.rows, &mut self.checks);
             let start = self.measure.map(|_| Instant::now());
             let read = access.next(reader, self.ask, consistent, &mut |key, value| match checks
-                .iter()
-                .all(|check| check.may_hold(value))
+                .may_hold(value)
             {
                 true => rows.push(key, value),
                 false => Ok(()),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{BinaryBuilder, BooleanArray};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, TimeZone, eval_predicate};
 use kv::KeyRange;
@@ -13,7 +13,8 @@ use planner::plan::TableScan;
 use schema::layout::{Decoder, RowEncoder, TableLayout};
 use types::Result;
 
-use crate::batch::{arrow_schema, batch_of};
+use super::layout::{RowsLayout, ScanLayout};
+use crate::batch::batch_of;
 use crate::ranges::contain;
 
 /// Collects the rows of one batch. Its columns are the scan's. The row's key follows if it is asked for and
@@ -44,29 +45,23 @@ impl<'p> Rows<'p> {
         with_keys: bool,
         eval: &EvalContext,
     ) -> Result<Self> {
-        let (table, zone) = (&scan.table, eval.time_zone);
-        let is_key = |&offset: &usize| offset == table.columns.len();
-        let place = scan.columns.iter().position(is_key);
-        let stored: Vec<usize> = scan.columns.iter().copied().filter(|c| !is_key(c)).collect();
-        let decoder = match covering {
-            // The scan reads index entries only.
-            Some(index) => Decoder::of_entries(table, index, &stored, zone)?,
-            None => Decoder::of_rows(table, &stored, zone)?,
+        let cached = &ScanLayout::of(scan)?.rows;
+        let own;
+        let layout = match cached.covering == covering && (!with_keys || cached.place.is_some()) {
+            true => cached,
+            false => {
+                own = RowsLayout::new(scan, covering, with_keys)?;
+                &own
+            }
         };
-        let columns = stored.iter().filter_map(|&c| table.columns.get(c));
-        let mut types: Vec<DataType> = columns.map(|c| c.ty.arrow_type()).collect();
-        let place = place.or_else(|| with_keys.then_some(types.len()));
-        if let Some(place) = place {
-            types.insert(place, DataType::Binary);
-        }
         Ok(Self {
             scan,
             filter: scan.filter.as_ref().map(|filter| functions::hoist(filter, eval)),
-            zone,
-            decoder,
-            keys: place.map(|place| (BinaryBuilder::new(), place)),
+            zone: eval.time_zone,
+            decoder: Decoder::new(layout.decoder.clone(), eval.time_zone),
+            keys: layout.place.map(|place| (BinaryBuilder::new(), place)),
             index,
-            schema: arrow_schema(types.into_iter()),
+            schema: layout.schema.clone(),
         })
     }
 

@@ -176,11 +176,24 @@ impl RowCache {
         let mut pages = Vec::with_capacity(keys.len());
         {
             let directory = self.directory.read();
-            pages.extend(keys.iter().map(|key| {
-                let (_, leaf) = directory.at(key)?;
-                let page = Arc::clone(&leaf.page.read());
-                page.is_complete_at(ts).then_some(page)
-            }));
+            // Sorted keys that lie close to each other are in one page.
+            let mut last: Option<(&[u8], &Leaf)> = None;
+            for key in keys {
+                let is_same = |(start, leaf): &(&[u8], &Leaf)| {
+                    start <= key && (leaf.end().is_empty() || *key < leaf.end())
+                };
+                let same = last.filter(is_same);
+                let at_same_place = same.is_some();
+                last = same.or_else(|| directory.at(key));
+                let page = match (at_same_place, last) {
+                    (true, _) => pages.last().cloned().flatten(),
+                    (false, Some((_, leaf))) => {
+                        Some(Arc::clone(&leaf.page.read())).filter(|page| page.is_complete_at(ts))
+                    }
+                    (false, None) => None,
+                };
+                pages.push(page);
+            }
         }
         if keys.len() >= WARM_MIN {
             page::warm(&pages, keys);
@@ -191,6 +204,18 @@ impl RowCache {
     /// Brings what searches of some keys read into the processor's cache.
     pub fn warm(&self, keys: &[&[u8]], ts: Timestamp) {
         self.pages(keys, ts);
+    }
+
+    /// The page that contains all keys of a range, unless it has many deletions, which [`RowCache::from`] removes.
+    pub fn page_of(&self, range: &KeyRange, ts: Timestamp) -> Option<Arc<Page>> {
+        let directory = self.directory.read();
+        let (_, leaf) = directory.at(&range.start)?;
+        let has_all = leaf.end().is_empty() || (!range.end.is_empty() && *range.end <= *leaf.end());
+        if !has_all {
+            return None;
+        }
+        let page = Arc::clone(&leaf.page.read());
+        (page.is_complete_at(ts) && !page.is_cluttered(ts)).then_some(page)
     }
 
     /// The page that contains the keys from `key` on.
