@@ -140,5 +140,7 @@ done
         if (!queries) exit
         printf "| all q |"
         for (i = 3; i in sum; i++) printf " %.0f |", sum[i]
-        printf " %.0f | %.2f |\n| geometric mean | | | | %.2f |\n", own, bests / own, exp(logs / queries)
+        printf " %.0f | %.2f |\n| geometric mean |", own, bests / own
+        for (i = 3; i in sum; i++) printf " |"
+        printf " | %.2f |\n", exp(logs / queries)
     }'
