@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use codec::row::{RowCheck, TextCheck};
+use codec::row::{RowCheck, TextCheck, TextTest};
 use functions::Expr;
 use planner::plan::TableScan;
 use types::{Decimal, SqlType, TypeKind, Value};
@@ -89,7 +89,7 @@ fn of_text(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
         _ => None,
     };
     let mut texts = constants.iter().map(text).collect::<Option<Vec<_>>>()?;
-    let check: Arc<dyn Fn(&[u8]) -> bool + Send + Sync> = match function.0.name {
+    let check: Arc<TextTest> = match function.0.name {
         "like" if texts.len() == 1 => Arc::new(functions::stored_like(&texts.pop()?, collation)?),
         "like" => return None,
         _ => Arc::new(move |bytes| texts.iter().any(|text| collation.equal(bytes, text.as_bytes()))),

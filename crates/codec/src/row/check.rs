@@ -48,9 +48,12 @@ impl StoredNumber {
     }
 }
 
-/// Whether the bytes of a text may satisfy a condition.
+/// Says of the bytes of a text whether they may satisfy a condition.
+pub type TextTest = dyn Fn(&[u8]) -> bool + Send + Sync;
+
+/// A condition on a text.
 #[derive(Clone)]
-pub struct TextCheck(pub Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+pub struct TextCheck(pub Arc<TextTest>);
 
 impl fmt::Debug for TextCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,7 +25,7 @@ mod shape;
 mod view;
 
 pub use cell::{CellValue, TakeCell};
-pub use check::{RowCheck, StoredNumber, TextCheck};
+pub use check::{RowCheck, StoredNumber, TextCheck, TextTest};
 pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;
