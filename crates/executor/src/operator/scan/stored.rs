@@ -20,6 +20,9 @@ pub(crate) struct StoredLookup<'p> {
     plan: AccessPlan<'p>,
 }
 
+/// Takes a row's key and value, and the number of the row that it is for.
+pub(crate) type PushRow<'a> = dyn FnMut(&[u8], &[u8], usize) + 'a;
+
 /// The columns of a scan, if rows store them as they are shown.
 pub(crate) fn columns_of(scan: &TableScan) -> Result<Option<&RowColumns>> {
     Ok(ScanLayout::of(scan)?.row_columns(scan))
@@ -79,7 +82,7 @@ impl<'p> StoredLookup<'p> {
         wanted: &[(Vec<u8>, usize)],
         bytes_max: usize,
         env: &Env<'_, '_>,
-        push: &mut dyn FnMut(&[u8], &[u8], usize),
+        push: &mut PushRow<'_>,
     ) -> Result<bool> {
         let mut sorted: Vec<usize> = (0..wanted.len()).collect();
         sorted.sort_unstable_by(|a, b| wanted[*a].0.cmp(&wanted[*b].0));
