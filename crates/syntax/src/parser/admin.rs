@@ -2,7 +2,7 @@
 
 use types::{Error, Result, errno};
 
-use super::Parser;
+use super::{Parser, names};
 use crate::ast::{LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -29,172 +29,170 @@ const FLUSHED: &[Kw] = &[
     Kw::USER_RESOURCES,
 ];
 
-impl Parser<'_> {
-    /// `KILL [CONNECTION | QUERY] expr`, TiDB's `KILL TIDB` too.
-    pub fn kill(&mut self) -> Result<Statement> {
-        self.advance();
-        self.eat(Kw::TIDB);
-        let query_only = self.eat_any(&[Kw::QUERY, Kw::CONNECTION]) == Some(Kw::QUERY);
-        let connection = self.expression()?;
-        Ok(Statement::Kill {
-            connection,
-            query_only,
-        })
-    }
+/// `KILL [CONNECTION | QUERY] expr`, TiDB's `KILL TIDB` too.
+pub fn kill(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    parser.eat(Kw::TIDB);
+    let query_only = parser.eat_any(&[Kw::QUERY, Kw::CONNECTION]) == Some(Kw::QUERY);
+    let connection = parser.expression()?;
+    Ok(Statement::Kill {
+        connection,
+        query_only,
+    })
+}
 
-    /// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has
-    /// them.
-    pub fn admin(&mut self) -> Result<Statement> {
-        if self.peek_is(Kw::CHECK) {
-            self.advance();
-            return self.table_maintenance(Maintenance::AdminCheck);
-        }
-        self.advance();
-        if self.eat_all(&[Kw::SHOW, Kw::DDL, Kw::JOBS]) {
-            let past = match self.at_statement_end() {
-                true => None,
-                false => Some(self.unsigned()?),
-            };
-            return Ok(Statement::AdminShowDdlJobs { past });
-        }
-        if self.eat_all(&[Kw::CANCEL, Kw::DDL, Kw::JOBS]) {
-            let jobs = self.comma_separated(Self::unsigned)?;
-            return Ok(Statement::AdminCancelDdlJobs { jobs });
-        }
-        if self.kind() == Kind::Word {
-            return Err(Error::not_supported(
-                "this ADMIN statement",
-                "there are ADMIN CHECK TABLE, ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS",
-            ));
-        }
-        self.fail()
+/// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has
+/// them.
+pub fn admin(parser: &mut Parser<'_>) -> Result<Statement> {
+    if parser.peek_is(Kw::CHECK) {
+        parser.advance();
+        return table_maintenance(parser, Maintenance::AdminCheck);
     }
+    parser.advance();
+    if parser.eat_all(&[Kw::SHOW, Kw::DDL, Kw::JOBS]) {
+        let past = match parser.at_statement_end() {
+            true => None,
+            false => Some(parser.unsigned()?),
+        };
+        return Ok(Statement::AdminShowDdlJobs { past });
+    }
+    if parser.eat_all(&[Kw::CANCEL, Kw::DDL, Kw::JOBS]) {
+        let jobs = parser.comma_separated(Parser::unsigned)?;
+        return Ok(Statement::AdminCancelDdlJobs { jobs });
+    }
+    if parser.kind() == Kind::Word {
+        return Err(Error::not_supported(
+            "this ADMIN statement",
+            "there are ADMIN CHECK TABLE, ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS",
+        ));
+    }
+    parser.fail()
+}
 
-    /// `CHECK`, `ANALYZE`, `OPTIMIZE`, `REPAIR TABLE`, the cursor at the verb.
-    pub fn table_maintenance(&mut self, action: Maintenance) -> Result<Statement> {
-        self.advance();
-        if matches!(
-            action,
-            Maintenance::Analyze | Maintenance::Optimize | Maintenance::Repair
+/// `CHECK`, `ANALYZE`, `OPTIMIZE`, `REPAIR TABLE`, the cursor at the verb.
+pub fn table_maintenance(parser: &mut Parser<'_>, action: Maintenance) -> Result<Statement> {
+    parser.advance();
+    if matches!(
+        action,
+        Maintenance::Analyze | Maintenance::Optimize | Maintenance::Repair
+    ) {
+        parser.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
+    }
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+        return parser.fail();
+    }
+    let tables = parser.comma_separated(Parser::object_name)?;
+    match action {
+        Maintenance::Check => {
+            let kinds = [Kw::QUICK, Kw::FAST, Kw::MEDIUM, Kw::EXTENDED, Kw::CHANGED];
+            while parser.eat_any(&kinds).is_some() || parser.eat_all(&[Kw::FOR, Kw::UPGRADE]) {}
+        }
+        Maintenance::Repair => while parser.eat_any(&[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM]).is_some() {},
+        Maintenance::Analyze if parser.is_any(&[Kw::UPDATE, Kw::DROP]) => return histograms(parser, tables),
+        _ => {}
+    }
+    Ok(Statement::TableMaintenance { action, tables })
+}
+
+/// `CHECKSUM TABLE t, ... [QUICK | EXTENDED]`, the cursor at the verb.
+pub fn checksum_table(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+        return parser.fail();
+    }
+    let tables = parser.comma_separated(Parser::object_name)?;
+    let quick = parser.eat_any(&[Kw::QUICK, Kw::EXTENDED]) == Some(Kw::QUICK);
+    Ok(Statement::ChecksumTable { tables, quick })
+}
+
+/// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS]`, `DROP HISTOGRAM ON c, ...`
+fn histograms(parser: &mut Parser<'_>, tables: Vec<ObjectName>) -> Result<Statement> {
+    let updates = parser.is(Kw::UPDATE);
+    parser.advance();
+    parser.expect(Kw::HISTOGRAM)?;
+    parser.expect(Kw::ON)?;
+    let columns = parser.comma_separated(Parser::name)?;
+    let mut buckets = updates.then_some(BUCKETS);
+    if updates && parser.eat(Kw::WITH) {
+        let count = parser.unsigned()?;
+        parser.expect(Kw::BUCKETS)?;
+        let allowed = u32::try_from(count)
+            .ok()
+            .filter(|count| (1..=BUCKETS_MAX).contains(count));
+        buckets = Some(allowed.ok_or_else(|| {
+            Error::new(
+                errno::ER_DATA_OUT_OF_RANGE,
+                "Number of buckets value is out of range in 'ANALYZE TABLE'",
+            )
+        })?);
+    }
+    Ok(Statement::Histograms {
+        tables,
+        columns,
+        buckets,
+    })
+}
+
+/// `FLUSH [LOCAL] what, ...`
+pub fn flush(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    parser.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
+    if !parser.is_any(FLUSHED) {
+        return parser.fail();
+    }
+    let start = parser.start();
+    while !parser.at_statement_end() {
+        if !matches!(
+            parser.kind(),
+            Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot
         ) {
-            self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
+            return parser.fail();
         }
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
-            return self.fail();
-        }
-        let tables = self.comma_separated(Self::object_name)?;
-        match action {
-            Maintenance::Check => {
-                let kinds = [Kw::QUICK, Kw::FAST, Kw::MEDIUM, Kw::EXTENDED, Kw::CHANGED];
-                while self.eat_any(&kinds).is_some() || self.eat_all(&[Kw::FOR, Kw::UPGRADE]) {}
-            }
-            Maintenance::Repair => while self.eat_any(&[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM]).is_some() {},
-            Maintenance::Analyze if self.is_any(&[Kw::UPDATE, Kw::DROP]) => return self.histograms(tables),
-            _ => {}
-        }
-        Ok(Statement::TableMaintenance { action, tables })
+        parser.advance();
     }
+    let what = parser.source(start, parser.previous_end()).to_uppercase();
+    Ok(Statement::Flush(what))
+}
 
-    /// `CHECKSUM TABLE t, ... [QUICK | EXTENDED]`, the cursor at the verb.
-    pub fn checksum_table(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
-            return self.fail();
-        }
-        let tables = self.comma_separated(Self::object_name)?;
-        let quick = self.eat_any(&[Kw::QUICK, Kw::EXTENDED]) == Some(Kw::QUICK);
-        Ok(Statement::ChecksumTable { tables, quick })
+/// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`
+pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.is(Kw::INSTANCE) {
+        return Err(Error::not_supported(
+            "LOCK INSTANCE",
+            "use FLUSH TABLES WITH READ LOCK",
+        ));
     }
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+        return parser.fail();
+    }
+    let tables = parser.comma_separated(|parser| {
+        let name = parser.object_name()?;
+        let alias = if parser.is_any(&[Kw::READ, Kw::LOW_PRIORITY, Kw::WRITE]) {
+            None
+        } else {
+            names::table_alias(parser)?
+        };
+        let write = !parser.eat(Kw::READ);
+        if write {
+            parser.eat(Kw::LOW_PRIORITY);
+            parser.expect(Kw::WRITE)?;
+        } else {
+            // READ LOCAL is about MyISAM; for other engines it is READ.
+            parser.eat(Kw::LOCAL);
+        }
+        Ok(LockedTable { name, alias, write })
+    })?;
+    Ok(Statement::LockTables(tables))
+}
 
-    /// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS]`, `DROP HISTOGRAM ON c, ...`
-    fn histograms(&mut self, tables: Vec<ObjectName>) -> Result<Statement> {
-        let updates = self.is(Kw::UPDATE);
-        self.advance();
-        self.expect(Kw::HISTOGRAM)?;
-        self.expect(Kw::ON)?;
-        let columns = self.comma_separated(Self::name)?;
-        let mut buckets = updates.then_some(BUCKETS);
-        if updates && self.eat(Kw::WITH) {
-            let count = self.unsigned()?;
-            self.expect(Kw::BUCKETS)?;
-            let allowed = u32::try_from(count)
-                .ok()
-                .filter(|count| (1..=BUCKETS_MAX).contains(count));
-            buckets = Some(allowed.ok_or_else(|| {
-                Error::new(
-                    errno::ER_DATA_OUT_OF_RANGE,
-                    "Number of buckets value is out of range in 'ANALYZE TABLE'",
-                )
-            })?);
-        }
-        Ok(Statement::Histograms {
-            tables,
-            columns,
-            buckets,
-        })
+pub fn unlock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.is(Kw::INSTANCE) {
+        return Err(Error::not_supported("UNLOCK INSTANCE", "use UNLOCK TABLES"));
     }
-
-    /// `FLUSH [LOCAL] what, ...`
-    pub fn flush(&mut self) -> Result<Statement> {
-        self.advance();
-        self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
-        if !self.is_any(FLUSHED) {
-            return self.fail();
-        }
-        let start = self.start();
-        while !self.at_statement_end() {
-            if !matches!(
-                self.kind(),
-                Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot
-            ) {
-                return self.fail();
-            }
-            self.advance();
-        }
-        let what = self.source(start, self.previous_end()).to_uppercase();
-        Ok(Statement::Flush(what))
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+        return parser.fail();
     }
-
-    /// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`
-    pub fn lock_tables(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.is(Kw::INSTANCE) {
-            return Err(Error::not_supported(
-                "LOCK INSTANCE",
-                "use FLUSH TABLES WITH READ LOCK",
-            ));
-        }
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
-            return self.fail();
-        }
-        let tables = self.comma_separated(|parser| {
-            let name = parser.object_name()?;
-            let alias = if parser.is_any(&[Kw::READ, Kw::LOW_PRIORITY, Kw::WRITE]) {
-                None
-            } else {
-                parser.table_alias()?
-            };
-            let write = !parser.eat(Kw::READ);
-            if write {
-                parser.eat(Kw::LOW_PRIORITY);
-                parser.expect(Kw::WRITE)?;
-            } else {
-                // READ LOCAL is about MyISAM; for other engines it is READ.
-                parser.eat(Kw::LOCAL);
-            }
-            Ok(LockedTable { name, alias, write })
-        })?;
-        Ok(Statement::LockTables(tables))
-    }
-
-    pub fn unlock_tables(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.is(Kw::INSTANCE) {
-            return Err(Error::not_supported("UNLOCK INSTANCE", "use UNLOCK TABLES"));
-        }
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
-            return self.fail();
-        }
-        Ok(Statement::UnlockTables)
-    }
+    Ok(Statement::UnlockTables)
 }

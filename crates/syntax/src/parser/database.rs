@@ -7,88 +7,86 @@ use crate::ast::{DatabaseOptions, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-impl Parser<'_> {
-    pub fn create_database(&mut self) -> Result<Statement> {
-        let if_not_exists = self.if_not_exists()?;
-        let name = self.database_name()?;
-        let options = self.database_options()?;
-        Ok(Statement::CreateDatabase {
-            name,
-            if_not_exists,
-            options,
-        })
-    }
+pub fn create_database(parser: &mut Parser<'_>) -> Result<Statement> {
+    let if_not_exists = parser.if_not_exists()?;
+    let name = parser.database_name()?;
+    let options = database_options(parser)?;
+    Ok(Statement::CreateDatabase {
+        name,
+        if_not_exists,
+        options,
+    })
+}
 
-    pub fn alter_database(&mut self) -> Result<Statement> {
-        let has_name = !self.is_any(&[
-            Kw::DEFAULT,
-            Kw::CHARACTER,
-            Kw::CHARSET,
-            Kw::CHAR,
-            Kw::COLLATE,
-            Kw::ENCRYPTION,
-            Kw::READ,
-        ]);
-        let name = if has_name {
-            Some(self.database_name()?)
-        } else {
-            None
-        };
-        let start = self.start();
-        let options = self.database_options()?;
-        if self.start() == start {
-            return self.fail();
+pub fn alter_database(parser: &mut Parser<'_>) -> Result<Statement> {
+    let has_name = !parser.is_any(&[
+        Kw::DEFAULT,
+        Kw::CHARACTER,
+        Kw::CHARSET,
+        Kw::CHAR,
+        Kw::COLLATE,
+        Kw::ENCRYPTION,
+        Kw::READ,
+    ]);
+    let name = if has_name {
+        Some(parser.database_name()?)
+    } else {
+        None
+    };
+    let start = parser.start();
+    let options = database_options(parser)?;
+    if parser.start() == start {
+        return parser.fail();
+    }
+    Ok(Statement::AlterDatabase { name, options })
+}
+
+fn database_options(parser: &mut Parser<'_>) -> Result<DatabaseOptions> {
+    let mut options = DatabaseOptions::default();
+    while !parser.at_statement_end() {
+        if parser.is(Kw::READ) {
+            return Err(Error::not_supported(
+                "READ ONLY databases",
+                "revoke the privileges to write",
+            ));
         }
-        Ok(Statement::AlterDatabase { name, options })
-    }
-
-    fn database_options(&mut self) -> Result<DatabaseOptions> {
-        let mut options = DatabaseOptions::default();
-        while !self.at_statement_end() {
-            if self.is(Kw::READ) {
-                return Err(Error::not_supported(
-                    "READ ONLY databases",
-                    "revoke the privileges to write",
-                ));
+        parser.eat(Kw::DEFAULT);
+        if parser.eat(Kw::ENCRYPTION) {
+            parser.eat_kind(Kind::Equal);
+            if parser.text_literal()?.eq_ignore_ascii_case("y") {
+                return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
             }
-            self.eat(Kw::DEFAULT);
-            if self.eat(Kw::ENCRYPTION) {
-                self.eat_kind(Kind::Equal);
-                if self.text_literal()?.eq_ignore_ascii_case("y") {
-                    return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
-                }
-            } else if !self.charset_or_collation(&mut options.charset, &mut options.collation)? {
-                return self.fail();
-            }
+        } else if !charset_or_collation(parser, &mut options.charset, &mut options.collation)? {
+            return parser.fail();
         }
-        Ok(options)
     }
+    Ok(options)
+}
 
-    /// `CHARACTER SET [=] x` or `COLLATE [=] x`, where one is there.
-    pub fn charset_or_collation(
-        &mut self,
-        charset: &mut Option<String>,
-        collation: &mut Option<String>,
-    ) -> Result<bool> {
-        let target = if self.eat_all(&[Kw::CHARACTER, Kw::SET])
-            || self.eat_all(&[Kw::CHAR, Kw::SET])
-            || self.eat(Kw::CHARSET)
-        {
-            charset
-        } else if self.eat(Kw::COLLATE) {
-            collation
-        } else {
-            return Ok(false);
-        };
-        self.eat_kind(Kind::Equal);
-        if self.eat(Kw::DEFAULT) {
-            return Ok(true);
-        }
-        *target = Some(if self.eat(Kw::BINARY) {
-            "binary".into()
-        } else {
-            self.name_or_text()?
-        });
-        Ok(true)
+/// `CHARACTER SET [=] x` or `COLLATE [=] x`, where one is there.
+pub fn charset_or_collation(
+    parser: &mut Parser<'_>,
+    charset: &mut Option<String>,
+    collation: &mut Option<String>,
+) -> Result<bool> {
+    let target = if parser.eat_all(&[Kw::CHARACTER, Kw::SET])
+        || parser.eat_all(&[Kw::CHAR, Kw::SET])
+        || parser.eat(Kw::CHARSET)
+    {
+        charset
+    } else if parser.eat(Kw::COLLATE) {
+        collation
+    } else {
+        return Ok(false);
+    };
+    parser.eat_kind(Kind::Equal);
+    if parser.eat(Kw::DEFAULT) {
+        return Ok(true);
     }
+    *target = Some(if parser.eat(Kw::BINARY) {
+        "binary".into()
+    } else {
+        parser.name_or_text()?
+    });
+    Ok(true)
 }

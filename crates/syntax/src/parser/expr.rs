@@ -7,7 +7,7 @@
 
 use types::Result;
 
-use super::Parser;
+use super::{Parser, clauses, interval, primary};
 use crate::ast::{BinaryOp, Expr, Quantifier, QueryBody, TruthTest, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -15,351 +15,332 @@ use crate::lexer::token::Kind;
 /// Level of `||` under PIPES_AS_CONCAT, above every arithmetic operator.
 const CONCAT_LEVEL: u8 = 7;
 
-impl Parser<'_> {
-    /// A whole expression.
-    pub fn expression(&mut self) -> Result<Expr> {
-        if self.operand.is_some() {
-            return self.nested(Self::or_chain);
-        }
-        match self.lone_literal()? {
-            Some(literal) => Ok(literal),
-            None => self.nested(Self::or_chain),
-        }
+/// A whole expression.
+pub fn expression(parser: &mut Parser<'_>) -> Result<Expr> {
+    if parser.operand.is_some() {
+        return parser.nested(or_chain);
     }
-
-    fn or_chain(&mut self) -> Result<Expr> {
-        let first = self.apart(Self::xor_chain)?;
-        if !self.at_or() {
-            return Ok(first);
-        }
-        let mut list = vec![first];
-        while self.at_or() {
-            self.advance();
-            list.push(self.apart(Self::xor_chain)?);
-        }
-        self.grow()?;
-        Ok(Expr::Or(list))
+    match primary::lone_literal(parser)? {
+        Some(literal) => Ok(literal),
+        None => parser.nested(or_chain),
     }
+}
 
-    fn at_or(&self) -> bool {
-        (self.kind() == Kind::PipePipe && !self.mode.pipes_as_concat) || self.is(Kw::OR)
+fn or_chain(parser: &mut Parser<'_>) -> Result<Expr> {
+    let first = parser.apart(xor_chain)?;
+    if !at_or(parser) {
+        return Ok(first);
     }
-
-    fn xor_chain(&mut self) -> Result<Expr> {
-        let mut left = self.and_chain()?;
-        while self.eat(Kw::XOR) {
-            let right = self.apart(Self::and_chain)?;
-            left = self.binary(BinaryOp::Xor, left, right)?;
-        }
-        Ok(left)
+    let mut list = vec![first];
+    while at_or(parser) {
+        parser.advance();
+        list.push(parser.apart(xor_chain)?);
     }
+    parser.grow()?;
+    Ok(Expr::Or(list))
+}
 
-    fn and_chain(&mut self) -> Result<Expr> {
-        let first = self.apart(Self::negation)?;
-        if !self.at_and() {
-            return Ok(first);
-        }
-        let mut list = vec![first];
-        while self.at_and() {
-            self.advance();
-            list.push(self.apart(Self::negation)?);
-        }
-        self.grow()?;
-        Ok(Expr::And(list))
+fn at_or(parser: &Parser<'_>) -> bool {
+    (parser.kind() == Kind::PipePipe && !parser.mode.pipes_as_concat) || parser.is(Kw::OR)
+}
+
+fn xor_chain(parser: &mut Parser<'_>) -> Result<Expr> {
+    let mut left = and_chain(parser)?;
+    while parser.eat(Kw::XOR) {
+        let right = parser.apart(and_chain)?;
+        left = parser.binary(BinaryOp::Xor, left, right)?;
     }
+    Ok(left)
+}
 
-    fn at_and(&self) -> bool {
-        self.kind() == Kind::AndAnd || self.is(Kw::AND)
+fn and_chain(parser: &mut Parser<'_>) -> Result<Expr> {
+    let first = parser.apart(negation)?;
+    if !at_and(parser) {
+        return Ok(first);
     }
+    let mut list = vec![first];
+    while at_and(parser) {
+        parser.advance();
+        list.push(parser.apart(negation)?);
+    }
+    parser.grow()?;
+    Ok(Expr::And(list))
+}
 
-    fn negation(&mut self) -> Result<Expr> {
-        if !self.mode.high_not_precedence && self.is(Kw::NOT) && self.operand.is_none() {
-            self.advance();
-            let operand = self.nested(Self::negation)?;
-            return self.unary(UnaryOp::Not, operand);
+fn at_and(parser: &Parser<'_>) -> bool {
+    parser.kind() == Kind::AndAnd || parser.is(Kw::AND)
+}
+
+fn negation(parser: &mut Parser<'_>) -> Result<Expr> {
+    if !parser.mode.high_not_precedence && parser.is(Kw::NOT) && parser.operand.is_none() {
+        parser.advance();
+        let operand = parser.nested(negation)?;
+        return parser.unary(UnaryOp::Not, operand);
+    }
+    let operand = comparison(parser)?;
+    if !parser.is(Kw::IS) {
+        return Ok(operand);
+    }
+    // IS NULL has been taken by the comparison.
+    parser.advance();
+    let negated = parser.eat(Kw::NOT);
+    let test = match parser.eat_any(&[Kw::TRUE, Kw::FALSE, Kw::UNKNOWN]) {
+        Some(Kw::TRUE) => TruthTest::True,
+        Some(Kw::FALSE) => TruthTest::False,
+        Some(_) => TruthTest::Unknown,
+        None => return parser.fail(),
+    };
+    is_test(parser, operand, test, negated)
+}
+
+fn is_test(parser: &mut Parser<'_>, operand: Expr, test: TruthTest, negated: bool) -> Result<Expr> {
+    parser.grow()?;
+    Ok(Expr::Is {
+        operand: Box::new(operand),
+        test,
+        negated,
+    })
+}
+
+fn comparison(parser: &mut Parser<'_>) -> Result<Expr> {
+    let mut left = predicate(parser)?;
+    loop {
+        if parser.are(&[Kw::IS, Kw::NULL]) || parser.are(&[Kw::IS, Kw::NOT, Kw::NULL]) {
+            parser.advance();
+            let negated = parser.eat(Kw::NOT);
+            parser.advance();
+            left = is_test(parser, left, TruthTest::Null, negated)?;
+            continue;
         }
-        let operand = self.comparison()?;
-        if !self.is(Kw::IS) {
-            return Ok(operand);
-        }
-        // IS NULL has been taken by the comparison.
-        self.advance();
-        let negated = self.eat(Kw::NOT);
-        let test = match self.eat_any(&[Kw::TRUE, Kw::FALSE, Kw::UNKNOWN]) {
-            Some(Kw::TRUE) => TruthTest::True,
-            Some(Kw::FALSE) => TruthTest::False,
-            Some(_) => TruthTest::Unknown,
-            None => return self.fail(),
+        let op = match parser.kind() {
+            Kind::Equal => BinaryOp::Equal,
+            Kind::NullSafeEqual => BinaryOp::NullSafeEqual,
+            Kind::NotEqual => BinaryOp::NotEqual,
+            Kind::Less => BinaryOp::Less,
+            Kind::LessOrEqual => BinaryOp::LessOrEqual,
+            Kind::Greater => BinaryOp::Greater,
+            Kind::GreaterOrEqual => BinaryOp::GreaterOrEqual,
+            _ => return Ok(left),
         };
-        self.is_test(operand, test, negated)
-    }
-
-    fn is_test(&mut self, operand: Expr, test: TruthTest, negated: bool) -> Result<Expr> {
-        self.grow()?;
-        Ok(Expr::Is {
-            operand: Box::new(operand),
-            test,
-            negated,
-        })
-    }
-
-    fn comparison(&mut self) -> Result<Expr> {
-        let mut left = self.predicate()?;
-        loop {
-            if self.are(&[Kw::IS, Kw::NULL]) || self.are(&[Kw::IS, Kw::NOT, Kw::NULL]) {
-                self.advance();
-                let negated = self.eat(Kw::NOT);
-                self.advance();
-                left = self.is_test(left, TruthTest::Null, negated)?;
-                continue;
+        parser.advance();
+        if parser.is_any(&[Kw::ALL, Kw::ANY, Kw::SOME]) && parser.peek().kind == Kind::LeftParen {
+            if op == BinaryOp::NullSafeEqual {
+                return parser.fail();
             }
-            let op = match self.kind() {
-                Kind::Equal => BinaryOp::Equal,
-                Kind::NullSafeEqual => BinaryOp::NullSafeEqual,
-                Kind::NotEqual => BinaryOp::NotEqual,
-                Kind::Less => BinaryOp::Less,
-                Kind::LessOrEqual => BinaryOp::LessOrEqual,
-                Kind::Greater => BinaryOp::Greater,
-                Kind::GreaterOrEqual => BinaryOp::GreaterOrEqual,
-                _ => return Ok(left),
-            };
-            self.advance();
-            if self.is_any(&[Kw::ALL, Kw::ANY, Kw::SOME]) && self.peek().kind == Kind::LeftParen {
-                if op == BinaryOp::NullSafeEqual {
-                    return self.fail();
-                }
-                left = self.quantified(op, left)?;
-                continue;
-            }
-            let right = self.apart(Self::predicate)?;
-            left = self.binary(op, left, right)?;
+            left = quantified(parser, op, left)?;
+            continue;
         }
+        let right = parser.apart(predicate)?;
+        left = parser.binary(op, left, right)?;
     }
+}
 
-    /// `x > ALL (SELECT ...)`, the cursor after the operator.
-    fn quantified(&mut self, op: BinaryOp, operand: Expr) -> Result<Expr> {
-        let quantifier = match self.eat(Kw::ALL) {
-            true => Quantifier::All,
-            false => {
-                self.advance();
-                Quantifier::Any
-            }
+/// `x > ALL (SELECT ...)`, the cursor after the operator.
+fn quantified(parser: &mut Parser<'_>, op: BinaryOp, operand: Expr) -> Result<Expr> {
+    let quantifier = match parser.eat(Kw::ALL) {
+        true => Quantifier::All,
+        false => {
+            parser.advance();
+            Quantifier::Any
+        }
+    };
+    let query = parser.query_in_parentheses()?;
+    parser.grow()?;
+    Ok(Expr::Quantified {
+        op,
+        operand: Box::new(operand),
+        quantifier,
+        query,
+    })
+}
+
+fn predicate(parser: &mut Parser<'_>) -> Result<Expr> {
+    let operand = parser.arithmetic(0)?;
+    if parser.are(&[Kw::MEMBER, Kw::OF]) || (parser.is(Kw::MEMBER) && parser.peek().kind == Kind::LeftParen) {
+        return member_of(parser, operand);
+    }
+    if parser.are(&[Kw::SOUNDS, Kw::LIKE]) {
+        parser.advance();
+        parser.advance();
+        let right = parser.apart(|parser| parser.arithmetic(0))?;
+        parser.grow()?;
+        let soundex = |arg| Expr::Function {
+            name: "soundex".into(),
+            args: vec![arg],
         };
-        let query = self.query_in_parentheses()?;
-        self.grow()?;
-        Ok(Expr::Quantified {
-            op,
-            operand: Box::new(operand),
-            quantifier,
-            query,
-        })
+        return parser.binary(BinaryOp::Equal, soundex(operand), soundex(right));
     }
-
-    fn predicate(&mut self) -> Result<Expr> {
-        let operand = self.arithmetic(0)?;
-        if self.are(&[Kw::MEMBER, Kw::OF]) || (self.is(Kw::MEMBER) && self.peek().kind == Kind::LeftParen) {
-            return self.member_of(operand);
-        }
-        if self.are(&[Kw::SOUNDS, Kw::LIKE]) {
-            self.advance();
-            self.advance();
-            let right = self.apart(|parser| parser.arithmetic(0))?;
-            self.grow()?;
-            let soundex = |arg| Expr::Function {
-                name: "soundex".into(),
-                args: vec![arg],
-            };
-            return self.binary(BinaryOp::Equal, soundex(operand), soundex(right));
-        }
-        let negated =
-            self.is(Kw::NOT) && self.peek_is_any(&[Kw::IN, Kw::BETWEEN, Kw::LIKE, Kw::REGEXP, Kw::RLIKE]);
-        if negated {
-            self.advance();
-        }
-        if self.eat(Kw::IN) {
-            return self.in_list(operand, negated);
-        }
-        if self.eat(Kw::BETWEEN) {
-            return self.between(operand, negated);
-        }
-        if self.eat(Kw::LIKE) {
-            return self.like(operand, negated);
-        }
-        if self.eat_any(&[Kw::REGEXP, Kw::RLIKE]).is_some() {
-            let pattern = self.arithmetic(0)?;
-            self.grow()?;
-            return Ok(Expr::Regexp {
-                operand: Box::new(operand),
-                pattern: Box::new(pattern),
-                negated,
-            });
-        }
-        Ok(operand)
+    let negated =
+        parser.is(Kw::NOT) && parser.peek_is_any(&[Kw::IN, Kw::BETWEEN, Kw::LIKE, Kw::REGEXP, Kw::RLIKE]);
+    if negated {
+        parser.advance();
     }
-
-    /// `value MEMBER [OF] (document)`
-    fn member_of(&mut self, operand: Expr) -> Result<Expr> {
-        self.advance();
-        self.eat(Kw::OF);
-        self.expect_kind(Kind::LeftParen)?;
-        let document = self.arithmetic(0)?;
-        self.expect_kind(Kind::RightParen)?;
-        self.grow()?;
-        Ok(Expr::Function {
-            name: "member of".into(),
-            args: vec![operand, document],
-        })
+    if parser.eat(Kw::IN) {
+        return in_list(parser, operand, negated);
     }
-
-    fn in_list(&mut self, operand: Expr, negated: bool) -> Result<Expr> {
-        self.expect_kind(Kind::LeftParen)?;
-        if self.at_query() {
-            let query = Box::new(self.nested(Self::query)?);
-            self.expect_kind(Kind::RightParen)?;
-            self.grow()?;
-            return Ok(Expr::InSubquery {
-                operand: Box::new(operand),
-                query,
-                negated,
-            });
-        }
-        let mut list = self.comma_separated(Self::expression)?;
-        // `IN ((SELECT 1) UNION (SELECT 2))`
-        if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT])
-            && let [Expr::Subquery(_)] = list.as_slice()
-            && let Some(Expr::Subquery(query)) = list.pop()
-        {
-            let query = Box::new(self.query_behind(QueryBody::Nested(query))?);
-            self.expect_kind(Kind::RightParen)?;
-            self.grow()?;
-            return Ok(Expr::InSubquery {
-                operand: Box::new(operand),
-                query,
-                negated,
-            });
-        }
-        self.expect_kind(Kind::RightParen)?;
-        self.grow()?;
-        // `IN ((SELECT 1))`: parentheses around a query change nothing.
-        if let [Expr::Subquery(_)] = list.as_slice()
-            && let Some(Expr::Subquery(query)) = list.pop()
-        {
-            return Ok(Expr::InSubquery {
-                operand: Box::new(operand),
-                query,
-                negated,
-            });
-        }
-        Ok(Expr::In {
-            operand: Box::new(operand),
-            list,
-            negated,
-        })
+    if parser.eat(Kw::BETWEEN) {
+        return between(parser, operand, negated);
     }
-
-    fn between(&mut self, operand: Expr, negated: bool) -> Result<Expr> {
-        let low = self.arithmetic(0)?;
-        self.expect(Kw::AND)?;
-        let high = self.nested(Self::predicate)?;
-        self.grow()?;
-        Ok(Expr::Between {
-            operand: Box::new(operand),
-            low: Box::new(low),
-            high: Box::new(high),
-            negated,
-        })
+    if parser.eat(Kw::LIKE) {
+        return like(parser, operand, negated);
     }
-
-    fn like(&mut self, operand: Expr, negated: bool) -> Result<Expr> {
-        let pattern = self.arithmetic(CONCAT_LEVEL - 1)?;
-        let escape = if self.eat(Kw::ESCAPE) {
-            Some(Box::new(self.arithmetic(CONCAT_LEVEL - 1)?))
-        } else {
-            None
-        };
-        self.grow()?;
-        Ok(Expr::Like {
+    if parser.eat_any(&[Kw::REGEXP, Kw::RLIKE]).is_some() {
+        let pattern = parser.arithmetic(0)?;
+        parser.grow()?;
+        return Ok(Expr::Regexp {
             operand: Box::new(operand),
             pattern: Box::new(pattern),
-            escape,
             negated,
-        })
+        });
     }
+    Ok(operand)
+}
 
-    /// Operators above `level`, by precedence climbing.
-    pub fn arithmetic(&mut self, level: u8) -> Result<Expr> {
-        let mut left = self.simple()?;
-        while let Some((op, op_level)) = self.arithmetic_operator() {
-            if op_level <= level {
-                break;
-            }
-            self.advance();
-            if matches!(op, Some(BinaryOp::Plus | BinaryOp::Minus)) && self.at_interval() {
-                left = self.date_plus_interval(op == Some(BinaryOp::Minus), left)?;
-                continue;
-            }
-            let right = self.apart(|parser| parser.arithmetic(op_level))?;
-            left = match op {
-                Some(op) => self.binary(op, left, right)?,
-                None => {
-                    self.grow()?;
-                    Expr::Function {
-                        name: "concat".into(),
-                        args: vec![left, right],
-                    }
-                }
-            };
-        }
-        Ok(left)
-    }
+/// `value MEMBER [OF] (document)`
+fn member_of(parser: &mut Parser<'_>, operand: Expr) -> Result<Expr> {
+    parser.advance();
+    parser.eat(Kw::OF);
+    parser.expect_kind(Kind::LeftParen)?;
+    let document = parser.arithmetic(0)?;
+    parser.expect_kind(Kind::RightParen)?;
+    parser.grow()?;
+    Ok(Expr::Function {
+        name: "member of".into(),
+        args: vec![operand, document],
+    })
+}
 
-    /// The operator at the cursor and its level; `None` as operator is `||` that concatenates.
-    fn arithmetic_operator(&self) -> Option<(Option<BinaryOp>, u8)> {
-        let (op, level) = match self.kind() {
-            Kind::Pipe => (BinaryOp::BitOr, 1),
-            Kind::Ampersand => (BinaryOp::BitAnd, 2),
-            Kind::ShiftLeft => (BinaryOp::ShiftLeft, 3),
-            Kind::ShiftRight => (BinaryOp::ShiftRight, 3),
-            Kind::Plus => (BinaryOp::Plus, 4),
-            Kind::Minus => (BinaryOp::Minus, 4),
-            Kind::Star => (BinaryOp::Multiply, 5),
-            Kind::Slash => (BinaryOp::Divide, 5),
-            Kind::Percent => (BinaryOp::Modulo, 5),
-            Kind::Word if self.is(Kw::DIV) => (BinaryOp::IntegerDivide, 5),
-            Kind::Word if self.is(Kw::MOD) => (BinaryOp::Modulo, 5),
-            Kind::Caret => (BinaryOp::BitXor, 6),
-            Kind::PipePipe if self.mode.pipes_as_concat => return Some((None, CONCAT_LEVEL)),
-            _ => return None,
-        };
-        Some((Some(op), level))
-    }
-
-    /// `date + INTERVAL 1 DAY`, the cursor at INTERVAL.
-    fn date_plus_interval(&mut self, subtract: bool, date: Expr) -> Result<Expr> {
-        let (amount, unit) = self.interval()?;
-        self.grow()?;
-        Ok(Expr::Function {
-            name: if subtract { "date_sub" } else { "date_add" }.into(),
-            args: vec![date, amount, unit],
-        })
-    }
-
-    pub fn binary(&mut self, op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
-        self.grow()?;
-        Ok(Expr::Binary {
-            op,
-            left: Box::new(left),
-            right: Box::new(right),
-        })
-    }
-
-    pub fn unary(&mut self, op: UnaryOp, operand: Expr) -> Result<Expr> {
-        self.grow()?;
-        Ok(Expr::Unary {
-            op,
+fn in_list(parser: &mut Parser<'_>, operand: Expr, negated: bool) -> Result<Expr> {
+    parser.expect_kind(Kind::LeftParen)?;
+    if clauses::at_query(parser) {
+        let query = Box::new(parser.nested(Parser::query)?);
+        parser.expect_kind(Kind::RightParen)?;
+        parser.grow()?;
+        return Ok(Expr::InSubquery {
             operand: Box::new(operand),
-        })
+            query,
+            negated,
+        });
     }
+    let mut list = parser.comma_separated(Parser::expression)?;
+    // `IN ((SELECT 1) UNION (SELECT 2))`
+    if parser.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT])
+        && let [Expr::Subquery(_)] = list.as_slice()
+        && let Some(Expr::Subquery(query)) = list.pop()
+    {
+        let query = Box::new(parser.query_behind(QueryBody::Nested(query))?);
+        parser.expect_kind(Kind::RightParen)?;
+        parser.grow()?;
+        return Ok(Expr::InSubquery {
+            operand: Box::new(operand),
+            query,
+            negated,
+        });
+    }
+    parser.expect_kind(Kind::RightParen)?;
+    parser.grow()?;
+    // `IN ((SELECT 1))`: parentheses around a query change nothing.
+    if let [Expr::Subquery(_)] = list.as_slice()
+        && let Some(Expr::Subquery(query)) = list.pop()
+    {
+        return Ok(Expr::InSubquery {
+            operand: Box::new(operand),
+            query,
+            negated,
+        });
+    }
+    Ok(Expr::In {
+        operand: Box::new(operand),
+        list,
+        negated,
+    })
+}
+
+fn between(parser: &mut Parser<'_>, operand: Expr, negated: bool) -> Result<Expr> {
+    let low = parser.arithmetic(0)?;
+    parser.expect(Kw::AND)?;
+    let high = parser.nested(predicate)?;
+    parser.grow()?;
+    Ok(Expr::Between {
+        operand: Box::new(operand),
+        low: Box::new(low),
+        high: Box::new(high),
+        negated,
+    })
+}
+
+fn like(parser: &mut Parser<'_>, operand: Expr, negated: bool) -> Result<Expr> {
+    let pattern = parser.arithmetic(CONCAT_LEVEL - 1)?;
+    let escape = if parser.eat(Kw::ESCAPE) {
+        Some(Box::new(parser.arithmetic(CONCAT_LEVEL - 1)?))
+    } else {
+        None
+    };
+    parser.grow()?;
+    Ok(Expr::Like {
+        operand: Box::new(operand),
+        pattern: Box::new(pattern),
+        escape,
+        negated,
+    })
+}
+
+/// Operators above `level`, by precedence climbing.
+pub fn arithmetic(parser: &mut Parser<'_>, level: u8) -> Result<Expr> {
+    let mut left = primary::simple(parser)?;
+    while let Some((op, op_level)) = arithmetic_operator(parser) {
+        if op_level <= level {
+            break;
+        }
+        parser.advance();
+        if matches!(op, Some(BinaryOp::Plus | BinaryOp::Minus)) && interval::at_interval(parser) {
+            left = date_plus_interval(parser, op == Some(BinaryOp::Minus), left)?;
+            continue;
+        }
+        let right = parser.apart(|parser| parser.arithmetic(op_level))?;
+        left = match op {
+            Some(op) => parser.binary(op, left, right)?,
+            None => {
+                parser.grow()?;
+                Expr::Function {
+                    name: "concat".into(),
+                    args: vec![left, right],
+                }
+            }
+        };
+    }
+    Ok(left)
+}
+
+/// The operator at the cursor and its level; `None` as operator is `||` that concatenates.
+fn arithmetic_operator(parser: &Parser<'_>) -> Option<(Option<BinaryOp>, u8)> {
+    let (op, level) = match parser.kind() {
+        Kind::Pipe => (BinaryOp::BitOr, 1),
+        Kind::Ampersand => (BinaryOp::BitAnd, 2),
+        Kind::ShiftLeft => (BinaryOp::ShiftLeft, 3),
+        Kind::ShiftRight => (BinaryOp::ShiftRight, 3),
+        Kind::Plus => (BinaryOp::Plus, 4),
+        Kind::Minus => (BinaryOp::Minus, 4),
+        Kind::Star => (BinaryOp::Multiply, 5),
+        Kind::Slash => (BinaryOp::Divide, 5),
+        Kind::Percent => (BinaryOp::Modulo, 5),
+        Kind::Word if parser.is(Kw::DIV) => (BinaryOp::IntegerDivide, 5),
+        Kind::Word if parser.is(Kw::MOD) => (BinaryOp::Modulo, 5),
+        Kind::Caret => (BinaryOp::BitXor, 6),
+        Kind::PipePipe if parser.mode.pipes_as_concat => return Some((None, CONCAT_LEVEL)),
+        _ => return None,
+    };
+    Some((Some(op), level))
+}
+
+/// `date + INTERVAL 1 DAY`, the cursor at INTERVAL.
+fn date_plus_interval(parser: &mut Parser<'_>, subtract: bool, date: Expr) -> Result<Expr> {
+    let (amount, unit) = interval::interval(parser)?;
+    parser.grow()?;
+    Ok(Expr::Function {
+        name: if subtract { "date_sub" } else { "date_add" }.into(),
+        args: vec![date, amount, unit],
+    })
 }
 
 #[cfg(test)]

@@ -2,167 +2,165 @@
 
 use types::{Error, Result};
 
-use super::Parser;
+use super::{Parser, names, partition, values};
 use crate::ast::{Expr, FileFormat, IntoFile, LoadData, LoadDuplicates, LoadField, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-impl Parser<'_> {
-    /// The cursor at LOAD.
-    pub fn load(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.is(Kw::XML) {
-            return Err(Error::not_supported(
-                "LOAD XML",
-                "convert the file to CSV, and use LOAD DATA",
-            ));
+/// The cursor at LOAD.
+pub fn load(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.is(Kw::XML) {
+        return Err(Error::not_supported(
+            "LOAD XML",
+            "convert the file to CSV, and use LOAD DATA",
+        ));
+    }
+    parser.expect(Kw::DATA)?;
+    // Both are about table locks, which InnoDB does not take either.
+    parser.eat_any(&[Kw::LOW_PRIORITY, Kw::CONCURRENT]);
+    parser.eat(Kw::FROM);
+    let local = parser.eat(Kw::LOCAL);
+    parser.expect(Kw::INFILE)?;
+    let file = parser.text_literal()?;
+    let duplicates = match parser.eat_any(&[Kw::REPLACE, Kw::IGNORE]) {
+        Some(Kw::REPLACE) => LoadDuplicates::Replace,
+        Some(_) => LoadDuplicates::Ignore,
+        None => LoadDuplicates::Unspecified,
+    };
+    parser.expect(Kw::INTO)?;
+    parser.expect(Kw::TABLE)?;
+    let table = parser.object_name()?;
+    let partitions = partition::partition_selection(parser)?;
+    let charset = charset_of_file(parser)?;
+    let format = file_format(parser)?;
+    let mut ignored_lines = 0;
+    if parser.eat(Kw::IGNORE) {
+        ignored_lines = parser.unsigned()?;
+        if parser.eat_any(&[Kw::LINES, Kw::ROWS]).is_none() {
+            return parser.fail();
         }
-        self.expect(Kw::DATA)?;
-        // Both are about table locks, which InnoDB does not take either.
-        self.eat_any(&[Kw::LOW_PRIORITY, Kw::CONCURRENT]);
-        self.eat(Kw::FROM);
-        let local = self.eat(Kw::LOCAL);
-        self.expect(Kw::INFILE)?;
-        let file = self.text_literal()?;
-        let duplicates = match self.eat_any(&[Kw::REPLACE, Kw::IGNORE]) {
-            Some(Kw::REPLACE) => LoadDuplicates::Replace,
-            Some(_) => LoadDuplicates::Ignore,
-            None => LoadDuplicates::Unspecified,
-        };
-        self.expect(Kw::INTO)?;
-        self.expect(Kw::TABLE)?;
-        let table = self.object_name()?;
-        let partitions = self.partition_selection()?;
-        let charset = self.charset_of_file()?;
-        let format = self.file_format()?;
-        let mut ignored_lines = 0;
-        if self.eat(Kw::IGNORE) {
-            ignored_lines = self.unsigned()?;
-            if self.eat_any(&[Kw::LINES, Kw::ROWS]).is_none() {
-                return self.fail();
-            }
+    }
+    let mut fields = Vec::new();
+    if parser.eat_kind(Kind::LeftParen) {
+        if parser.kind() != Kind::RightParen {
+            fields = parser.comma_separated(load_field)?;
         }
-        let mut fields = Vec::new();
-        if self.eat_kind(Kind::LeftParen) {
-            if self.kind() != Kind::RightParen {
-                fields = self.comma_separated(Self::load_field)?;
-            }
-            self.expect_kind(Kind::RightParen)?;
-        }
-        let assignments = match self.eat(Kw::SET) {
-            true => self.comma_separated(Self::assignment)?,
-            false => Vec::new(),
-        };
-        Ok(Statement::LoadData(Box::new(LoadData {
-            local,
+        parser.expect_kind(Kind::RightParen)?;
+    }
+    let assignments = match parser.eat(Kw::SET) {
+        true => parser.comma_separated(values::assignment)?,
+        false => Vec::new(),
+    };
+    Ok(Statement::LoadData(Box::new(LoadData {
+        local,
+        file,
+        duplicates,
+        table,
+        partitions,
+        charset,
+        format,
+        ignored_lines,
+        fields,
+        assignments,
+    })))
+}
+
+/// The cursor at OUTFILE or DUMPFILE.
+pub fn target_file(parser: &mut Parser<'_>) -> Result<IntoFile> {
+    let is_dump = parser.eat(Kw::DUMPFILE);
+    if !is_dump {
+        parser.expect(Kw::OUTFILE)?;
+    }
+    let file = parser.text_literal()?;
+    if is_dump {
+        return Ok(IntoFile {
             file,
-            duplicates,
-            table,
-            partitions,
-            charset,
-            format,
-            ignored_lines,
-            fields,
-            assignments,
-        })))
+            format: None,
+            charset: None,
+        });
     }
+    Ok(IntoFile {
+        file,
+        charset: charset_of_file(parser)?,
+        format: Some(file_format(parser)?),
+    })
+}
 
-    /// The cursor at OUTFILE or DUMPFILE.
-    pub fn target_file(&mut self) -> Result<IntoFile> {
-        let is_dump = self.eat(Kw::DUMPFILE);
-        if !is_dump {
-            self.expect(Kw::OUTFILE)?;
-        }
-        let file = self.text_literal()?;
-        if is_dump {
-            return Ok(IntoFile {
-                file,
-                format: None,
-                charset: None,
-            });
-        }
-        Ok(IntoFile {
-            file,
-            charset: self.charset_of_file()?,
-            format: Some(self.file_format()?),
-        })
+fn load_field(parser: &mut Parser<'_>) -> Result<LoadField> {
+    match parser.kind() {
+        Kind::At => names::user_variable_name(parser).map(LoadField::Variable),
+        _ => names::column_name(parser).map(LoadField::Column),
     }
+}
 
-    fn load_field(&mut self) -> Result<LoadField> {
-        match self.kind() {
-            Kind::At => self.user_variable_name().map(LoadField::Variable),
-            _ => self.column_name().map(LoadField::Column),
-        }
+/// `CHARACTER SET name`
+pub fn charset_of_file(parser: &mut Parser<'_>) -> Result<Option<String>> {
+    if !parser.eat(Kw::CHARSET)
+        && !parser.eat_all(&[Kw::CHARACTER, Kw::SET])
+        && !parser.eat_all(&[Kw::CHAR, Kw::SET])
+    {
+        return Ok(None);
     }
-
-    /// `CHARACTER SET name`
-    pub fn charset_of_file(&mut self) -> Result<Option<String>> {
-        if !self.eat(Kw::CHARSET)
-            && !self.eat_all(&[Kw::CHARACTER, Kw::SET])
-            && !self.eat_all(&[Kw::CHAR, Kw::SET])
-        {
-            return Ok(None);
-        }
-        if self.eat(Kw::BINARY) {
-            return Ok(Some("binary".to_owned()));
-        }
-        self.name_or_text().map(Some)
+    if parser.eat(Kw::BINARY) {
+        return Ok(Some("binary".to_owned()));
     }
+    parser.name_or_text().map(Some)
+}
 
-    /// FIELDS (or COLUMNS) and LINES, each with its clauses in any order.
-    pub fn file_format(&mut self) -> Result<FileFormat> {
-        let mut format = FileFormat::default();
-        if self.eat_any(&[Kw::FIELDS, Kw::COLUMNS]).is_some() {
-            let start = self.start();
-            loop {
-                if self.eat(Kw::TERMINATED) {
-                    self.expect(Kw::BY)?;
-                    format.fields_terminated = Some(self.separator()?);
-                } else if self.is_any(&[Kw::OPTIONALLY, Kw::ENCLOSED]) {
-                    format.optionally_enclosed = self.eat(Kw::OPTIONALLY);
-                    self.expect(Kw::ENCLOSED)?;
-                    self.expect(Kw::BY)?;
-                    format.fields_enclosed = Some(self.separator()?);
-                } else if self.eat(Kw::ESCAPED) {
-                    self.expect(Kw::BY)?;
-                    format.fields_escaped = Some(self.separator()?);
-                } else if self.start() == start {
-                    return self.fail();
-                } else {
-                    break;
-                }
+/// FIELDS (or COLUMNS) and LINES, each with its clauses in any order.
+pub fn file_format(parser: &mut Parser<'_>) -> Result<FileFormat> {
+    let mut format = FileFormat::default();
+    if parser.eat_any(&[Kw::FIELDS, Kw::COLUMNS]).is_some() {
+        let start = parser.start();
+        loop {
+            if parser.eat(Kw::TERMINATED) {
+                parser.expect(Kw::BY)?;
+                format.fields_terminated = Some(separator(parser)?);
+            } else if parser.is_any(&[Kw::OPTIONALLY, Kw::ENCLOSED]) {
+                format.optionally_enclosed = parser.eat(Kw::OPTIONALLY);
+                parser.expect(Kw::ENCLOSED)?;
+                parser.expect(Kw::BY)?;
+                format.fields_enclosed = Some(separator(parser)?);
+            } else if parser.eat(Kw::ESCAPED) {
+                parser.expect(Kw::BY)?;
+                format.fields_escaped = Some(separator(parser)?);
+            } else if parser.start() == start {
+                return parser.fail();
+            } else {
+                break;
             }
         }
-        if self.eat(Kw::LINES) {
-            let start = self.start();
-            loop {
-                if self.eat(Kw::TERMINATED) {
-                    self.expect(Kw::BY)?;
-                    format.lines_terminated = Some(self.separator()?);
-                } else if self.eat(Kw::STARTING) {
-                    self.expect(Kw::BY)?;
-                    format.lines_starting = Some(self.separator()?);
-                } else if self.start() == start {
-                    return self.fail();
-                } else {
-                    break;
-                }
+    }
+    if parser.eat(Kw::LINES) {
+        let start = parser.start();
+        loop {
+            if parser.eat(Kw::TERMINATED) {
+                parser.expect(Kw::BY)?;
+                format.lines_terminated = Some(separator(parser)?);
+            } else if parser.eat(Kw::STARTING) {
+                parser.expect(Kw::BY)?;
+                format.lines_starting = Some(separator(parser)?);
+            } else if parser.start() == start {
+                return parser.fail();
+            } else {
+                break;
             }
         }
-        Ok(format)
     }
+    Ok(format)
+}
 
-    /// A text, or bytes as a hexadecimal or bit literal.
-    fn separator(&mut self) -> Result<Vec<u8>> {
-        if self.kind() == Kind::Text {
-            return self.text_literal().map(String::into_bytes);
-        }
-        if !matches!(self.kind(), Kind::Hex | Kind::Bits) {
-            return self.fail();
-        }
-        match self.expression()? {
-            Expr::Bytes(bytes) => Ok(bytes),
-            _ => self.fail(),
-        }
+/// A text, or bytes as a hexadecimal or bit literal.
+fn separator(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
+    if parser.kind() == Kind::Text {
+        return parser.text_literal().map(String::into_bytes);
+    }
+    if !matches!(parser.kind(), Kind::Hex | Kind::Bits) {
+        return parser.fail();
+    }
+    match parser.expression()? {
+        Expr::Bytes(bytes) => Ok(bytes),
+        _ => parser.fail(),
     }
 }

@@ -2,8 +2,8 @@
 
 use types::{Error, Result};
 
-use super::Parser;
 use super::account::ANY_HOST;
+use super::{Parser, account};
 use crate::ast::{
     AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, ObjectName, Revoke, Statement,
     UserStatement,
@@ -48,188 +48,186 @@ enum Item {
     },
 }
 
-impl Parser<'_> {
-    pub fn grant(&mut self) -> Result<Statement> {
-        self.advance();
-        self.refuse_proxy()?;
-        let Some(privileges) = self.all_privileges()? else {
-            let items = self.comma_separated(Self::granted_item)?;
-            return match self.is(Kw::ON) {
-                true => self.grant_on(GrantedPrivileges::List(listed(items)?)),
-                false => self.grant_roles(items),
-            };
+pub fn grant(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    refuse_proxy(parser)?;
+    let Some(privileges) = all_privileges(parser)? else {
+        let items = parser.comma_separated(granted_item)?;
+        return match parser.is(Kw::ON) {
+            true => grant_on(parser, GrantedPrivileges::List(listed(items)?)),
+            false => grant_roles(parser, items),
         };
-        self.grant_on(privileges)
-    }
+    };
+    grant_on(parser, privileges)
+}
 
-    fn grant_on(&mut self, privileges: GrantedPrivileges) -> Result<Statement> {
-        self.expect(Kw::ON)?;
-        let on = self.grant_target()?;
-        self.expect(Kw::TO)?;
-        let users = self.comma_separated(Self::account_name)?;
-        let grant_option = self.eat_all(&[Kw::WITH, Kw::GRANT, Kw::OPTION]);
-        if self.is(Kw::AS) {
-            return Err(Error::not_supported("GRANT ... AS", "grant as that account"));
-        }
-        Ok(Statement::Grant(Box::new(Grant {
-            privileges,
-            on,
-            users,
-            grant_option,
-        })))
+fn grant_on(parser: &mut Parser<'_>, privileges: GrantedPrivileges) -> Result<Statement> {
+    parser.expect(Kw::ON)?;
+    let on = grant_target(parser)?;
+    parser.expect(Kw::TO)?;
+    let users = parser.comma_separated(account::account_name)?;
+    let grant_option = parser.eat_all(&[Kw::WITH, Kw::GRANT, Kw::OPTION]);
+    if parser.is(Kw::AS) {
+        return Err(Error::not_supported("GRANT ... AS", "grant as that account"));
     }
+    Ok(Statement::Grant(Box::new(Grant {
+        privileges,
+        on,
+        users,
+        grant_option,
+    })))
+}
 
-    fn grant_roles(&mut self, items: Vec<Item>) -> Result<Statement> {
-        let roles = roles(self, items)?;
-        self.expect(Kw::TO)?;
-        let to = self.comma_separated(Self::account_name)?;
-        let with_admin = self.eat_all(&[Kw::WITH, Kw::ADMIN, Kw::OPTION]);
-        Ok(Statement::User(UserStatement::GrantRoles {
-            roles,
-            to,
-            with_admin,
-        }))
-    }
+fn grant_roles(parser: &mut Parser<'_>, items: Vec<Item>) -> Result<Statement> {
+    let roles = roles(parser, items)?;
+    parser.expect(Kw::TO)?;
+    let to = parser.comma_separated(account::account_name)?;
+    let with_admin = parser.eat_all(&[Kw::WITH, Kw::ADMIN, Kw::OPTION]);
+    Ok(Statement::User(UserStatement::GrantRoles {
+        roles,
+        to,
+        with_admin,
+    }))
+}
 
-    pub fn revoke(&mut self) -> Result<Statement> {
-        self.advance();
-        let if_exists = self.if_exists()?;
-        self.refuse_proxy()?;
-        let what = if let Some(all) = self.all_privileges()? {
-            match self.eat_kind(Kind::Comma) {
-                true => {
-                    self.expect(Kw::GRANT)?;
-                    self.expect(Kw::OPTION)?;
-                    None
-                }
-                false => {
-                    self.expect(Kw::ON)?;
-                    Some((all, self.grant_target()?))
-                }
-            }
-        } else {
-            let items = self.comma_separated(Self::granted_item)?;
-            if !self.eat(Kw::ON) {
-                return self.revoke_roles(items, if_exists);
-            }
-            let privileges = GrantedPrivileges::List(listed(items)?);
-            Some((privileges, self.grant_target()?))
-        };
-        self.expect(Kw::FROM)?;
-        let users = self.comma_separated(Self::account_name)?;
-        Ok(Statement::Revoke(Box::new(Revoke {
-            what,
-            users,
-            if_exists,
-            ignore_unknown: self.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]),
-        })))
-    }
-
-    fn revoke_roles(&mut self, items: Vec<Item>, if_exists: bool) -> Result<Statement> {
-        let roles = roles(self, items)?;
-        self.expect(Kw::FROM)?;
-        let from = self.comma_separated(Self::account_name)?;
-        Ok(Statement::User(UserStatement::RevokeRoles {
-            roles,
-            from,
-            if_exists,
-            ignore_unknown: self.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]),
-        }))
-    }
-
-    fn refuse_proxy(&self) -> Result<()> {
-        if self.is(Kw::PROXY) && self.peek().keyword == Some(Kw::ON) {
-            return Err(Error::not_supported(
-                "proxy users",
-                "grant the privileges to the account that logs in",
-            ));
-        }
-        Ok(())
-    }
-
-    /// `ALL [PRIVILEGES]`.
-    fn all_privileges(&mut self) -> Result<Option<GrantedPrivileges>> {
-        if !self.eat(Kw::ALL) {
-            return Ok(None);
-        }
-        self.eat(Kw::PRIVILEGES);
-        Ok(Some(GrantedPrivileges::All))
-    }
-
-    fn granted_item(&mut self) -> Result<Item> {
-        let has_host = self.peek().kind == Kind::At;
-        if self.kind() != Kind::Word || has_host {
-            return Ok(Item::Role(self.account_name()?));
-        }
-        let start = self.start();
-        let role = (!self.is_reserved()).then(|| self.word().to_string());
-        let (name, is_long) = self.privilege_name()?;
-        let may_have_columns = matches!(name.as_str(), "SELECT" | "INSERT" | "UPDATE" | "REFERENCES");
-        let columns = match may_have_columns && self.eat_kind(Kind::LeftParen) {
+pub fn revoke(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    let if_exists = parser.if_exists()?;
+    refuse_proxy(parser)?;
+    let what = if let Some(all) = all_privileges(parser)? {
+        match parser.eat_kind(Kind::Comma) {
             true => {
-                let columns = self.comma_separated(Self::name)?;
-                self.expect_kind(Kind::RightParen)?;
-                columns
+                parser.expect(Kw::GRANT)?;
+                parser.expect(Kw::OPTION)?;
+                None
             }
-            false => Vec::new(),
-        };
-        Ok(Item::Privilege {
-            role: role.filter(|_| !is_long && columns.is_empty()),
-            privilege: GrantedPrivilege { name, columns },
-            start,
-        })
-    }
+            false => {
+                parser.expect(Kw::ON)?;
+                Some((all, grant_target(parser)?))
+            }
+        }
+    } else {
+        let items = parser.comma_separated(granted_item)?;
+        if !parser.eat(Kw::ON) {
+            return revoke_roles(parser, items, if_exists);
+        }
+        let privileges = GrantedPrivileges::List(listed(items)?);
+        Some((privileges, grant_target(parser)?))
+    };
+    parser.expect(Kw::FROM)?;
+    let users = parser.comma_separated(account::account_name)?;
+    Ok(Statement::Revoke(Box::new(Revoke {
+        what,
+        users,
+        if_exists,
+        ignore_unknown: parser.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]),
+    })))
+}
 
-    /// A name, and whether it has several words.
-    fn privilege_name(&mut self) -> Result<(String, bool)> {
-        let first = self.word().to_uppercase();
-        let long = LONG_NAMES.iter().find(|(word, ..)| self.is(*word));
-        self.advance();
-        let Some((_, stands_alone, others)) = long else {
-            return Ok((first, false));
-        };
-        for words in *others {
-            if self.eat_all(words) {
-                let rest: Vec<&str> = words.iter().map(|word| word.text()).collect();
-                return Ok((format!("{first} {}", rest.join(" ").to_uppercase()), true));
-            }
-        }
-        match stands_alone {
-            true => Ok((first, false)),
-            false => self.fail(),
-        }
-    }
+fn revoke_roles(parser: &mut Parser<'_>, items: Vec<Item>, if_exists: bool) -> Result<Statement> {
+    let roles = roles(parser, items)?;
+    parser.expect(Kw::FROM)?;
+    let from = parser.comma_separated(account::account_name)?;
+    Ok(Statement::User(UserStatement::RevokeRoles {
+        roles,
+        from,
+        if_exists,
+        ignore_unknown: parser.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]),
+    }))
+}
 
-    fn grant_target(&mut self) -> Result<GrantTarget> {
-        for (word, kind) in [(Kw::FUNCTION, "FUNCTION"), (Kw::PROCEDURE, "PROCEDURE")] {
-            if self.eat(word) {
-                let name = self.object_name()?;
-                return Ok(GrantTarget::Routine { kind, name });
-            }
-        }
-        self.eat(Kw::TABLE);
-        if self.eat_kind(Kind::Star) {
-            if !self.eat_kind(Kind::Dot) {
-                return Ok(GrantTarget::Database(None));
-            }
-            self.expect_kind(Kind::Star)?;
-            return Ok(GrantTarget::Everything);
-        }
-        let first = self.database_name()?;
-        if !self.eat_kind(Kind::Dot) {
-            return Ok(GrantTarget::Table(ObjectName {
-                database: None,
-                name: first,
-            }));
-        }
-        if self.eat_kind(Kind::Star) {
-            return Ok(GrantTarget::Database(Some(first)));
-        }
-        Ok(GrantTarget::Table(ObjectName {
-            database: Some(first),
-            name: self.name_behind_point()?,
-        }))
+fn refuse_proxy(parser: &Parser<'_>) -> Result<()> {
+    if parser.is(Kw::PROXY) && parser.peek().keyword == Some(Kw::ON) {
+        return Err(Error::not_supported(
+            "proxy users",
+            "grant the privileges to the account that logs in",
+        ));
     }
+    Ok(())
+}
+
+/// `ALL [PRIVILEGES]`.
+fn all_privileges(parser: &mut Parser<'_>) -> Result<Option<GrantedPrivileges>> {
+    if !parser.eat(Kw::ALL) {
+        return Ok(None);
+    }
+    parser.eat(Kw::PRIVILEGES);
+    Ok(Some(GrantedPrivileges::All))
+}
+
+fn granted_item(parser: &mut Parser<'_>) -> Result<Item> {
+    let has_host = parser.peek().kind == Kind::At;
+    if parser.kind() != Kind::Word || has_host {
+        return Ok(Item::Role(account::account_name(parser)?));
+    }
+    let start = parser.start();
+    let role = (!parser.is_reserved()).then(|| parser.word().to_string());
+    let (name, is_long) = privilege_name(parser)?;
+    let may_have_columns = matches!(name.as_str(), "SELECT" | "INSERT" | "UPDATE" | "REFERENCES");
+    let columns = match may_have_columns && parser.eat_kind(Kind::LeftParen) {
+        true => {
+            let columns = parser.comma_separated(Parser::name)?;
+            parser.expect_kind(Kind::RightParen)?;
+            columns
+        }
+        false => Vec::new(),
+    };
+    Ok(Item::Privilege {
+        role: role.filter(|_| !is_long && columns.is_empty()),
+        privilege: GrantedPrivilege { name, columns },
+        start,
+    })
+}
+
+/// A name, and whether it has several words.
+fn privilege_name(parser: &mut Parser<'_>) -> Result<(String, bool)> {
+    let first = parser.word().to_uppercase();
+    let long = LONG_NAMES.iter().find(|(word, ..)| parser.is(*word));
+    parser.advance();
+    let Some((_, stands_alone, others)) = long else {
+        return Ok((first, false));
+    };
+    for words in *others {
+        if parser.eat_all(words) {
+            let rest: Vec<&str> = words.iter().map(|word| word.text()).collect();
+            return Ok((format!("{first} {}", rest.join(" ").to_uppercase()), true));
+        }
+    }
+    match stands_alone {
+        true => Ok((first, false)),
+        false => parser.fail(),
+    }
+}
+
+fn grant_target(parser: &mut Parser<'_>) -> Result<GrantTarget> {
+    for (word, kind) in [(Kw::FUNCTION, "FUNCTION"), (Kw::PROCEDURE, "PROCEDURE")] {
+        if parser.eat(word) {
+            let name = parser.object_name()?;
+            return Ok(GrantTarget::Routine { kind, name });
+        }
+    }
+    parser.eat(Kw::TABLE);
+    if parser.eat_kind(Kind::Star) {
+        if !parser.eat_kind(Kind::Dot) {
+            return Ok(GrantTarget::Database(None));
+        }
+        parser.expect_kind(Kind::Star)?;
+        return Ok(GrantTarget::Everything);
+    }
+    let first = parser.database_name()?;
+    if !parser.eat_kind(Kind::Dot) {
+        return Ok(GrantTarget::Table(ObjectName {
+            database: None,
+            name: first,
+        }));
+    }
+    if parser.eat_kind(Kind::Star) {
+        return Ok(GrantTarget::Database(Some(first)));
+    }
+    Ok(GrantTarget::Table(ObjectName {
+        database: Some(first),
+        name: parser.name_behind_point()?,
+    }))
 }
 
 /// The items of a list that is about privileges.

@@ -48,204 +48,201 @@ const SUBQUERY_HINTS: &[(&str, &[&str])] = &[
 ];
 const SEMI_JOINS: &[&str] = &["DUPSWEEDOUT", "FIRSTMATCH", "LOOSESCAN", "MATERIALIZATION"];
 
-impl Parser<'_> {
-    /// The hints between the last token taken and the current one, if there is a comment of hints.
-    pub fn hints(&mut self) -> Option<Box<Hints>> {
-        let gap = self.source(self.previous_end(), self.start());
-        let comment = gap.trim_start();
-        if !comment.starts_with("/*+") {
-            return None;
-        }
-        let start = self.previous_end() + (gap.len() - comment.len()) + "/*+".len();
-        let mut inner = Parser::new(self.lexer.text(), start, self.mode);
-        let mut hints = Hints::default();
-        loop {
-            let at = inner.start();
-            match inner.hint() {
-                Ok(hint) => hints.list.push(hint),
-                Err(_) => {
-                    let error = inner.error_at(inner.start()).message;
-                    let near = error
-                        .split_once("right syntax to use ")
-                        .map_or("", |(_, near)| near);
-                    // Of a comment without hints MySQL quotes the end alone.
-                    let near =
-                        match inner.start() == at && hints.list.is_empty() && inner.kind() == Kind::Star {
-                            true => "near '*/' at line 1",
-                            false => near,
-                        };
-                    hints.error = Some(format!("Optimizer hint syntax error {near}"));
-                    break;
-                }
-            }
-            inner.eat_kind(Kind::Comma);
-            if inner.kind() == Kind::Star && inner.peek().kind == Kind::Slash {
+/// The hints between the last token taken and the current one, if there is a comment of hints.
+pub fn hints(parser: &mut Parser<'_>) -> Option<Box<Hints>> {
+    let gap = parser.source(parser.previous_end(), parser.start());
+    let comment = gap.trim_start();
+    if !comment.starts_with("/*+") {
+        return None;
+    }
+    let start = parser.previous_end() + (gap.len() - comment.len()) + "/*+".len();
+    let mut inner = Parser::new(parser.lexer.text(), start, parser.mode);
+    let mut hints = Hints::default();
+    loop {
+        let at = inner.start();
+        match hint(&mut inner) {
+            Ok(hint) => hints.list.push(hint),
+            Err(_) => {
+                let error = inner.error_at(inner.start()).message;
+                let near = error
+                    .split_once("right syntax to use ")
+                    .map_or("", |(_, near)| near);
+                // Of a comment without hints MySQL quotes the end alone.
+                let near = match inner.start() == at && hints.list.is_empty() && inner.kind() == Kind::Star {
+                    true => "near '*/' at line 1",
+                    false => near,
+                };
+                hints.error = Some(format!("Optimizer hint syntax error {near}"));
                 break;
             }
         }
-        self.set_vars.append(&mut inner.set_vars);
-        Some(Box::new(hints))
-    }
-
-    fn hint(&mut self) -> Result<Hint> {
-        let name = self.word().to_ascii_uppercase();
-        if !matches!(self.kind(), Kind::Word) || self.peek().kind != Kind::LeftParen {
-            return self.fail();
+        inner.eat_kind(Kind::Comma);
+        if inner.kind() == Kind::Star && inner.peek().kind == Kind::Slash {
+            break;
         }
-        if let Some((name, use_of, negated)) = INDEX_HINTS.iter().find(|(known, ..)| *known == name) {
-            self.open_hint();
-            let block = self.hint_block()?;
-            let mut table = HintTable {
-                name: self.hint_name()?,
-                block: self.hint_block()?,
-            };
-            table.block = table.block.or(block);
-            let mut indexes = Vec::new();
-            if self.kind() != Kind::RightParen {
-                indexes = self.comma_separated(Self::hint_name)?;
-            }
-            self.expect_kind(Kind::RightParen)?;
-            return Ok(Hint::Index {
-                name,
-                use_of: *use_of,
-                negated: *negated,
-                table,
-                indexes,
+    }
+    parser.set_vars.append(&mut inner.set_vars);
+    Some(Box::new(hints))
+}
+
+fn hint(parser: &mut Parser<'_>) -> Result<Hint> {
+    let name = parser.word().to_ascii_uppercase();
+    if !matches!(parser.kind(), Kind::Word) || parser.peek().kind != Kind::LeftParen {
+        return parser.fail();
+    }
+    if let Some((name, use_of, negated)) = INDEX_HINTS.iter().find(|(known, ..)| *known == name) {
+        open_hint(parser);
+        let block = hint_block(parser)?;
+        let mut table = HintTable {
+            name: hint_name(parser)?,
+            block: hint_block(parser)?,
+        };
+        table.block = table.block.or(block);
+        let mut indexes = Vec::new();
+        if parser.kind() != Kind::RightParen {
+            indexes = parser.comma_separated(hint_name)?;
+        }
+        parser.expect_kind(Kind::RightParen)?;
+        return Ok(Hint::Index {
+            name,
+            use_of: *use_of,
+            negated: *negated,
+            table,
+            indexes,
+        });
+    }
+    if let Some(name) = STRATEGIES.iter().find(|known| **known == name) {
+        open_hint(parser);
+        let block = hint_block(parser)?;
+        let tables = hint_tables(parser)?;
+        return Ok(Hint::Strategy { name, block, tables });
+    }
+    if let Some((name, ways)) = SUBQUERY_HINTS.iter().find(|(known, _)| *known == name) {
+        return subquery_hint(parser, name, ways);
+    }
+    let kind = match name.as_str() {
+        "MAX_EXECUTION_TIME" => {
+            open_hint(parser);
+            let limit = parser.unsigned()?;
+            parser.expect_kind(Kind::RightParen)?;
+            return Ok(Hint::MaxExecutionTime(limit));
+        }
+        "SET_VAR" => return set_var(parser),
+        "QB_NAME" | "RESOURCE_GROUP" => {
+            open_hint(parser);
+            let block = hint_name(parser)?;
+            parser.expect_kind(Kind::RightParen)?;
+            return Ok(match name.as_str() {
+                "QB_NAME" => Hint::QueryBlockName(block),
+                _ => Hint::ResourceGroup(block),
             });
         }
-        if let Some(name) = STRATEGIES.iter().find(|known| **known == name) {
-            self.open_hint();
-            let block = self.hint_block()?;
-            let tables = self.hint_tables()?;
-            return Ok(Hint::Strategy { name, block, tables });
+        "JOIN_FIXED_ORDER" => {
+            open_hint(parser);
+            let block = hint_block(parser)?;
+            parser.expect_kind(Kind::RightParen)?;
+            return Ok(Hint::JoinFixedOrder { block });
         }
-        if let Some((name, ways)) = SUBQUERY_HINTS.iter().find(|(known, _)| *known == name) {
-            return self.subquery_hint(name, ways);
+        "JOIN_ORDER" => JoinOrderKind::Order,
+        "JOIN_PREFIX" => JoinOrderKind::Prefix,
+        "JOIN_SUFFIX" => JoinOrderKind::Suffix,
+        _ => return parser.fail(),
+    };
+    open_hint(parser);
+    let block = hint_block(parser)?;
+    let tables = hint_tables(parser)?;
+    Ok(Hint::JoinOrder { kind, block, tables })
+}
+
+fn subquery_hint(parser: &mut Parser<'_>, name: &'static str, ways: &[&'static str]) -> Result<Hint> {
+    open_hint(parser);
+    let block = hint_block(parser)?;
+    let way = |parser: &mut Parser<'_>| {
+        let found = ways.iter().find(|way| way.eq_ignore_ascii_case(parser.word()));
+        match found {
+            Some(way) => {
+                parser.advance();
+                Ok(*way)
+            }
+            None => parser.fail(),
         }
-        let kind = match name.as_str() {
-            "MAX_EXECUTION_TIME" => {
-                self.open_hint();
-                let limit = self.unsigned()?;
-                self.expect_kind(Kind::RightParen)?;
-                return Ok(Hint::MaxExecutionTime(limit));
-            }
-            "SET_VAR" => return self.set_var(),
-            "QB_NAME" | "RESOURCE_GROUP" => {
-                self.open_hint();
-                let block = self.hint_name()?;
-                self.expect_kind(Kind::RightParen)?;
-                return Ok(match name.as_str() {
-                    "QB_NAME" => Hint::QueryBlockName(block),
-                    _ => Hint::ResourceGroup(block),
-                });
-            }
-            "JOIN_FIXED_ORDER" => {
-                self.open_hint();
-                let block = self.hint_block()?;
-                self.expect_kind(Kind::RightParen)?;
-                return Ok(Hint::JoinFixedOrder { block });
-            }
-            "JOIN_ORDER" => JoinOrderKind::Order,
-            "JOIN_PREFIX" => JoinOrderKind::Prefix,
-            "JOIN_SUFFIX" => JoinOrderKind::Suffix,
-            _ => return self.fail(),
-        };
-        self.open_hint();
-        let block = self.hint_block()?;
-        let tables = self.hint_tables()?;
-        Ok(Hint::JoinOrder { kind, block, tables })
-    }
+    };
+    let strategies = match name {
+        "SUBQUERY" => vec![way(parser)?],
+        _ if parser.kind() == Kind::RightParen => Vec::new(),
+        _ => parser.comma_separated(way)?,
+    };
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(Hint::Subquery {
+        name,
+        block,
+        strategies,
+    })
+}
 
-    fn subquery_hint(&mut self, name: &'static str, ways: &[&'static str]) -> Result<Hint> {
-        self.open_hint();
-        let block = self.hint_block()?;
-        let way = |parser: &mut Self| {
-            let found = ways.iter().find(|way| way.eq_ignore_ascii_case(parser.word()));
-            match found {
-                Some(way) => {
-                    parser.advance();
-                    Ok(*way)
-                }
-                None => parser.fail(),
-            }
-        };
-        let strategies = match name {
-            "SUBQUERY" => vec![way(self)?],
-            _ if self.kind() == Kind::RightParen => Vec::new(),
-            _ => self.comma_separated(way)?,
-        };
-        self.expect_kind(Kind::RightParen)?;
-        Ok(Hint::Subquery {
-            name,
-            block,
-            strategies,
-        })
-    }
+/// Takes the name and its parenthesis.
+fn open_hint(parser: &mut Parser<'_>) {
+    parser.advance();
+    parser.advance();
+}
 
-    /// Takes the name and its parenthesis.
-    fn open_hint(&mut self) {
-        self.advance();
-        self.advance();
+/// `@block`, where it is there.
+fn hint_block(parser: &mut Parser<'_>) -> Result<Option<String>> {
+    match parser.eat_kind(Kind::At) {
+        true => hint_name(parser).map(Some),
+        false => Ok(None),
     }
+}
 
-    /// `@block`, where it is there.
-    fn hint_block(&mut self) -> Result<Option<String>> {
-        match self.eat_kind(Kind::At) {
-            true => self.hint_name().map(Some),
-            false => Ok(None),
+/// A name, reserved or not.
+fn hint_name(parser: &mut Parser<'_>) -> Result<String> {
+    match parser.kind() {
+        Kind::Word => {
+            let name = parser.word().to_owned();
+            parser.advance();
+            Ok(name)
         }
+        _ => parser.name(),
     }
+}
 
-    /// A name, reserved or not.
-    fn hint_name(&mut self) -> Result<String> {
-        match self.kind() {
-            Kind::Word => {
-                let name = self.word().to_owned();
-                self.advance();
-                Ok(name)
-            }
-            _ => self.name(),
-        }
+/// Tables between commas and the closing parenthesis.
+fn hint_tables(parser: &mut Parser<'_>) -> Result<Vec<HintTable>> {
+    let mut tables = Vec::new();
+    if parser.kind() != Kind::RightParen {
+        tables = parser.comma_separated(|parser| {
+            Ok(HintTable {
+                name: hint_name(parser)?,
+                block: hint_block(parser)?,
+            })
+        })?;
     }
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(tables)
+}
 
-    /// Tables between commas and the closing parenthesis.
-    fn hint_tables(&mut self) -> Result<Vec<HintTable>> {
-        let mut tables = Vec::new();
-        if self.kind() != Kind::RightParen {
-            tables = self.comma_separated(|parser| {
-                Ok(HintTable {
-                    name: parser.hint_name()?,
-                    block: parser.hint_block()?,
-                })
-            })?;
-        }
-        self.expect_kind(Kind::RightParen)?;
-        Ok(tables)
-    }
-
-    /// `SET_VAR(name = value)`
-    fn set_var(&mut self) -> Result<Hint> {
-        self.open_hint();
-        let name = self.hint_name()?.to_ascii_lowercase();
-        self.expect_kind(Kind::Equal)?;
-        let is_negative = self.eat_kind(Kind::Minus);
-        let value = match self.kind() {
-            // As MySQL's grammar has it.
-            Kind::Text if self.word().len() == 2 => return self.fail(),
-            Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => self.primary()?,
-            _ => Expr::Text(self.hint_name()?),
-        };
-        self.expect_kind(Kind::RightParen)?;
-        let value = match is_negative {
-            true => Expr::Unary {
-                op: UnaryOp::Minus,
-                operand: Box::new(value),
-            },
-            false => value,
-        };
-        self.set_vars.push((name, value));
-        Ok(Hint::SetVar)
-    }
+/// `SET_VAR(name = value)`
+fn set_var(parser: &mut Parser<'_>) -> Result<Hint> {
+    open_hint(parser);
+    let name = hint_name(parser)?.to_ascii_lowercase();
+    parser.expect_kind(Kind::Equal)?;
+    let is_negative = parser.eat_kind(Kind::Minus);
+    let value = match parser.kind() {
+        // As MySQL's grammar has it.
+        Kind::Text if parser.word().len() == 2 => return parser.fail(),
+        Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => parser.primary()?,
+        _ => Expr::Text(hint_name(parser)?),
+    };
+    parser.expect_kind(Kind::RightParen)?;
+    let value = match is_negative {
+        true => Expr::Unary {
+            op: UnaryOp::Minus,
+            operand: Box::new(value),
+        },
+        false => value,
+    };
+    parser.set_vars.push((name, value));
+    Ok(Hint::SetVar)
 }
 
 #[cfg(test)]

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::ast::{Expr, Literal};
     use crate::lexer::raw_bytes::carry;
-    use crate::parser::Parser;
+    use crate::parser::{Parser, values};
 
     type Rows = Vec<Vec<Option<Expr>>>;
 
@@ -256,7 +256,10 @@ mod tests {
             found.to_expressions()
         });
         let mode = crate::testing::sql_mode();
-        (fast, Parser::new(rows, 0, mode).rows_of_values().unwrap())
+        (
+            fast,
+            values::rows_of_values(&mut Parser::new(rows, 0, mode)).unwrap(),
+        )
     }
 
     #[test]

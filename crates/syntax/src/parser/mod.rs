@@ -1,10 +1,16 @@
 //! The parser's cursor: the current token, looking ahead, what is expected, and error 1064.
+//!
+//! Each file reads one part of the grammar by functions over the cursor, which are called by the file's name:
+//! `create_table::create_table(parser)`. [`grammar`] has what is recursive; [`names`], [`values`], [`clauses`] what
+//! several statements share.
 
 mod account;
 mod admin;
 mod alter_table;
 mod call_clauses;
+mod calls;
 mod cast;
+mod clauses;
 mod create_table;
 mod data_type;
 mod database;
@@ -12,11 +18,15 @@ mod expr;
 mod file;
 mod foreign_key;
 mod function;
+mod grammar;
 mod grant;
 mod hints;
+mod interval;
+mod into;
 mod json_table;
 pub(crate) mod literal;
 mod literal_rows;
+mod names;
 mod partition;
 mod primary;
 mod query;
@@ -27,8 +37,10 @@ mod split_table;
 mod statement;
 mod table_options;
 mod table_ref;
+mod text;
 pub(crate) mod transaction;
 mod unsupported;
+mod values;
 mod view;
 mod window;
 mod write;
@@ -36,7 +48,7 @@ mod xa;
 
 use types::{Error, Result, SqlMode, errno};
 
-use crate::ast::{Expr, ObjectName};
+use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
 use crate::lexer::Lexer;
 use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
@@ -271,6 +283,13 @@ impl<'a> Parser<'a> {
         matches!(self.token.kind, Kind::End | Kind::Semicolon)
     }
 
+    /// Nothing but blanks and semicolons follow.
+    pub fn is_nothing(&self) -> bool {
+        let rest = self.source(self.start(), usize::MAX);
+        rest.trim_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0')
+            .is_empty()
+    }
+
     pub fn skip_semicolon(&mut self) {
         self.eat_kind(Kind::Semicolon);
     }
@@ -480,6 +499,23 @@ impl<'a> Parser<'a> {
             return Err(self.too_deep(MAX_HEIGHT));
         }
         Ok(())
+    }
+
+    pub fn binary(&mut self, op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
+        self.grow()?;
+        Ok(Expr::Binary {
+            op,
+            left: Box::new(left),
+            right: Box::new(right),
+        })
+    }
+
+    pub fn unary(&mut self, op: UnaryOp, operand: Expr) -> Result<Expr> {
+        self.grow()?;
+        Ok(Expr::Unary {
+            op,
+            operand: Box::new(operand),
+        })
     }
 
     /// Takes as many opening parentheses as stand together, and returns their number.

@@ -10,377 +10,375 @@ use crate::ast::{
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-impl Parser<'_> {
-    /// `PARTITION BY ...`, where it is there.
-    pub fn partitioning(&mut self) -> Result<Option<Partitioning>> {
-        if !self.is(Kw::PARTITION) || !self.peek_is(Kw::BY) {
-            return Ok(None);
-        }
-        self.advance();
-        self.advance();
-        let by = self.partition_by()?;
-        let count = match self.eat(Kw::PARTITIONS) {
-            true => Some(self.unsigned()?),
-            false => None,
+/// `PARTITION BY ...`, where it is there.
+pub fn partitioning(parser: &mut Parser<'_>) -> Result<Option<Partitioning>> {
+    if !parser.is(Kw::PARTITION) || !parser.peek_is(Kw::BY) {
+        return Ok(None);
+    }
+    parser.advance();
+    parser.advance();
+    let by = partition_by(parser)?;
+    let count = match parser.eat(Kw::PARTITIONS) {
+        true => Some(parser.unsigned()?),
+        false => None,
+    };
+    let subpartitioning = match parser.eat(Kw::SUBPARTITION) {
+        true => Some(subpartitioning(parser)?),
+        false => None,
+    };
+    let partitions = match parser.kind() == Kind::LeftParen {
+        true => partition_definitions(parser, &by, count, subpartitioning.as_ref())?,
+        false => Vec::new(),
+    };
+    Ok(Some(Partitioning {
+        by,
+        count,
+        subpartitioning,
+        partitions,
+    }))
+}
+
+fn partition_by(parser: &mut Parser<'_>) -> Result<PartitionBy> {
+    if parser.eat(Kw::RANGE) {
+        return match parser.eat(Kw::COLUMNS) {
+            true => partition_columns(parser).map(PartitionBy::RangeColumns),
+            false => partition_function(parser).map(PartitionBy::Range),
         };
-        let subpartitioning = match self.eat(Kw::SUBPARTITION) {
-            true => Some(self.subpartitioning()?),
-            false => None,
+    }
+    if parser.eat(Kw::LIST) {
+        return match parser.eat(Kw::COLUMNS) {
+            true => partition_columns(parser).map(PartitionBy::ListColumns),
+            false => partition_function(parser).map(PartitionBy::List),
         };
-        let partitions = match self.kind() == Kind::LeftParen {
-            true => self.partition_definitions(&by, count, subpartitioning.as_ref())?,
-            false => Vec::new(),
+    }
+    hash_or_key(parser)
+}
+
+fn hash_or_key(parser: &mut Parser<'_>) -> Result<PartitionBy> {
+    let linear = parser.eat(Kw::LINEAR);
+    if parser.eat(Kw::HASH) {
+        let expr = partition_function(parser)?;
+        return Ok(PartitionBy::Hash { linear, expr });
+    }
+    parser.expect(Kw::KEY)?;
+    let mut algorithm = None;
+    if parser.eat(Kw::ALGORITHM) {
+        parser.expect_kind(Kind::Equal)?;
+        let start = parser.start();
+        algorithm = match parser.unsigned()? {
+            number @ (1 | 2) => Some(number),
+            _ => return Err(parser.error_at(start)),
         };
-        Ok(Some(Partitioning {
-            by,
-            count,
-            subpartitioning,
-            partitions,
-        }))
     }
+    let columns = match parser.kind() == Kind::LeftParen && parser.peek().kind == Kind::RightParen {
+        true => {
+            parser.advance();
+            parser.advance();
+            Vec::new()
+        }
+        false => partition_columns(parser)?,
+    };
+    Ok(PartitionBy::Key {
+        linear,
+        algorithm,
+        columns,
+    })
+}
 
-    fn partition_by(&mut self) -> Result<PartitionBy> {
-        if self.eat(Kw::RANGE) {
-            return match self.eat(Kw::COLUMNS) {
-                true => self.partition_columns().map(PartitionBy::RangeColumns),
-                false => self.partition_function().map(PartitionBy::Range),
-            };
-        }
-        if self.eat(Kw::LIST) {
-            return match self.eat(Kw::COLUMNS) {
-                true => self.partition_columns().map(PartitionBy::ListColumns),
-                false => self.partition_function().map(PartitionBy::List),
-            };
-        }
-        self.hash_or_key()
+fn subpartitioning(parser: &mut Parser<'_>) -> Result<Subpartitioning> {
+    parser.expect(Kw::BY)?;
+    let by = hash_or_key(parser)?;
+    let count = match parser.eat(Kw::SUBPARTITIONS) {
+        true => Some(parser.unsigned()?),
+        false => None,
+    };
+    Ok(Subpartitioning { by, count })
+}
+
+fn partition_function(parser: &mut Parser<'_>) -> Result<crate::ast::Expr> {
+    parser.expect_kind(Kind::LeftParen)?;
+    let expr = parser.expression()?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(expr)
+}
+
+fn partition_columns(parser: &mut Parser<'_>) -> Result<Vec<String>> {
+    parser.expect_kind(Kind::LeftParen)?;
+    let columns = parser.comma_separated(Parser::name)?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(columns)
+}
+
+/// The list of PARTITION BY. MySQL's parser compares the numbers of what is listed.
+fn partition_definitions(
+    parser: &mut Parser<'_>,
+    by: &PartitionBy,
+    count: Option<u64>,
+    sub: Option<&Subpartitioning>,
+) -> Result<Vec<PartitionDefinition>> {
+    let start = parser.start();
+    let width = by.columns().map(<[String]>::len);
+    let partitions = listed_partitions(parser, width)?;
+    if count.is_some_and(|count| count != partitions.len() as u64) {
+        return Err(parser.error_at(start));
     }
-
-    fn hash_or_key(&mut self) -> Result<PartitionBy> {
-        let linear = self.eat(Kw::LINEAR);
-        if self.eat(Kw::HASH) {
-            let expr = self.partition_function()?;
-            return Ok(PartitionBy::Hash { linear, expr });
-        }
-        self.expect(Kw::KEY)?;
-        let mut algorithm = None;
-        if self.eat(Kw::ALGORITHM) {
-            self.expect_kind(Kind::Equal)?;
-            let start = self.start();
-            algorithm = match self.unsigned()? {
-                number @ (1 | 2) => Some(number),
-                _ => return Err(self.error_at(start)),
-            };
-        }
-        let columns = match self.kind() == Kind::LeftParen && self.peek().kind == Kind::RightParen {
-            true => {
-                self.advance();
-                self.advance();
-                Vec::new()
-            }
-            false => self.partition_columns()?,
-        };
-        Ok(PartitionBy::Key {
-            linear,
-            algorithm,
-            columns,
-        })
+    let subpartitions = |partition: &PartitionDefinition| partition.subpartitions.len();
+    let wanted = match sub.and_then(|sub| sub.count) {
+        Some(count) => count as usize,
+        None => partitions.first().map_or(0, subpartitions),
+    };
+    let is_other = |p: &PartitionDefinition| match sub.and_then(|sub| sub.count) {
+        // With a number they need not be listed.
+        Some(_) => !p.subpartitions.is_empty() && subpartitions(p) != wanted,
+        None => subpartitions(p) != wanted,
+    };
+    if sub.is_some() && partitions.iter().any(is_other) {
+        return Err(parser.error_at(start));
     }
+    Ok(partitions)
+}
 
-    fn subpartitioning(&mut self) -> Result<Subpartitioning> {
-        self.expect(Kw::BY)?;
-        let by = self.hash_or_key()?;
-        let count = match self.eat(Kw::SUBPARTITIONS) {
-            true => Some(self.unsigned()?),
-            false => None,
-        };
-        Ok(Subpartitioning { by, count })
-    }
+/// `(PARTITION ..., ...)`. `width`: how many columns the values have, if the partitioning is by columns.
+fn listed_partitions(parser: &mut Parser<'_>, width: Option<usize>) -> Result<Vec<PartitionDefinition>> {
+    parser.expect_kind(Kind::LeftParen)?;
+    let partitions = parser.comma_separated(|parser| partition_definition(parser, width))?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(partitions)
+}
 
-    fn partition_function(&mut self) -> Result<crate::ast::Expr> {
-        self.expect_kind(Kind::LeftParen)?;
-        let expr = self.expression()?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(expr)
-    }
-
-    fn partition_columns(&mut self) -> Result<Vec<String>> {
-        self.expect_kind(Kind::LeftParen)?;
-        let columns = self.comma_separated(Self::name)?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(columns)
-    }
-
-    /// The list of PARTITION BY. MySQL's parser compares the numbers of what is listed.
-    fn partition_definitions(
-        &mut self,
-        by: &PartitionBy,
-        count: Option<u64>,
-        sub: Option<&Subpartitioning>,
-    ) -> Result<Vec<PartitionDefinition>> {
-        let start = self.start();
-        let width = by.columns().map(<[String]>::len);
-        let partitions = self.listed_partitions(width)?;
-        if count.is_some_and(|count| count != partitions.len() as u64) {
-            return Err(self.error_at(start));
-        }
-        let subpartitions = |partition: &PartitionDefinition| partition.subpartitions.len();
-        let wanted = match sub.and_then(|sub| sub.count) {
-            Some(count) => count as usize,
-            None => partitions.first().map_or(0, subpartitions),
-        };
-        let is_other = |p: &PartitionDefinition| match sub.and_then(|sub| sub.count) {
-            // With a number they need not be listed.
-            Some(_) => !p.subpartitions.is_empty() && subpartitions(p) != wanted,
-            None => subpartitions(p) != wanted,
-        };
-        if sub.is_some() && partitions.iter().any(is_other) {
-            return Err(self.error_at(start));
-        }
-        Ok(partitions)
-    }
-
-    /// `(PARTITION ..., ...)`. `width`: how many columns the values have, if the partitioning is by columns.
-    fn listed_partitions(&mut self, width: Option<usize>) -> Result<Vec<PartitionDefinition>> {
-        self.expect_kind(Kind::LeftParen)?;
-        let partitions = self.comma_separated(|parser| parser.partition_definition(width))?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(partitions)
-    }
-
-    fn partition_definition(&mut self, width: Option<usize>) -> Result<PartitionDefinition> {
-        self.expect(Kw::PARTITION)?;
-        let name = self.name()?;
-        let values = self.partition_values(width)?;
-        let options = self.partition_options()?;
-        let mut subpartitions = Vec::new();
-        if self.eat_kind(Kind::LeftParen) {
-            subpartitions = self.comma_separated(|parser| {
-                parser.expect(Kw::SUBPARTITION)?;
-                Ok(SubpartitionDefinition {
-                    name: parser.name_or_text()?,
-                    options: parser.partition_options()?,
-                })
-            })?;
-            self.expect_kind(Kind::RightParen)?;
-        }
-        Ok(PartitionDefinition {
-            name,
-            values,
-            options,
-            subpartitions,
-        })
-    }
-
-    fn partition_values(&mut self, width: Option<usize>) -> Result<PartitionValues> {
-        if !self.eat(Kw::VALUES) {
-            return Ok(PartitionValues::None);
-        }
-        if self.eat(Kw::LESS) {
-            self.expect(Kw::THAN)?;
-            let start = self.start();
-            if self.eat(Kw::MAXVALUE) {
-                return match width {
-                    Some(2..) => Err(self.error_at(start)),
-                    _ => Ok(PartitionValues::LessThanMaxvalue),
-                };
-            }
-            let bounds = self.partition_bounds()?;
-            if width.is_some_and(|width| width != bounds.len()) {
-                return Err(self.error_at(start));
-            }
-            return Ok(PartitionValues::LessThan(bounds));
-        }
-        self.expect(Kw::IN)?;
-        self.expect_kind(Kind::LeftParen)?;
-        let start = self.start();
-        let tuples = self.kind() == Kind::LeftParen && width.is_none_or(|width| width > 1);
-        let values = self.comma_separated(|parser| match tuples {
-            true => parser.partition_bounds(),
-            false => Ok(vec![parser.partition_bound()?]),
+fn partition_definition(parser: &mut Parser<'_>, width: Option<usize>) -> Result<PartitionDefinition> {
+    parser.expect(Kw::PARTITION)?;
+    let name = parser.name()?;
+    let values = partition_values(parser, width)?;
+    let options = partition_options(parser)?;
+    let mut subpartitions = Vec::new();
+    if parser.eat_kind(Kind::LeftParen) {
+        subpartitions = parser.comma_separated(|parser| {
+            parser.expect(Kw::SUBPARTITION)?;
+            Ok(SubpartitionDefinition {
+                name: parser.name_or_text()?,
+                options: partition_options(parser)?,
+            })
         })?;
-        self.expect_kind(Kind::RightParen)?;
-        let is_wrong = |value: &Vec<PartitionBound>| {
-            value
-                .iter()
-                .any(|bound| matches!(bound, PartitionBound::Maxvalue))
-                || width.is_some_and(|width| value.len() != width)
-        };
-        let is_row = width.is_none() && values.iter().any(|value| value.len() > 1);
-        if is_row || values.iter().any(is_wrong) {
-            return Err(self.error_at(start));
+        parser.expect_kind(Kind::RightParen)?;
+    }
+    Ok(PartitionDefinition {
+        name,
+        values,
+        options,
+        subpartitions,
+    })
+}
+
+fn partition_values(parser: &mut Parser<'_>, width: Option<usize>) -> Result<PartitionValues> {
+    if !parser.eat(Kw::VALUES) {
+        return Ok(PartitionValues::None);
+    }
+    if parser.eat(Kw::LESS) {
+        parser.expect(Kw::THAN)?;
+        let start = parser.start();
+        if parser.eat(Kw::MAXVALUE) {
+            return match width {
+                Some(2..) => Err(parser.error_at(start)),
+                _ => Ok(PartitionValues::LessThanMaxvalue),
+            };
         }
-        Ok(PartitionValues::In { values, tuples })
+        let bounds = partition_bounds(parser)?;
+        if width.is_some_and(|width| width != bounds.len()) {
+            return Err(parser.error_at(start));
+        }
+        return Ok(PartitionValues::LessThan(bounds));
     }
-
-    fn partition_bounds(&mut self) -> Result<Vec<PartitionBound>> {
-        self.expect_kind(Kind::LeftParen)?;
-        let bounds = self.comma_separated(Self::partition_bound)?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(bounds)
+    parser.expect(Kw::IN)?;
+    parser.expect_kind(Kind::LeftParen)?;
+    let start = parser.start();
+    let tuples = parser.kind() == Kind::LeftParen && width.is_none_or(|width| width > 1);
+    let values = parser.comma_separated(|parser| match tuples {
+        true => partition_bounds(parser),
+        false => Ok(vec![partition_bound(parser)?]),
+    })?;
+    parser.expect_kind(Kind::RightParen)?;
+    let is_wrong = |value: &Vec<PartitionBound>| {
+        value
+            .iter()
+            .any(|bound| matches!(bound, PartitionBound::Maxvalue))
+            || width.is_some_and(|width| value.len() != width)
+    };
+    let is_row = width.is_none() && values.iter().any(|value| value.len() > 1);
+    if is_row || values.iter().any(is_wrong) {
+        return Err(parser.error_at(start));
     }
+    Ok(PartitionValues::In { values, tuples })
+}
 
-    fn partition_bound(&mut self) -> Result<PartitionBound> {
-        match self.eat(Kw::MAXVALUE) {
-            true => Ok(PartitionBound::Maxvalue),
-            false => self.expression().map(PartitionBound::Value),
+fn partition_bounds(parser: &mut Parser<'_>) -> Result<Vec<PartitionBound>> {
+    parser.expect_kind(Kind::LeftParen)?;
+    let bounds = parser.comma_separated(partition_bound)?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(bounds)
+}
+
+fn partition_bound(parser: &mut Parser<'_>) -> Result<PartitionBound> {
+    match parser.eat(Kw::MAXVALUE) {
+        true => Ok(PartitionBound::Maxvalue),
+        false => parser.expression().map(PartitionBound::Value),
+    }
+}
+
+fn partition_options(parser: &mut Parser<'_>) -> Result<PartitionOptions> {
+    let mut options = PartitionOptions::default();
+    loop {
+        if parser.is(Kw::STORAGE) && parser.peek_is(Kw::ENGINE) {
+            parser.advance();
+        }
+        if parser.eat(Kw::ENGINE) {
+            parser.eat_kind(Kind::Equal);
+            options.engine = Some(parser.name_or_text()?);
+        } else if parser.eat(Kw::COMMENT) {
+            parser.eat_kind(Kind::Equal);
+            options.comment = Some(parser.text_literal()?);
+        } else if parser.eat(Kw::MAX_ROWS) {
+            parser.eat_kind(Kind::Equal);
+            options.max_rows = Some(parser.unsigned()?);
+        } else if parser.eat(Kw::MIN_ROWS) {
+            parser.eat_kind(Kind::Equal);
+            options.min_rows = Some(parser.unsigned()?);
+        } else if parser.eat(Kw::NODEGROUP) {
+            parser.eat_kind(Kind::Equal);
+            options.nodegroup = Some(parser.unsigned()?);
+        } else if parser.eat(Kw::TABLESPACE) {
+            parser.eat_kind(Kind::Equal);
+            options.tablespace = Some(parser.name()?);
+        } else if parser.is_any(&[Kw::DATA, Kw::INDEX]) && parser.peek_is(Kw::DIRECTORY) {
+            return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
+        } else {
+            return Ok(options);
         }
     }
+}
 
-    fn partition_options(&mut self) -> Result<PartitionOptions> {
-        let mut options = PartitionOptions::default();
-        loop {
-            if self.is(Kw::STORAGE) && self.peek_is(Kw::ENGINE) {
-                self.advance();
-            }
-            if self.eat(Kw::ENGINE) {
-                self.eat_kind(Kind::Equal);
-                options.engine = Some(self.name_or_text()?);
-            } else if self.eat(Kw::COMMENT) {
-                self.eat_kind(Kind::Equal);
-                options.comment = Some(self.text_literal()?);
-            } else if self.eat(Kw::MAX_ROWS) {
-                self.eat_kind(Kind::Equal);
-                options.max_rows = Some(self.unsigned()?);
-            } else if self.eat(Kw::MIN_ROWS) {
-                self.eat_kind(Kind::Equal);
-                options.min_rows = Some(self.unsigned()?);
-            } else if self.eat(Kw::NODEGROUP) {
-                self.eat_kind(Kind::Equal);
-                options.nodegroup = Some(self.unsigned()?);
-            } else if self.eat(Kw::TABLESPACE) {
-                self.eat_kind(Kind::Equal);
-                options.tablespace = Some(self.name()?);
-            } else if self.is_any(&[Kw::DATA, Kw::INDEX]) && self.peek_is(Kw::DIRECTORY) {
-                return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
-            } else {
-                return Ok(options);
-            }
+/// `PARTITION (name, ...)` after the name of a table; empty where it is not there.
+pub fn partition_selection(parser: &mut Parser<'_>) -> Result<Vec<String>> {
+    if !parser.eat(Kw::PARTITION) {
+        return Ok(Vec::new());
+    }
+    parser.expect_kind(Kind::LeftParen)?;
+    let names = parser.comma_separated(Parser::name)?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(names)
+}
+
+/// `ALL`, or names.
+fn partition_names(parser: &mut Parser<'_>) -> Result<PartitionNames> {
+    match parser.eat(Kw::ALL) {
+        true => Ok(PartitionNames::All),
+        false => Ok(PartitionNames::Named(parser.comma_separated(Parser::name)?)),
+    }
+}
+
+/// `ADD PARTITION ...`; ADD has been taken.
+pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
+    parser.expect(Kw::PARTITION)?;
+    no_write_to_binlog(parser);
+    let action = match parser.eat(Kw::PARTITIONS) {
+        true => PartitionAction::AddCount(parser.unsigned()?),
+        false => PartitionAction::Add(listed_partitions(parser, None)?),
+    };
+    Ok(partition(action))
+}
+
+/// `DROP PARTITION name, ...`; DROP has been taken.
+pub fn drop_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
+    parser.expect(Kw::PARTITION)?;
+    Ok(partition(PartitionAction::Drop(
+        parser.comma_separated(Parser::name)?,
+    )))
+}
+
+fn no_write_to_binlog(parser: &mut Parser<'_>) {
+    parser.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
+}
+
+/// What else ALTER TABLE does with partitions, where it is there.
+pub fn partition_action(parser: &mut Parser<'_>) -> Result<Option<AlterItem>> {
+    if parser.eat_all(&[Kw::REMOVE, Kw::PARTITIONING]) {
+        return Ok(Some(partition(PartitionAction::Remove)));
+    }
+    if !parser.peek_is(Kw::PARTITION) {
+        return Ok(None);
+    }
+    let verbs = [
+        Kw::TRUNCATE,
+        Kw::COALESCE,
+        Kw::REORGANIZE,
+        Kw::EXCHANGE,
+        Kw::REBUILD,
+        Kw::ANALYZE,
+        Kw::CHECK,
+        Kw::OPTIMIZE,
+        Kw::REPAIR,
+    ];
+    let Some(verb) = parser.eat_any(&verbs) else {
+        if parser.is_any(&[Kw::DISCARD, Kw::IMPORT]) {
+            return Err(Error::not_supported(
+                "tablespaces of partitions",
+                "leave TABLESPACE out",
+            ));
         }
-    }
-
-    /// `PARTITION (name, ...)` after the name of a table; empty where it is not there.
-    pub fn partition_selection(&mut self) -> Result<Vec<String>> {
-        if !self.eat(Kw::PARTITION) {
-            return Ok(Vec::new());
+        return Ok(None);
+    };
+    parser.advance();
+    no_write_to_binlog(parser);
+    let maintain = |action, names| AlterItem::MaintainPartitions(action, names);
+    Ok(Some(match verb {
+        Kw::TRUNCATE => partition(PartitionAction::Truncate(partition_names(parser)?)),
+        Kw::COALESCE => partition(PartitionAction::Coalesce(parser.unsigned()?)),
+        Kw::REBUILD => partition(PartitionAction::Rebuild(partition_names(parser)?)),
+        Kw::REORGANIZE => partition(reorganize(parser)?),
+        Kw::EXCHANGE => partition(exchange(parser)?),
+        Kw::ANALYZE => maintain(Maintenance::Analyze, partition_names(parser)?),
+        Kw::CHECK => {
+            let names = partition_names(parser)?;
+            let kinds = [Kw::QUICK, Kw::FAST, Kw::MEDIUM, Kw::EXTENDED, Kw::CHANGED];
+            while parser.eat_any(&kinds).is_some() || parser.eat_all(&[Kw::FOR, Kw::UPGRADE]) {}
+            maintain(Maintenance::Check, names)
         }
-        self.expect_kind(Kind::LeftParen)?;
-        let names = self.comma_separated(Self::name)?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(names)
-    }
-
-    /// `ALL`, or names.
-    fn partition_names(&mut self) -> Result<PartitionNames> {
-        match self.eat(Kw::ALL) {
-            true => Ok(PartitionNames::All),
-            false => Ok(PartitionNames::Named(self.comma_separated(Self::name)?)),
+        Kw::OPTIMIZE => maintain(Maintenance::Optimize, partition_names(parser)?),
+        _ => {
+            let names = partition_names(parser)?;
+            while parser.eat_any(&[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM]).is_some() {}
+            maintain(Maintenance::Repair, names)
         }
-    }
+    }))
+}
 
-    /// `ADD PARTITION ...`; ADD has been taken.
-    pub fn add_partition(&mut self) -> Result<AlterItem> {
-        self.expect(Kw::PARTITION)?;
-        self.no_write_to_binlog();
-        let action = match self.eat(Kw::PARTITIONS) {
-            true => PartitionAction::AddCount(self.unsigned()?),
-            false => PartitionAction::Add(self.listed_partitions(None)?),
-        };
-        Ok(partition(action))
+fn reorganize(parser: &mut Parser<'_>) -> Result<PartitionAction> {
+    if parser.at_statement_end() || parser.kind() == Kind::Comma {
+        return Ok(PartitionAction::Reorganize {
+            names: Vec::new(),
+            into: Vec::new(),
+        });
     }
+    let names = parser.comma_separated(Parser::name)?;
+    parser.expect(Kw::INTO)?;
+    let into = listed_partitions(parser, None)?;
+    Ok(PartitionAction::Reorganize { names, into })
+}
 
-    /// `DROP PARTITION name, ...`; DROP has been taken.
-    pub fn drop_partition(&mut self) -> Result<AlterItem> {
-        self.expect(Kw::PARTITION)?;
-        Ok(partition(PartitionAction::Drop(
-            self.comma_separated(Self::name)?,
-        )))
+fn exchange(parser: &mut Parser<'_>) -> Result<PartitionAction> {
+    let partition = parser.name()?;
+    parser.expect(Kw::WITH)?;
+    parser.expect(Kw::TABLE)?;
+    let table = parser.object_name()?;
+    let validates = !parser.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]);
+    if validates {
+        parser.eat_all(&[Kw::WITH, Kw::VALIDATION]);
     }
-
-    fn no_write_to_binlog(&mut self) {
-        self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
-    }
-
-    /// What else ALTER TABLE does with partitions, where it is there.
-    pub fn partition_action(&mut self) -> Result<Option<AlterItem>> {
-        if self.eat_all(&[Kw::REMOVE, Kw::PARTITIONING]) {
-            return Ok(Some(partition(PartitionAction::Remove)));
-        }
-        if !self.peek_is(Kw::PARTITION) {
-            return Ok(None);
-        }
-        let verbs = [
-            Kw::TRUNCATE,
-            Kw::COALESCE,
-            Kw::REORGANIZE,
-            Kw::EXCHANGE,
-            Kw::REBUILD,
-            Kw::ANALYZE,
-            Kw::CHECK,
-            Kw::OPTIMIZE,
-            Kw::REPAIR,
-        ];
-        let Some(verb) = self.eat_any(&verbs) else {
-            if self.is_any(&[Kw::DISCARD, Kw::IMPORT]) {
-                return Err(Error::not_supported(
-                    "tablespaces of partitions",
-                    "leave TABLESPACE out",
-                ));
-            }
-            return Ok(None);
-        };
-        self.advance();
-        self.no_write_to_binlog();
-        let maintain = |action, names| AlterItem::MaintainPartitions(action, names);
-        Ok(Some(match verb {
-            Kw::TRUNCATE => partition(PartitionAction::Truncate(self.partition_names()?)),
-            Kw::COALESCE => partition(PartitionAction::Coalesce(self.unsigned()?)),
-            Kw::REBUILD => partition(PartitionAction::Rebuild(self.partition_names()?)),
-            Kw::REORGANIZE => partition(self.reorganize()?),
-            Kw::EXCHANGE => partition(self.exchange()?),
-            Kw::ANALYZE => maintain(Maintenance::Analyze, self.partition_names()?),
-            Kw::CHECK => {
-                let names = self.partition_names()?;
-                let kinds = [Kw::QUICK, Kw::FAST, Kw::MEDIUM, Kw::EXTENDED, Kw::CHANGED];
-                while self.eat_any(&kinds).is_some() || self.eat_all(&[Kw::FOR, Kw::UPGRADE]) {}
-                maintain(Maintenance::Check, names)
-            }
-            Kw::OPTIMIZE => maintain(Maintenance::Optimize, self.partition_names()?),
-            _ => {
-                let names = self.partition_names()?;
-                while self.eat_any(&[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM]).is_some() {}
-                maintain(Maintenance::Repair, names)
-            }
-        }))
-    }
-
-    fn reorganize(&mut self) -> Result<PartitionAction> {
-        if self.at_statement_end() || self.kind() == Kind::Comma {
-            return Ok(PartitionAction::Reorganize {
-                names: Vec::new(),
-                into: Vec::new(),
-            });
-        }
-        let names = self.comma_separated(Self::name)?;
-        self.expect(Kw::INTO)?;
-        let into = self.listed_partitions(None)?;
-        Ok(PartitionAction::Reorganize { names, into })
-    }
-
-    fn exchange(&mut self) -> Result<PartitionAction> {
-        let partition = self.name()?;
-        self.expect(Kw::WITH)?;
-        self.expect(Kw::TABLE)?;
-        let table = self.object_name()?;
-        let validates = !self.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]);
-        if validates {
-            self.eat_all(&[Kw::WITH, Kw::VALIDATION]);
-        }
-        Ok(PartitionAction::Exchange {
-            partition,
-            table,
-            validates,
-        })
-    }
+    Ok(PartitionAction::Exchange {
+        partition,
+        table,
+        validates,
+    })
 }
 
 impl PartitionBy {

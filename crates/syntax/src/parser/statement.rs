@@ -2,314 +2,311 @@
 
 use types::{Error, Result, errno};
 
-use super::Parser;
+use super::{
+    Parser, account, admin, alter_table, create_table, database, file, grant, names, query, set, show,
+    split_table, transaction, unsupported, view, write, xa,
+};
 use crate::Parsed;
 use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, Statement, Update};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-impl Parser<'_> {
-    /// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
-    pub fn parse_statement(&mut self) -> Result<Parsed> {
-        let start = self.start();
-        if self.at_statement_end() && self.is_comment_alone() {
-            return Ok(Parsed {
-                statement: Statement::Empty,
-                text: start..start,
-                parameters: 0,
-                row_counts: Vec::new(),
-                assigns: false,
-                set_vars: Vec::new(),
-            });
-        }
-        if self.at_statement_end() && self.is_nothing() {
-            return Err(Error::new(errno::ER_EMPTY_QUERY, "Query was empty"));
-        }
-        let statement = self.statement()?;
-        if !self.at_statement_end() {
-            return self.fail();
-        }
-        Ok(Parsed {
-            statement,
-            text: start..self.previous_end(),
-            parameters: self.parameters,
-            row_counts: std::mem::take(&mut self.row_counts),
-            assigns: self.assigns,
-            set_vars: std::mem::take(&mut self.set_vars),
-        })
+/// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
+pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
+    let start = parser.start();
+    if parser.at_statement_end() && is_comment_alone(parser) {
+        return Ok(Parsed {
+            statement: Statement::Empty,
+            text: start..start,
+            parameters: 0,
+            row_counts: Vec::new(),
+            assigns: false,
+            set_vars: Vec::new(),
+        });
     }
-
-    /// Before the first token, something was skipped that is more than blanks: a statement that does nothing.
-    fn is_comment_alone(&self) -> bool {
-        !self.source(self.previous_end(), self.start()).trim().is_empty()
+    if parser.at_statement_end() && parser.is_nothing() {
+        return Err(Error::new(errno::ER_EMPTY_QUERY, "Query was empty"));
     }
-
-    /// Nothing but blanks and semicolons follow.
-    pub fn is_nothing(&self) -> bool {
-        let rest = self.source(self.start(), usize::MAX);
-        rest.trim_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0')
-            .is_empty()
+    let statement = statement(parser)?;
+    if !parser.at_statement_end() {
+        return parser.fail();
     }
+    Ok(Parsed {
+        statement,
+        text: start..parser.previous_end(),
+        parameters: parser.parameters,
+        row_counts: std::mem::take(&mut parser.row_counts),
+        assigns: parser.assigns,
+        set_vars: std::mem::take(&mut parser.set_vars),
+    })
+}
 
-    /// A query, an UPDATE or a DELETE that begins with common table expressions.
-    fn statement_with(&mut self) -> Result<Statement> {
-        let with = self.with_clause()?;
-        Ok(match self.keyword() {
-            Some(Kw::UPDATE) => Statement::Update(Box::new(Update {
-                with,
-                ..self.update()?
-            })),
-            Some(Kw::DELETE) => Statement::Delete(Box::new(Delete {
-                with,
-                ..self.delete()?
-            })),
-            _ => Statement::Query(Box::new(Query {
-                with,
-                ..self.query_without_with()?
-            })),
-        })
+/// Before the first token, something was skipped that is more than blanks: a statement that does nothing.
+fn is_comment_alone(parser: &Parser<'_>) -> bool {
+    !parser
+        .source(parser.previous_end(), parser.start())
+        .trim()
+        .is_empty()
+}
+
+/// A query, an UPDATE or a DELETE that begins with common table expressions.
+fn statement_with(parser: &mut Parser<'_>) -> Result<Statement> {
+    let with = query::with_clause(parser)?;
+    Ok(match parser.keyword() {
+        Some(Kw::UPDATE) => Statement::Update(Box::new(Update {
+            with,
+            ..write::update(parser)?
+        })),
+        Some(Kw::DELETE) => Statement::Delete(Box::new(Delete {
+            with,
+            ..write::delete(parser)?
+        })),
+        _ => Statement::Query(Box::new(Query {
+            with,
+            ..query::query_without_with(parser)?
+        })),
+    })
+}
+
+fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
+    if parser.kind() == Kind::LeftParen {
+        return Ok(Statement::Query(Box::new(parser.query()?)));
     }
-
-    fn statement(&mut self) -> Result<Statement> {
-        if self.kind() == Kind::LeftParen {
-            return Ok(Statement::Query(Box::new(self.query()?)));
+    match parser.keyword() {
+        Some(Kw::SELECT | Kw::VALUES | Kw::TABLE) => Ok(Statement::Query(Box::new(parser.query()?))),
+        Some(Kw::WITH) => statement_with(parser),
+        Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(write::insert(parser)?))),
+        Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(write::update(parser)?))),
+        Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(write::delete(parser)?))),
+        Some(Kw::LOAD) => file::load(parser),
+        Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => explain(parser),
+        Some(Kw::CREATE) => create(parser),
+        Some(Kw::ALTER) => alter(parser),
+        Some(Kw::DROP) => drop_object(parser),
+        Some(Kw::TRUNCATE) => {
+            parser.advance();
+            parser.eat(Kw::TABLE);
+            Ok(Statement::TruncateTable(parser.object_name()?))
         }
-        match self.keyword() {
-            Some(Kw::SELECT | Kw::VALUES | Kw::TABLE) => Ok(Statement::Query(Box::new(self.query()?))),
-            Some(Kw::WITH) => self.statement_with(),
-            Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(self.insert()?))),
-            Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(self.update()?))),
-            Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(self.delete()?))),
-            Some(Kw::LOAD) => self.load(),
-            Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => self.explain(),
-            Some(Kw::CREATE) => self.create(),
-            Some(Kw::ALTER) => self.alter(),
-            Some(Kw::DROP) => self.drop(),
-            Some(Kw::TRUNCATE) => {
-                self.advance();
-                self.eat(Kw::TABLE);
-                Ok(Statement::TruncateTable(self.object_name()?))
+        Some(Kw::RENAME) => rename(parser),
+        Some(Kw::GRANT) => grant::grant(parser),
+        Some(Kw::REVOKE) => grant::revoke(parser),
+        Some(Kw::BEGIN) => transaction::begin(parser).map(Statement::Transaction),
+        Some(Kw::START) => transaction::start_transaction(parser).map(Statement::Transaction),
+        Some(Kw::COMMIT | Kw::ROLLBACK) => transaction::end_transaction(parser).map(Statement::Transaction),
+        Some(Kw::SAVEPOINT | Kw::RELEASE) => transaction::savepoint(parser).map(Statement::Transaction),
+        Some(Kw::XA) => xa::xa(parser).map(Statement::Xa),
+        Some(Kw::USE) => {
+            parser.advance();
+            let database = parser.name()?;
+            if database.is_empty() {
+                return Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected"));
             }
-            Some(Kw::RENAME) => self.rename(),
-            Some(Kw::GRANT) => self.grant(),
-            Some(Kw::REVOKE) => self.revoke(),
-            Some(Kw::BEGIN) => self.begin().map(Statement::Transaction),
-            Some(Kw::START) => self.start_transaction().map(Statement::Transaction),
-            Some(Kw::COMMIT | Kw::ROLLBACK) => self.end_transaction().map(Statement::Transaction),
-            Some(Kw::SAVEPOINT | Kw::RELEASE) => self.savepoint().map(Statement::Transaction),
-            Some(Kw::XA) => self.xa().map(Statement::Xa),
-            Some(Kw::USE) => {
-                self.advance();
-                let database = self.name()?;
-                if database.is_empty() {
-                    return Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected"));
-                }
-                Ok(Statement::Use(database))
-            }
-            Some(Kw::SET) => self.set(),
-            Some(Kw::SHOW) => self.show(),
-            Some(Kw::KILL) => self.kill(),
-            Some(Kw::ADMIN) => self.admin(),
-            Some(Kw::CHECK) => self.table_maintenance(Maintenance::Check),
-            Some(Kw::ANALYZE) => self.table_maintenance(Maintenance::Analyze),
-            Some(Kw::OPTIMIZE) => self.table_maintenance(Maintenance::Optimize),
-            Some(Kw::REPAIR) => self.table_maintenance(Maintenance::Repair),
-            Some(Kw::CHECKSUM) => self.checksum_table(),
-            Some(Kw::FLUSH) => self.flush(),
-            Some(Kw::SPLIT) => self.split_table(),
-            Some(Kw::LOCK) => self.lock_tables(),
-            Some(Kw::UNLOCK) => self.unlock_tables(),
-            Some(Kw::PREPARE) => self.prepare(),
-            Some(Kw::EXECUTE) => self.execute(),
-            Some(Kw::DEALLOCATE) => {
-                self.advance();
-                self.expect(Kw::PREPARE)?;
-                let name = self.name()?;
-                Ok(Statement::Deallocate { name })
-            }
-            Some(Kw::DO) => {
-                self.advance();
-                Ok(Statement::Do(self.comma_separated(Self::expression)?))
-            }
-            _ => self.refuse_statement(),
+            Ok(Statement::Use(database))
         }
+        Some(Kw::SET) => set::set(parser),
+        Some(Kw::SHOW) => show::show(parser),
+        Some(Kw::KILL) => admin::kill(parser),
+        Some(Kw::ADMIN) => admin::admin(parser),
+        Some(Kw::CHECK) => admin::table_maintenance(parser, Maintenance::Check),
+        Some(Kw::ANALYZE) => admin::table_maintenance(parser, Maintenance::Analyze),
+        Some(Kw::OPTIMIZE) => admin::table_maintenance(parser, Maintenance::Optimize),
+        Some(Kw::REPAIR) => admin::table_maintenance(parser, Maintenance::Repair),
+        Some(Kw::CHECKSUM) => admin::checksum_table(parser),
+        Some(Kw::FLUSH) => admin::flush(parser),
+        Some(Kw::SPLIT) => split_table::split_table(parser),
+        Some(Kw::LOCK) => admin::lock_tables(parser),
+        Some(Kw::UNLOCK) => admin::unlock_tables(parser),
+        Some(Kw::PREPARE) => prepare(parser),
+        Some(Kw::EXECUTE) => execute(parser),
+        Some(Kw::DEALLOCATE) => {
+            parser.advance();
+            parser.expect(Kw::PREPARE)?;
+            let name = parser.name()?;
+            Ok(Statement::Deallocate { name })
+        }
+        Some(Kw::DO) => {
+            parser.advance();
+            Ok(Statement::Do(parser.comma_separated(Parser::expression)?))
+        }
+        _ => unsupported::refuse_statement(parser),
     }
+}
 
-    fn create(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
-            return self.create_database();
-        }
-        if self.eat(Kw::TABLE) {
-            return self.create_table(false);
-        }
-        if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) {
-            return self.create_table(true);
-        }
-        if self.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
-            return self.create_index();
-        }
-        if self.eat(Kw::USER) {
-            return self.create_user();
-        }
-        if self.eat(Kw::ROLE) {
-            return self.create_role();
-        }
-        if let Some(view) = self.view(false)? {
-            return Ok(view);
-        }
-        self.refuse_object("CREATE")
+fn create(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
+        return database::create_database(parser);
     }
-
-    fn alter(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
-            return self.alter_database();
-        }
-        if self.eat(Kw::TABLE) {
-            return self.alter_table();
-        }
-        if self.eat(Kw::USER) {
-            return self.alter_user();
-        }
-        if let Some(view) = self.view(true)? {
-            return Ok(view);
-        }
-        self.refuse_object("ALTER")
+    if parser.eat(Kw::TABLE) {
+        return create_table::create_table(parser, false);
     }
-
-    fn drop(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
-            let if_exists = self.if_exists()?;
-            let name = self.database_name()?;
-            return Ok(Statement::DropDatabase { name, if_exists });
-        }
-        let temporary = self.eat(Kw::TEMPORARY);
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
-            let if_exists = self.if_exists()?;
-            let names = self.comma_separated(Self::object_name)?;
-            self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-            return Ok(Statement::DropTable {
-                names,
-                if_exists,
-                temporary,
-            });
-        }
-        if temporary {
-            return self.fail();
-        }
-        if self.eat(Kw::INDEX) {
-            return self.drop_index();
-        }
-        if self.eat(Kw::USER) {
-            return self.drop_user();
-        }
-        if self.eat(Kw::ROLE) {
-            return self.drop_role();
-        }
-        if self.eat(Kw::PREPARE) {
-            let name = self.name()?;
-            return Ok(Statement::Deallocate { name });
-        }
-        if let Some(kind) = self.object_kind() {
-            return self.drop_object(kind);
-        }
-        self.refuse_object("DROP")
+    if parser.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) {
+        return create_table::create_table(parser, true);
     }
-
-    fn rename(&mut self) -> Result<Statement> {
-        self.advance();
-        if self.is(Kw::USER) {
-            return self.rename_user();
-        }
-        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
-            return self.fail();
-        }
-        let renames = self.comma_separated(|parser| {
-            let from = parser.object_name()?;
-            parser.expect(Kw::TO)?;
-            Ok((from, parser.object_name()?))
-        })?;
-        Ok(Statement::RenameTable(renames))
+    if parser.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
+        return create_table::create_index(parser);
     }
+    if parser.eat(Kw::USER) {
+        return account::create_user(parser);
+    }
+    if parser.eat(Kw::ROLE) {
+        return account::create_role(parser);
+    }
+    if let Some(view) = view::view(parser, false)? {
+        return Ok(view);
+    }
+    unsupported::refuse_object(parser, "CREATE")
+}
 
-    /// EXPLAIN and its synonyms: of a statement, or of a table's columns.
-    fn explain(&mut self) -> Result<Statement> {
-        self.advance();
-        let analyze = self.eat(Kw::ANALYZE);
-        let mut format = None;
-        if self.is(Kw::FORMAT) && self.peek().kind == Kind::Equal {
-            self.advance();
-            self.advance();
-            let name = self.name_or_text()?;
-            format = Some(match name.to_ascii_lowercase().as_str() {
-                "traditional" => ExplainFormat::Traditional,
-                "tree" => ExplainFormat::Tree,
-                "json" => ExplainFormat::Json,
-                _ => {
-                    return Err(Error::new(
-                        errno::ER_UNKNOWN_EXPLAIN_FORMAT,
-                        format!("Unknown EXPLAIN format name: '{name}'"),
-                    ));
-                }
-            });
-        } else if self.is_any(&[Kw::EXTENDED, Kw::PARTITIONS]) {
-            return self.fail();
-        }
-        if self.are(&[Kw::FOR, Kw::CONNECTION]) {
-            if analyze {
-                return Err(Error::not_supported(
-                    "EXPLAIN ANALYZE FOR CONNECTION",
-                    "use EXPLAIN FOR CONNECTION",
+fn alter(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
+        return database::alter_database(parser);
+    }
+    if parser.eat(Kw::TABLE) {
+        return alter_table::alter_table(parser);
+    }
+    if parser.eat(Kw::USER) {
+        return account::alter_user(parser);
+    }
+    if let Some(view) = view::view(parser, true)? {
+        return Ok(view);
+    }
+    unsupported::refuse_object(parser, "ALTER")
+}
+
+fn drop_object(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
+        let if_exists = parser.if_exists()?;
+        let name = parser.database_name()?;
+        return Ok(Statement::DropDatabase { name, if_exists });
+    }
+    let temporary = parser.eat(Kw::TEMPORARY);
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
+        let if_exists = parser.if_exists()?;
+        let names = parser.comma_separated(Parser::object_name)?;
+        parser.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
+        return Ok(Statement::DropTable {
+            names,
+            if_exists,
+            temporary,
+        });
+    }
+    if temporary {
+        return parser.fail();
+    }
+    if parser.eat(Kw::INDEX) {
+        return create_table::drop_index(parser);
+    }
+    if parser.eat(Kw::USER) {
+        return account::drop_user(parser);
+    }
+    if parser.eat(Kw::ROLE) {
+        return account::drop_role(parser);
+    }
+    if parser.eat(Kw::PREPARE) {
+        let name = parser.name()?;
+        return Ok(Statement::Deallocate { name });
+    }
+    if let Some(kind) = unsupported::object_kind(parser) {
+        return unsupported::drop_object(parser, kind);
+    }
+    unsupported::refuse_object(parser, "DROP")
+}
+
+fn rename(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    if parser.is(Kw::USER) {
+        return account::rename_user(parser);
+    }
+    if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
+        return parser.fail();
+    }
+    let renames = parser.comma_separated(|parser| {
+        let from = parser.object_name()?;
+        parser.expect(Kw::TO)?;
+        Ok((from, parser.object_name()?))
+    })?;
+    Ok(Statement::RenameTable(renames))
+}
+
+/// EXPLAIN and its synonyms: of a statement, or of a table's columns.
+fn explain(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    let analyze = parser.eat(Kw::ANALYZE);
+    let mut format = None;
+    if parser.is(Kw::FORMAT) && parser.peek().kind == Kind::Equal {
+        parser.advance();
+        parser.advance();
+        let name = parser.name_or_text()?;
+        format = Some(match name.to_ascii_lowercase().as_str() {
+            "traditional" => ExplainFormat::Traditional,
+            "tree" => ExplainFormat::Tree,
+            "json" => ExplainFormat::Json,
+            _ => {
+                return Err(Error::new(
+                    errno::ER_UNKNOWN_EXPLAIN_FORMAT,
+                    format!("Unknown EXPLAIN format name: '{name}'"),
                 ));
             }
-            self.advance();
-            self.advance();
-            let connection = self.unsigned()?;
-            return Ok(Statement::ExplainConnection { format, connection });
+        });
+    } else if parser.is_any(&[Kw::EXTENDED, Kw::PARTITIONS]) {
+        return parser.fail();
+    }
+    if parser.are(&[Kw::FOR, Kw::CONNECTION]) {
+        if analyze {
+            return Err(Error::not_supported(
+                "EXPLAIN ANALYZE FOR CONNECTION",
+                "use EXPLAIN FOR CONNECTION",
+            ));
         }
-        let explains = self.is_any(&[
-            Kw::SELECT,
-            Kw::INSERT,
-            Kw::REPLACE,
-            Kw::UPDATE,
-            Kw::DELETE,
-            Kw::WITH,
-            Kw::TABLE,
-            Kw::VALUES,
-        ]);
-        if !explains && self.kind() != Kind::LeftParen {
-            return self.describe_table();
-        }
-        let statement = self.nested(Self::statement)?;
-        Ok(Statement::Explain {
-            format,
-            analyze,
-            statement: Box::new(statement),
-        })
+        parser.advance();
+        parser.advance();
+        let connection = parser.unsigned()?;
+        return Ok(Statement::ExplainConnection { format, connection });
     }
+    let explains = parser.is_any(&[
+        Kw::SELECT,
+        Kw::INSERT,
+        Kw::REPLACE,
+        Kw::UPDATE,
+        Kw::DELETE,
+        Kw::WITH,
+        Kw::TABLE,
+        Kw::VALUES,
+    ]);
+    if !explains && parser.kind() != Kind::LeftParen {
+        return show::describe_table(parser);
+    }
+    let statement = parser.nested(statement)?;
+    Ok(Statement::Explain {
+        format,
+        analyze,
+        statement: Box::new(statement),
+    })
+}
 
-    fn prepare(&mut self) -> Result<Statement> {
-        self.advance();
-        let name = self.name()?;
-        self.expect(Kw::FROM)?;
-        let source = match self.kind() {
-            Kind::Text => PrepareSource::Text(self.text_literal()?),
-            Kind::At => PrepareSource::Variable(self.user_variable_name()?),
-            _ => return self.fail(),
-        };
-        Ok(Statement::Prepare { name, source })
-    }
+fn prepare(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    let name = parser.name()?;
+    parser.expect(Kw::FROM)?;
+    let source = match parser.kind() {
+        Kind::Text => PrepareSource::Text(parser.text_literal()?),
+        Kind::At => PrepareSource::Variable(names::user_variable_name(parser)?),
+        _ => return parser.fail(),
+    };
+    Ok(Statement::Prepare { name, source })
+}
 
-    fn execute(&mut self) -> Result<Statement> {
-        self.advance();
-        let name = self.name()?;
-        let using = if self.eat(Kw::USING) {
-            self.comma_separated(Self::user_variable_name)?
-        } else {
-            Vec::new()
-        };
-        Ok(Statement::Execute { name, using })
-    }
+fn execute(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    let name = parser.name()?;
+    let using = if parser.eat(Kw::USING) {
+        parser.comma_separated(names::user_variable_name)?
+    } else {
+        Vec::new()
+    };
+    Ok(Statement::Execute { name, using })
 }

@@ -2,7 +2,7 @@
 
 use types::{Error, Result, errno};
 
-use super::Parser;
+use super::{Parser, clauses, json_table, names, partition};
 use crate::ast::{
     DerivedTable, Expr, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, NamedTable, Query,
     QueryBody, TableRef,
@@ -22,291 +22,279 @@ enum Parenthesised {
     Tables(Vec<TableRef>),
 }
 
-impl Parser<'_> {
-    /// What commas separate: tables, with the joins after each.
-    pub fn table_refs(&mut self) -> Result<Vec<TableRef>> {
-        self.comma_separated(Self::joined_tables)
-    }
+/// What commas separate: tables, with the joins after each.
+pub fn table_refs(parser: &mut Parser<'_>) -> Result<Vec<TableRef>> {
+    parser.comma_separated(joined_tables)
+}
 
-    /// What follows the first of several tables in parentheses.
-    fn table_refs_behind(&mut self, first: TableRef) -> Result<Vec<TableRef>> {
-        let mut tables = vec![self.joins_behind(first)?];
-        while self.eat_kind(Kind::Comma) {
-            tables.push(self.joined_tables()?);
-        }
-        Ok(tables)
+/// What follows the first of several tables in parentheses.
+fn table_refs_behind(parser: &mut Parser<'_>, first: TableRef) -> Result<Vec<TableRef>> {
+    let mut tables = vec![joins_behind(parser, first)?];
+    while parser.eat_kind(Kind::Comma) {
+        tables.push(joined_tables(parser)?);
     }
+    Ok(tables)
+}
 
-    fn joined_tables(&mut self) -> Result<TableRef> {
-        let first = self.table_factor()?;
-        self.joins_behind(first)
-    }
+fn joined_tables(parser: &mut Parser<'_>) -> Result<TableRef> {
+    let first = table_factor(parser)?;
+    joins_behind(parser, first)
+}
 
-    /// A table reference with all joins. A condition is that of the last join before it that has none.
-    fn joins_behind(&mut self, mut last: TableRef) -> Result<TableRef> {
-        let mut pending: Vec<PendingJoin> = Vec::new();
-        loop {
-            if self.is_any(&[Kw::ON, Kw::USING])
-                && !self.are(&[Kw::ON, Kw::DUPLICATE, Kw::KEY])
-                && let Some(PendingJoin { kind, left }) = pending.pop()
-            {
-                let condition = self.join_condition()?;
-                last = self.join(kind, left, last, condition)?;
-            } else if self.eat(Kw::NATURAL) {
-                let kind = match self.eat_any(&[Kw::INNER, Kw::LEFT, Kw::RIGHT]) {
-                    None | Some(Kw::INNER) => JoinKind::Inner,
-                    outer => self.outer_kind(outer),
-                };
-                self.expect(Kw::JOIN)?;
-                let right = self.table_factor()?;
-                last = self.join(kind, last, right, JoinCondition::Natural)?;
-            } else if let Some(kind) = self.join_operator()? {
-                pending.push(PendingJoin { kind, left: last });
-                last = self.table_factor()?;
-            } else {
-                break;
-            }
-        }
-        // Joins without a condition have waited for one on their right; they come before what is joined
-        // there.
-        while let Some(PendingJoin { kind, left }) = pending.pop() {
-            if matches!(kind, JoinKind::Left | JoinKind::Right) {
-                return self.fail();
-            }
-            self.grow()?;
-            last = join_to_leftmost(kind, left, last);
-        }
-        Ok(last)
-    }
-
-    fn join(
-        &mut self,
-        kind: JoinKind,
-        left: TableRef,
-        right: TableRef,
-        condition: JoinCondition,
-    ) -> Result<TableRef> {
-        self.grow()?;
-        Ok(TableRef::Join(Box::new(Join {
-            kind,
-            left,
-            right,
-            condition,
-        })))
-    }
-
-    fn join_operator(&mut self) -> Result<Option<JoinKind>> {
-        let first = self.eat_any(&[
-            Kw::JOIN,
-            Kw::INNER,
-            Kw::CROSS,
-            Kw::STRAIGHT_JOIN,
-            Kw::LEFT,
-            Kw::RIGHT,
-        ]);
-        let kind = match first {
-            None => return Ok(None),
-            Some(Kw::JOIN) => return Ok(Some(JoinKind::Inner)),
-            Some(Kw::STRAIGHT_JOIN) => return Ok(Some(JoinKind::Straight)),
-            Some(Kw::INNER | Kw::CROSS) => JoinKind::Inner,
-            outer => self.outer_kind(outer),
-        };
-        self.expect(Kw::JOIN)?;
-        Ok(Some(kind))
-    }
-
-    /// LEFT or RIGHT, and OUTER after it.
-    fn outer_kind(&mut self, side: Option<Kw>) -> JoinKind {
-        self.eat(Kw::OUTER);
-        match side {
-            Some(Kw::LEFT) => JoinKind::Left,
-            _ => JoinKind::Right,
-        }
-    }
-
-    fn join_condition(&mut self) -> Result<JoinCondition> {
-        if self.eat(Kw::ON) {
-            return self.expression().map(JoinCondition::On);
-        }
-        self.expect(Kw::USING)?;
-        if self.kind() != Kind::LeftParen {
-            return self.fail();
-        }
-        self.column_list().map(JoinCondition::Using)
-    }
-
-    /// A table, a derived table, or table references in parentheses.
-    fn table_factor(&mut self) -> Result<TableRef> {
-        if self.eat(Kw::LATERAL) {
-            let query = self.query_in_parentheses()?;
-            return self.derived_table(true, query);
-        }
-        if self.kind() == Kind::LeftParen {
-            return match self.parenthesised_from()? {
-                Parenthesised::Query(query) => self.derived_table(false, query),
-                Parenthesised::Tables(tables) => Ok(TableRef::Nested(tables)),
+/// A table reference with all joins. A condition is that of the last join before it that has none.
+fn joins_behind(parser: &mut Parser<'_>, mut last: TableRef) -> Result<TableRef> {
+    let mut pending: Vec<PendingJoin> = Vec::new();
+    loop {
+        if parser.is_any(&[Kw::ON, Kw::USING])
+            && !parser.are(&[Kw::ON, Kw::DUPLICATE, Kw::KEY])
+            && let Some(PendingJoin { kind, left }) = pending.pop()
+        {
+            let condition = join_condition(parser)?;
+            last = join(parser, kind, left, last, condition)?;
+        } else if parser.eat(Kw::NATURAL) {
+            let kind = match parser.eat_any(&[Kw::INNER, Kw::LEFT, Kw::RIGHT]) {
+                None | Some(Kw::INNER) => JoinKind::Inner,
+                outer => outer_kind(parser, outer),
             };
+            parser.expect(Kw::JOIN)?;
+            let right = table_factor(parser)?;
+            last = join(parser, kind, last, right, JoinCondition::Natural)?;
+        } else if let Some(kind) = join_operator(parser)? {
+            pending.push(PendingJoin { kind, left: last });
+            last = table_factor(parser)?;
+        } else {
+            break;
         }
-        if self.kind() == Kind::LeftBrace {
-            return self.odbc_join();
-        }
-        if self.is(Kw::JSON_TABLE) {
-            return self.json_table();
-        }
-        self.named_table().map(TableRef::Table)
     }
-
-    /// `{ OJ joined tables }`, ODBC's way to write an outer join.
-    fn odbc_join(&mut self) -> Result<TableRef> {
-        self.advance();
-        self.name()?;
-        let joined = self.nested(Self::joined_tables)?;
-        self.expect_kind(Kind::RightBrace)?;
-        self.grow()?;
-        Ok(TableRef::Nested(vec![joined]))
+    // Joins without a condition have waited for one on their right; they come before what is joined
+    // there.
+    while let Some(PendingJoin { kind, left }) = pending.pop() {
+        if matches!(kind, JoinKind::Left | JoinKind::Right) {
+            return parser.fail();
+        }
+        parser.grow()?;
+        last = join_to_leftmost(kind, left, last);
     }
+    Ok(last)
+}
 
-    /// A query or table references in parentheses. Which of them shows after the innermost parenthesis:
-    /// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
-    fn parenthesised_from(&mut self) -> Result<Parenthesised> {
-        let open = self.open_parentheses()?;
-        let mut inner = match self.at_query() {
-            true => Parenthesised::Query(Box::new(self.nested(Self::query)?)),
-            false => Parenthesised::Tables(self.nested(Self::table_refs)?),
+fn join(
+    parser: &mut Parser<'_>,
+    kind: JoinKind,
+    left: TableRef,
+    right: TableRef,
+    condition: JoinCondition,
+) -> Result<TableRef> {
+    parser.grow()?;
+    Ok(TableRef::Join(Box::new(Join {
+        kind,
+        left,
+        right,
+        condition,
+    })))
+}
+
+fn join_operator(parser: &mut Parser<'_>) -> Result<Option<JoinKind>> {
+    let first = parser.eat_any(&[
+        Kw::JOIN,
+        Kw::INNER,
+        Kw::CROSS,
+        Kw::STRAIGHT_JOIN,
+        Kw::LEFT,
+        Kw::RIGHT,
+    ]);
+    let kind = match first {
+        None => return Ok(None),
+        Some(Kw::JOIN) => return Ok(Some(JoinKind::Inner)),
+        Some(Kw::STRAIGHT_JOIN) => return Ok(Some(JoinKind::Straight)),
+        Some(Kw::INNER | Kw::CROSS) => JoinKind::Inner,
+        outer => outer_kind(parser, outer),
+    };
+    parser.expect(Kw::JOIN)?;
+    Ok(Some(kind))
+}
+
+/// LEFT or RIGHT, and OUTER after it.
+fn outer_kind(parser: &mut Parser<'_>, side: Option<Kw>) -> JoinKind {
+    parser.eat(Kw::OUTER);
+    match side {
+        Some(Kw::LEFT) => JoinKind::Left,
+        _ => JoinKind::Right,
+    }
+}
+
+fn join_condition(parser: &mut Parser<'_>) -> Result<JoinCondition> {
+    if parser.eat(Kw::ON) {
+        return parser.expression().map(JoinCondition::On);
+    }
+    parser.expect(Kw::USING)?;
+    if parser.kind() != Kind::LeftParen {
+        return parser.fail();
+    }
+    clauses::column_list(parser).map(JoinCondition::Using)
+}
+
+/// A table, a derived table, or table references in parentheses.
+fn table_factor(parser: &mut Parser<'_>) -> Result<TableRef> {
+    if parser.eat(Kw::LATERAL) {
+        let query = parser.query_in_parentheses()?;
+        return derived_table(parser, true, query);
+    }
+    if parser.kind() == Kind::LeftParen {
+        return match parenthesised_from(parser)? {
+            Parenthesised::Query(query) => derived_table(parser, false, query),
+            Parenthesised::Tables(tables) => Ok(TableRef::Nested(tables)),
         };
-        self.expect_kind(Kind::RightParen)?;
-        self.grow()?;
-        for _ in 1..open {
-            if self.kind() != Kind::RightParen {
-                inner = self.parenthesised_behind(inner)?;
-                self.grow()?;
-            }
-            self.expect_kind(Kind::RightParen)?;
+    }
+    if parser.kind() == Kind::LeftBrace {
+        return odbc_join(parser);
+    }
+    if parser.is(Kw::JSON_TABLE) {
+        return json_table::json_table(parser);
+    }
+    named_table(parser).map(TableRef::Table)
+}
+
+/// `{ OJ joined tables }`, ODBC's way to write an outer join.
+fn odbc_join(parser: &mut Parser<'_>) -> Result<TableRef> {
+    parser.advance();
+    parser.name()?;
+    let joined = parser.nested(joined_tables)?;
+    parser.expect_kind(Kind::RightBrace)?;
+    parser.grow()?;
+    Ok(TableRef::Nested(vec![joined]))
+}
+
+/// A query or table references in parentheses. Which of them shows after the innermost parenthesis:
+/// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
+fn parenthesised_from(parser: &mut Parser<'_>) -> Result<Parenthesised> {
+    let open = parser.open_parentheses()?;
+    let mut inner = match clauses::at_query(parser) {
+        true => Parenthesised::Query(Box::new(parser.nested(Parser::query)?)),
+        false => Parenthesised::Tables(parser.nested(table_refs)?),
+    };
+    parser.expect_kind(Kind::RightParen)?;
+    parser.grow()?;
+    for _ in 1..open {
+        if parser.kind() != Kind::RightParen {
+            inner = parenthesised_behind(parser, inner)?;
+            parser.grow()?;
         }
-        Ok(inner)
+        parser.expect_kind(Kind::RightParen)?;
     }
+    Ok(inner)
+}
 
-    /// What parentheses hold that begin with other ones.
-    fn parenthesised_behind(&mut self, inner: Parenthesised) -> Result<Parenthesised> {
-        Ok(match inner {
-            Parenthesised::Query(query) if self.is_behind_query_term() => {
-                let query = self.query_behind(QueryBody::Nested(query))?;
-                Parenthesised::Query(Box::new(query))
-            }
-            Parenthesised::Query(query) => {
-                let first = self.derived_table(false, query)?;
-                Parenthesised::Tables(self.table_refs_behind(first)?)
-            }
-            Parenthesised::Tables(tables) => {
-                Parenthesised::Tables(self.table_refs_behind(TableRef::Nested(tables))?)
-            }
-        })
+/// What parentheses hold that begin with other ones.
+fn parenthesised_behind(parser: &mut Parser<'_>, inner: Parenthesised) -> Result<Parenthesised> {
+    Ok(match inner {
+        Parenthesised::Query(query) if clauses::is_behind_query_term(parser) => {
+            let query = parser.query_behind(QueryBody::Nested(query))?;
+            Parenthesised::Query(Box::new(query))
+        }
+        Parenthesised::Query(query) => {
+            let first = derived_table(parser, false, query)?;
+            Parenthesised::Tables(table_refs_behind(parser, first)?)
+        }
+        Parenthesised::Tables(tables) => {
+            Parenthesised::Tables(table_refs_behind(parser, TableRef::Nested(tables))?)
+        }
+    })
+}
+
+/// `[AS] alias [(column, ...)]` after a query.
+fn derived_table(parser: &mut Parser<'_>, lateral: bool, query: Box<Query>) -> Result<TableRef> {
+    let Some(alias) = names::table_alias(parser)? else {
+        return Err(Error::new(
+            errno::ER_DERIVED_MUST_HAVE_ALIAS,
+            "Every derived table must have its own alias",
+        ));
+    };
+    let columns = clauses::column_list(parser)?;
+    parser.grow()?;
+    Ok(TableRef::Derived(DerivedTable {
+        lateral,
+        query,
+        alias,
+        columns,
+    }))
+}
+
+/// A table with its alias and hints.
+pub fn named_table(parser: &mut Parser<'_>) -> Result<NamedTable> {
+    let name = parser.object_name()?;
+    let partitions = partition::partition_selection(parser)?;
+    let mut as_of = as_of_clause(parser)?;
+    let alias = names::table_alias(parser)?;
+    if as_of.is_none() {
+        as_of = as_of_clause(parser)?;
     }
+    let hints = index_hints(parser)?;
+    if parser.is(Kw::TABLESAMPLE) {
+        return Err(Error::not_supported("TABLESAMPLE", "use WHERE RAND() < fraction"));
+    }
+    Ok(NamedTable {
+        name,
+        alias,
+        partitions,
+        as_of,
+        hints,
+    })
+}
 
-    /// `[AS] alias [(column, ...)]` after a query.
-    fn derived_table(&mut self, lateral: bool, query: Box<Query>) -> Result<TableRef> {
-        let Some(alias) = self.table_alias()? else {
-            return Err(Error::new(
-                errno::ER_DERIVED_MUST_HAVE_ALIAS,
-                "Every derived table must have its own alias",
-            ));
+fn as_of_clause(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
+    if !parser.eat_all(&[Kw::AS, Kw::OF, Kw::TIMESTAMP]) {
+        return Ok(None);
+    }
+    parser.arithmetic(0).map(Some)
+}
+
+/// Hints follow each other with blanks between them.
+fn index_hints(parser: &mut Parser<'_>) -> Result<Vec<IndexHint>> {
+    let mut hints = Vec::new();
+    while let Some(keyword) = parser.eat_any(&[Kw::USE, Kw::IGNORE, Kw::FORCE]) {
+        let kind = match keyword {
+            Kw::USE => IndexHintKind::Use,
+            Kw::IGNORE => IndexHintKind::Ignore,
+            _ => IndexHintKind::Force,
         };
-        let columns = self.column_list()?;
-        self.grow()?;
-        Ok(TableRef::Derived(DerivedTable {
-            lateral,
-            query,
-            alias,
-            columns,
-        }))
+        hints.push(index_hint(parser, kind)?);
     }
+    Ok(hints)
+}
 
-    /// A table with its alias and hints.
-    pub fn named_table(&mut self) -> Result<NamedTable> {
-        let name = self.object_name()?;
-        let partitions = self.partition_selection()?;
-        let mut as_of = self.as_of()?;
-        let alias = self.table_alias()?;
-        if as_of.is_none() {
-            as_of = self.as_of()?;
-        }
-        let hints = self.index_hints()?;
-        if self.is(Kw::TABLESAMPLE) {
-            return Err(Error::not_supported("TABLESAMPLE", "use WHERE RAND() < fraction"));
-        }
-        Ok(NamedTable {
-            name,
-            alias,
-            partitions,
-            as_of,
-            hints,
-        })
+/// `INDEX [FOR JOIN | ORDER BY | GROUP BY] (index, ...)`
+fn index_hint(parser: &mut Parser<'_>, kind: IndexHintKind) -> Result<IndexHint> {
+    if parser.eat_any(&[Kw::INDEX, Kw::KEY]).is_none() {
+        return parser.fail();
     }
-
-    fn as_of(&mut self) -> Result<Option<Expr>> {
-        if !self.eat_all(&[Kw::AS, Kw::OF, Kw::TIMESTAMP]) {
-            return Ok(None);
-        }
-        self.arithmetic(0).map(Some)
+    let mut for_rows = true;
+    if parser.eat(Kw::FOR) {
+        for_rows = match parser.eat_any(&[Kw::JOIN, Kw::ORDER, Kw::GROUP]) {
+            Some(Kw::JOIN) => true,
+            Some(_) => {
+                parser.expect(Kw::BY)?;
+                false
+            }
+            None => return parser.fail(),
+        };
     }
-
-    pub fn table_alias(&mut self) -> Result<Option<String>> {
-        let has_as = self.eat(Kw::AS);
-        match self.kind() {
-            Kind::QuotedWord => Ok(Some(self.alias_name()?)),
-            Kind::Word if has_as || !self.is_reserved() => Ok(Some(self.name()?)),
-            _ if has_as => self.fail(),
-            _ => Ok(None),
-        }
+    parser.expect_kind(Kind::LeftParen)?;
+    let mut indexes = Vec::new();
+    if parser.kind() != Kind::RightParen {
+        indexes = parser.comma_separated(|parser| match parser.eat(Kw::PRIMARY) {
+            true => Ok("PRIMARY".into()),
+            false => parser.name(),
+        })?;
+    } else if kind != IndexHintKind::Use {
+        return parser.fail();
     }
-
-    /// Hints follow each other with blanks between them.
-    fn index_hints(&mut self) -> Result<Vec<IndexHint>> {
-        let mut hints = Vec::new();
-        while let Some(keyword) = self.eat_any(&[Kw::USE, Kw::IGNORE, Kw::FORCE]) {
-            let kind = match keyword {
-                Kw::USE => IndexHintKind::Use,
-                Kw::IGNORE => IndexHintKind::Ignore,
-                _ => IndexHintKind::Force,
-            };
-            hints.push(self.index_hint(kind)?);
-        }
-        Ok(hints)
-    }
-
-    /// `INDEX [FOR JOIN | ORDER BY | GROUP BY] (index, ...)`
-    fn index_hint(&mut self, kind: IndexHintKind) -> Result<IndexHint> {
-        if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_none() {
-            return self.fail();
-        }
-        let mut for_rows = true;
-        if self.eat(Kw::FOR) {
-            for_rows = match self.eat_any(&[Kw::JOIN, Kw::ORDER, Kw::GROUP]) {
-                Some(Kw::JOIN) => true,
-                Some(_) => {
-                    self.expect(Kw::BY)?;
-                    false
-                }
-                None => return self.fail(),
-            };
-        }
-        self.expect_kind(Kind::LeftParen)?;
-        let mut indexes = Vec::new();
-        if self.kind() != Kind::RightParen {
-            indexes = self.comma_separated(|parser| match parser.eat(Kw::PRIMARY) {
-                true => Ok("PRIMARY".into()),
-                false => parser.name(),
-            })?;
-        } else if kind != IndexHintKind::Use {
-            return self.fail();
-        }
-        self.expect_kind(Kind::RightParen)?;
-        Ok(IndexHint {
-            kind,
-            indexes,
-            for_rows,
-        })
-    }
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(IndexHint {
+        kind,
+        indexes,
+        for_rows,
+    })
 }
 
 /// Joins a table to the first one of those that were joined after it: `a JOIN b JOIN c ON ...` is `(a JOIN

@@ -22,104 +22,102 @@ pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
     }
 }
 
-impl Parser<'_> {
-    /// `BEGIN [WORK]`, and TiDB's `BEGIN OPTIMISTIC` and `BEGIN PESSIMISTIC`.
-    pub fn begin(&mut self) -> Result<TransactionStatement> {
-        self.advance();
-        let optimistic = match self.eat_any(&[Kw::WORK, Kw::OPTIMISTIC, Kw::PESSIMISTIC]) {
-            Some(Kw::OPTIMISTIC) => Some(true),
-            Some(Kw::PESSIMISTIC) => Some(false),
-            _ => None,
-        };
-        Ok(TransactionStatement::Begin {
-            read_only: None,
-            consistent_snapshot: false,
-            optimistic,
-        })
-    }
+/// `BEGIN [WORK]`, and TiDB's `BEGIN OPTIMISTIC` and `BEGIN PESSIMISTIC`.
+pub fn begin(parser: &mut Parser<'_>) -> Result<TransactionStatement> {
+    parser.advance();
+    let optimistic = match parser.eat_any(&[Kw::WORK, Kw::OPTIMISTIC, Kw::PESSIMISTIC]) {
+        Some(Kw::OPTIMISTIC) => Some(true),
+        Some(Kw::PESSIMISTIC) => Some(false),
+        _ => None,
+    };
+    Ok(TransactionStatement::Begin {
+        read_only: None,
+        consistent_snapshot: false,
+        optimistic,
+    })
+}
 
-    /// `START TRANSACTION [characteristic, ...]`
-    pub fn start_transaction(&mut self) -> Result<TransactionStatement> {
-        self.advance();
-        if self.is_any(&[Kw::REPLICA, Kw::SLAVE, Kw::GROUP_REPLICATION]) {
-            return Err(Error::not_supported(
-                "replication",
-                "a TiKV cluster has replicas; stemdb import --follow reads a binary log",
-            ));
-        }
-        self.expect(Kw::TRANSACTION)?;
-        let mut read_only = None;
-        let mut consistent_snapshot = false;
-        if !self.at_statement_end() {
-            loop {
-                if self.eat(Kw::WITH) {
-                    self.expect(Kw::CONSISTENT)?;
-                    self.expect(Kw::SNAPSHOT)?;
-                    consistent_snapshot = true;
-                } else {
-                    self.expect(Kw::READ)?;
-                    let only = match self.eat_any(&[Kw::ONLY, Kw::WRITE]) {
-                        Some(word) => word == Kw::ONLY,
-                        None => return self.fail(),
-                    };
-                    if read_only.is_some_and(|before| before != only) {
-                        return self.fail();
-                    }
-                    read_only = Some(only);
+/// `START TRANSACTION [characteristic, ...]`
+pub fn start_transaction(parser: &mut Parser<'_>) -> Result<TransactionStatement> {
+    parser.advance();
+    if parser.is_any(&[Kw::REPLICA, Kw::SLAVE, Kw::GROUP_REPLICATION]) {
+        return Err(Error::not_supported(
+            "replication",
+            "a TiKV cluster has replicas; stemdb import --follow reads a binary log",
+        ));
+    }
+    parser.expect(Kw::TRANSACTION)?;
+    let mut read_only = None;
+    let mut consistent_snapshot = false;
+    if !parser.at_statement_end() {
+        loop {
+            if parser.eat(Kw::WITH) {
+                parser.expect(Kw::CONSISTENT)?;
+                parser.expect(Kw::SNAPSHOT)?;
+                consistent_snapshot = true;
+            } else {
+                parser.expect(Kw::READ)?;
+                let only = match parser.eat_any(&[Kw::ONLY, Kw::WRITE]) {
+                    Some(word) => word == Kw::ONLY,
+                    None => return parser.fail(),
+                };
+                if read_only.is_some_and(|before| before != only) {
+                    return parser.fail();
                 }
-                if !self.eat_kind(crate::lexer::token::Kind::Comma) {
-                    break;
-                }
+                read_only = Some(only);
+            }
+            if !parser.eat_kind(crate::lexer::token::Kind::Comma) {
+                break;
             }
         }
-        Ok(TransactionStatement::Begin {
-            read_only,
-            consistent_snapshot,
-            optimistic: None,
-        })
     }
+    Ok(TransactionStatement::Begin {
+        read_only,
+        consistent_snapshot,
+        optimistic: None,
+    })
+}
 
-    /// COMMIT and ROLLBACK [TO SAVEPOINT].
-    pub fn end_transaction(&mut self) -> Result<TransactionStatement> {
-        let is_commit = self.is(Kw::COMMIT);
-        self.advance();
-        self.eat(Kw::WORK);
-        if !is_commit && self.eat(Kw::TO) {
-            self.eat(Kw::SAVEPOINT);
-            let name = self.name()?;
-            return Ok(TransactionStatement::RollbackTo(name));
-        }
-        let mut chain = false;
-        let mut release = false;
-        if self.eat(Kw::AND) {
-            chain = !self.eat(Kw::NO);
-            self.expect(Kw::CHAIN)?;
-        }
-        if self.are(&[Kw::NO, Kw::RELEASE]) {
-            self.advance();
-            self.advance();
-        } else if !chain && self.eat(Kw::RELEASE) {
-            release = true;
-        }
-        Ok(if is_commit {
-            TransactionStatement::Commit { chain, release }
-        } else {
-            TransactionStatement::Rollback { chain, release }
-        })
+/// COMMIT and ROLLBACK [TO SAVEPOINT].
+pub fn end_transaction(parser: &mut Parser<'_>) -> Result<TransactionStatement> {
+    let is_commit = parser.is(Kw::COMMIT);
+    parser.advance();
+    parser.eat(Kw::WORK);
+    if !is_commit && parser.eat(Kw::TO) {
+        parser.eat(Kw::SAVEPOINT);
+        let name = parser.name()?;
+        return Ok(TransactionStatement::RollbackTo(name));
     }
+    let mut chain = false;
+    let mut release = false;
+    if parser.eat(Kw::AND) {
+        chain = !parser.eat(Kw::NO);
+        parser.expect(Kw::CHAIN)?;
+    }
+    if parser.are(&[Kw::NO, Kw::RELEASE]) {
+        parser.advance();
+        parser.advance();
+    } else if !chain && parser.eat(Kw::RELEASE) {
+        release = true;
+    }
+    Ok(if is_commit {
+        TransactionStatement::Commit { chain, release }
+    } else {
+        TransactionStatement::Rollback { chain, release }
+    })
+}
 
-    /// `SAVEPOINT name`, `RELEASE SAVEPOINT name`.
-    pub fn savepoint(&mut self) -> Result<TransactionStatement> {
-        let release = self.is(Kw::RELEASE);
-        self.advance();
-        if release {
-            self.expect(Kw::SAVEPOINT)?;
-            let name = self.name()?;
-            return Ok(TransactionStatement::ReleaseSavepoint(name));
-        }
-        let name = self.name()?;
-        Ok(TransactionStatement::Savepoint(name))
+/// `SAVEPOINT name`, `RELEASE SAVEPOINT name`.
+pub fn savepoint(parser: &mut Parser<'_>) -> Result<TransactionStatement> {
+    let release = parser.is(Kw::RELEASE);
+    parser.advance();
+    if release {
+        parser.expect(Kw::SAVEPOINT)?;
+        let name = parser.name()?;
+        return Ok(TransactionStatement::ReleaseSavepoint(name));
     }
+    let name = parser.name()?;
+    Ok(TransactionStatement::Savepoint(name))
 }
 
 #[cfg(test)]

@@ -53,59 +53,57 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
     ),
 ];
 
-impl Parser<'_> {
-    /// Takes the words for a kind of object.
-    pub fn object_kind(&mut self) -> Option<ObjectKind> {
-        match self.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
-            Kw::VIEW => Some(ObjectKind::View),
-            Kw::PROCEDURE => Some(ObjectKind::Procedure),
-            Kw::FUNCTION => Some(ObjectKind::Function),
-            Kw::TRIGGER => Some(ObjectKind::Trigger),
-            _ => Some(ObjectKind::Event),
-        }
+/// Takes the words for a kind of object.
+pub fn object_kind(parser: &mut Parser<'_>) -> Option<ObjectKind> {
+    match parser.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
+        Kw::VIEW => Some(ObjectKind::View),
+        Kw::PROCEDURE => Some(ObjectKind::Procedure),
+        Kw::FUNCTION => Some(ObjectKind::Function),
+        Kw::TRIGGER => Some(ObjectKind::Trigger),
+        _ => Some(ObjectKind::Event),
     }
+}
 
-    /// DROP of such an object, the kind taken.
-    pub fn drop_object(&mut self, kind: ObjectKind) -> Result<Statement> {
-        let if_exists = self.if_exists()?;
-        let names = if kind == ObjectKind::View {
-            let names = self.comma_separated(Self::object_name)?;
-            self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-            names
-        } else {
-            vec![self.object_name()?]
-        };
-        Ok(Statement::DropObject {
-            kind,
-            names,
-            if_exists,
-        })
-    }
+/// DROP of such an object, the kind taken.
+pub fn drop_object(parser: &mut Parser<'_>, kind: ObjectKind) -> Result<Statement> {
+    let if_exists = parser.if_exists()?;
+    let names = if kind == ObjectKind::View {
+        let names = parser.comma_separated(Parser::object_name)?;
+        parser.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
+        names
+    } else {
+        vec![parser.object_name()?]
+    };
+    Ok(Statement::DropObject {
+        kind,
+        names,
+        if_exists,
+    })
+}
 
-    /// A statement that begins with no word of those that the parser reads.
-    pub fn refuse_statement(&self) -> Result<Statement> {
-        for (word, instead) in STATEMENTS {
-            if self.is(*word) {
-                return Err(Error::not_supported(self.word().to_uppercase(), instead));
-            }
+/// A statement that begins with no word of those that the parser reads.
+pub fn refuse_statement(parser: &Parser<'_>) -> Result<Statement> {
+    for (word, instead) in STATEMENTS {
+        if parser.is(*word) {
+            return Err(Error::not_supported(parser.word().to_uppercase(), instead));
         }
-        self.fail()
     }
+    parser.fail()
+}
 
-    /// CREATE, ALTER or DROP of something, the verb taken.
-    pub fn refuse_object(&self, verb: &str) -> Result<Statement> {
-        for (word, what, instead) in OBJECTS {
-            if self.is(*word) {
-                return Err(Error::not_supported(format!("{verb} {what}"), instead));
-            }
+/// CREATE, ALTER or DROP of something, the verb taken.
+pub fn refuse_object(parser: &Parser<'_>, verb: &str) -> Result<Statement> {
+    for (word, what, instead) in OBJECTS {
+        if parser.is(*word) {
+            return Err(Error::not_supported(format!("{verb} {what}"), instead));
         }
-        // `CREATE DEFINER = ... TRIGGER`
-        if self.is(Kw::DEFINER) {
-            return Err(Error::not_supported(
-                format!("{verb} DEFINER ... of a stored program"),
-                "run the statements from the client",
-            ));
-        }
-        self.fail()
     }
+    // `CREATE DEFINER = ... TRIGGER`
+    if parser.is(Kw::DEFINER) {
+        return Err(Error::not_supported(
+            format!("{verb} DEFINER ... of a stored program"),
+            "run the statements from the client",
+        ));
+    }
+    parser.fail()
 }

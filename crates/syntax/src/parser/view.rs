@@ -2,76 +2,74 @@
 
 use types::Result;
 
-use super::Parser;
+use super::{Parser, account, clauses};
 use crate::ast::{CheckOption, CreateView, Statement, ViewAlgorithm, ViewVerb};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-impl Parser<'_> {
-    /// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, CREATE or ALTER taken.
-    /// `None`, with nothing taken, where it is not a view.
-    pub fn view(&mut self, alters: bool) -> Result<Option<Statement>> {
-        let mut ahead = self.fork();
-        let Ok(mut view) = ahead.view_clauses(alters) else {
-            return Ok(None);
-        };
-        if !ahead.is(Kw::VIEW) {
-            return Ok(None);
-        }
-        *self = ahead;
-        self.advance();
-        view.name = self.object_name()?;
-        view.columns = self.column_list()?;
-        self.expect(Kw::AS)?;
-        *view.query = self.query()?;
-        view.check_option = self.check_option()?;
-        Ok(Some(Statement::CreateView(Box::new(view))))
+/// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, CREATE or ALTER taken.
+/// `None`, with nothing taken, where it is not a view.
+pub fn view(parser: &mut Parser<'_>, alters: bool) -> Result<Option<Statement>> {
+    let mut ahead = parser.fork();
+    let Ok(mut view) = view_clauses(&mut ahead, alters) else {
+        return Ok(None);
+    };
+    if !ahead.is(Kw::VIEW) {
+        return Ok(None);
     }
+    *parser = ahead;
+    parser.advance();
+    view.name = parser.object_name()?;
+    view.columns = clauses::column_list(parser)?;
+    parser.expect(Kw::AS)?;
+    *view.query = parser.query()?;
+    view.check_option = check_option(parser)?;
+    Ok(Some(Statement::CreateView(Box::new(view))))
+}
 
-    /// What stands before VIEW.
-    fn view_clauses(&mut self, alters: bool) -> Result<CreateView> {
-        let verb = if alters {
-            ViewVerb::Alter
-        } else if self.eat_all(&[Kw::OR, Kw::REPLACE]) {
-            ViewVerb::Replace
-        } else {
-            ViewVerb::Create
+/// What stands before VIEW.
+fn view_clauses(parser: &mut Parser<'_>, alters: bool) -> Result<CreateView> {
+    let verb = if alters {
+        ViewVerb::Alter
+    } else if parser.eat_all(&[Kw::OR, Kw::REPLACE]) {
+        ViewVerb::Replace
+    } else {
+        ViewVerb::Create
+    };
+    let mut view = CreateView::new(verb);
+    if parser.eat(Kw::ALGORITHM) {
+        parser.expect_kind(Kind::Equal)?;
+        view.algorithm = match parser.eat_any(&[Kw::UNDEFINED, Kw::MERGE, Kw::TEMPTABLE]) {
+            Some(Kw::UNDEFINED) => Some(ViewAlgorithm::Undefined),
+            Some(Kw::MERGE) => Some(ViewAlgorithm::Merge),
+            Some(_) => Some(ViewAlgorithm::TempTable),
+            None => return parser.fail(),
         };
-        let mut view = CreateView::new(verb);
-        if self.eat(Kw::ALGORITHM) {
-            self.expect_kind(Kind::Equal)?;
-            view.algorithm = match self.eat_any(&[Kw::UNDEFINED, Kw::MERGE, Kw::TEMPTABLE]) {
-                Some(Kw::UNDEFINED) => Some(ViewAlgorithm::Undefined),
-                Some(Kw::MERGE) => Some(ViewAlgorithm::Merge),
-                Some(_) => Some(ViewAlgorithm::TempTable),
-                None => return self.fail(),
-            };
-        }
-        if self.eat(Kw::DEFINER) {
-            self.expect_kind(Kind::Equal)?;
-            view.definer = Some(self.account_name()?);
-        }
-        if self.eat_all(&[Kw::SQL, Kw::SECURITY]) {
-            view.invoker = match self.eat_any(&[Kw::DEFINER, Kw::INVOKER]) {
-                Some(word) => Some(word == Kw::INVOKER),
-                None => return self.fail(),
-            };
-        }
-        Ok(view)
     }
+    if parser.eat(Kw::DEFINER) {
+        parser.expect_kind(Kind::Equal)?;
+        view.definer = Some(account::account_name(parser)?);
+    }
+    if parser.eat_all(&[Kw::SQL, Kw::SECURITY]) {
+        view.invoker = match parser.eat_any(&[Kw::DEFINER, Kw::INVOKER]) {
+            Some(word) => Some(word == Kw::INVOKER),
+            None => return parser.fail(),
+        };
+    }
+    Ok(view)
+}
 
-    fn check_option(&mut self) -> Result<Option<CheckOption>> {
-        if !self.eat(Kw::WITH) {
-            return Ok(None);
-        }
-        let word = self.eat_any(&[Kw::CASCADED, Kw::LOCAL]);
-        self.expect(Kw::CHECK)?;
-        self.expect(Kw::OPTION)?;
-        Ok(Some(match word {
-            Some(Kw::LOCAL) => CheckOption::Local,
-            _ => CheckOption::Cascaded,
-        }))
+fn check_option(parser: &mut Parser<'_>) -> Result<Option<CheckOption>> {
+    if !parser.eat(Kw::WITH) {
+        return Ok(None);
     }
+    let word = parser.eat_any(&[Kw::CASCADED, Kw::LOCAL]);
+    parser.expect(Kw::CHECK)?;
+    parser.expect(Kw::OPTION)?;
+    Ok(Some(match word {
+        Some(Kw::LOCAL) => CheckOption::Local,
+        _ => CheckOption::Cascaded,
+    }))
 }
 
 #[cfg(test)]

@@ -13,106 +13,104 @@ const PART_BYTES_MAX: usize = 64;
 /// The format of an xid that names none.
 const FORMAT: u64 = 1;
 
-impl Parser<'_> {
-    pub fn xa(&mut self) -> Result<XaStatement> {
-        self.advance();
-        let Some(word) = self.eat_any(&[
-            Kw::START,
-            Kw::BEGIN,
-            Kw::END,
-            Kw::PREPARE,
-            Kw::COMMIT,
-            Kw::ROLLBACK,
-            Kw::RECOVER,
-        ]) else {
-            return self.fail();
-        };
-        if word == Kw::RECOVER {
-            let convert = self.eat(Kw::CONVERT);
-            if convert {
-                self.expect(Kw::XID)?;
-            }
-            return Ok(XaStatement::Recover { convert });
+pub fn xa(parser: &mut Parser<'_>) -> Result<XaStatement> {
+    parser.advance();
+    let Some(word) = parser.eat_any(&[
+        Kw::START,
+        Kw::BEGIN,
+        Kw::END,
+        Kw::PREPARE,
+        Kw::COMMIT,
+        Kw::ROLLBACK,
+        Kw::RECOVER,
+    ]) else {
+        return parser.fail();
+    };
+    if word == Kw::RECOVER {
+        let convert = parser.eat(Kw::CONVERT);
+        if convert {
+            parser.expect(Kw::XID)?;
         }
-        let xid = self.xid()?;
-        Ok(match word {
-            Kw::START | Kw::BEGIN => XaStatement::Start {
-                xid,
-                joins: match self.eat_any(&[Kw::JOIN, Kw::RESUME]) {
-                    Some(Kw::JOIN) => XaJoin::Join,
-                    Some(_) => XaJoin::Resume,
-                    None => XaJoin::Nothing,
-                },
+        return Ok(XaStatement::Recover { convert });
+    }
+    let xid = xid(parser)?;
+    Ok(match word {
+        Kw::START | Kw::BEGIN => XaStatement::Start {
+            xid,
+            joins: match parser.eat_any(&[Kw::JOIN, Kw::RESUME]) {
+                Some(Kw::JOIN) => XaJoin::Join,
+                Some(_) => XaJoin::Resume,
+                None => XaJoin::Nothing,
             },
-            Kw::END => {
-                let suspends = self.eat(Kw::SUSPEND);
-                if suspends && self.eat(Kw::FOR) {
-                    self.expect(Kw::MIGRATE)?;
-                }
-                XaStatement::End { xid, suspends }
+        },
+        Kw::END => {
+            let suspends = parser.eat(Kw::SUSPEND);
+            if suspends && parser.eat(Kw::FOR) {
+                parser.expect(Kw::MIGRATE)?;
             }
-            Kw::PREPARE => XaStatement::Prepare(xid),
-            Kw::COMMIT => {
-                let one_phase = self.eat(Kw::ONE);
-                if one_phase {
-                    self.expect(Kw::PHASE)?;
-                }
-                XaStatement::Commit { xid, one_phase }
-            }
-            _ => XaStatement::Rollback(xid),
-        })
-    }
-
-    /// `gtrid [, bqual [, formatID]]`
-    fn xid(&mut self) -> Result<Xid> {
-        let global = self.xid_part()?;
-        let mut xid = Xid {
-            format: FORMAT,
-            global,
-            branch: Vec::new(),
-        };
-        if self.eat_kind(Kind::Comma) {
-            xid.branch = self.xid_part()?;
-            if self.eat_kind(Kind::Comma) {
-                xid.format = self.xid_format()?;
-            }
+            XaStatement::End { xid, suspends }
         }
-        Ok(xid)
-    }
-
-    fn xid_format(&mut self) -> Result<u64> {
-        if self.kind() != Kind::Hex {
-            return self.unsigned();
-        }
-        let bytes = hex_bytes(self.word());
-        let mut number = [0; 8];
-        let Some(room) = number.len().checked_sub(bytes.len()) else {
-            return self.fail();
-        };
-        number[room..].copy_from_slice(&bytes);
-        self.advance();
-        Ok(u64::from_be_bytes(number))
-    }
-
-    fn xid_part(&mut self) -> Result<Vec<u8>> {
-        let start = self.start();
-        let bytes = match self.kind() {
-            Kind::Hex => {
-                let bytes = hex_bytes(self.word());
-                self.advance();
-                bytes
+        Kw::PREPARE => XaStatement::Prepare(xid),
+        Kw::COMMIT => {
+            let one_phase = parser.eat(Kw::ONE);
+            if one_phase {
+                parser.expect(Kw::PHASE)?;
             }
-            Kind::Bits => {
-                let bytes = bit_bytes(self.word());
-                self.advance();
-                bytes
-            }
-            _ => self.text_literal()?.into_bytes(),
-        };
-        match bytes.len() <= PART_BYTES_MAX {
-            true => Ok(bytes),
-            false => Err(self.error_at(start)),
+            XaStatement::Commit { xid, one_phase }
         }
+        _ => XaStatement::Rollback(xid),
+    })
+}
+
+/// `gtrid [, bqual [, formatID]]`
+fn xid(parser: &mut Parser<'_>) -> Result<Xid> {
+    let global = xid_part(parser)?;
+    let mut xid = Xid {
+        format: FORMAT,
+        global,
+        branch: Vec::new(),
+    };
+    if parser.eat_kind(Kind::Comma) {
+        xid.branch = xid_part(parser)?;
+        if parser.eat_kind(Kind::Comma) {
+            xid.format = xid_format(parser)?;
+        }
+    }
+    Ok(xid)
+}
+
+fn xid_format(parser: &mut Parser<'_>) -> Result<u64> {
+    if parser.kind() != Kind::Hex {
+        return parser.unsigned();
+    }
+    let bytes = hex_bytes(parser.word());
+    let mut number = [0; 8];
+    let Some(room) = number.len().checked_sub(bytes.len()) else {
+        return parser.fail();
+    };
+    number[room..].copy_from_slice(&bytes);
+    parser.advance();
+    Ok(u64::from_be_bytes(number))
+}
+
+fn xid_part(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
+    let start = parser.start();
+    let bytes = match parser.kind() {
+        Kind::Hex => {
+            let bytes = hex_bytes(parser.word());
+            parser.advance();
+            bytes
+        }
+        Kind::Bits => {
+            let bytes = bit_bytes(parser.word());
+            parser.advance();
+            bytes
+        }
+        _ => parser.text_literal()?.into_bytes(),
+    };
+    match bytes.len() <= PART_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(parser.error_at(start)),
     }
 }
 

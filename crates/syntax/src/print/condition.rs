@@ -1,6 +1,7 @@
 //! Expressions as conditions: a value that is not a truth value is compared with 0, and NOT is moved inward.
 
-use super::Printer;
+use super::operators;
+use super::printer::Printer;
 use crate::ast::{BinaryOp, Expr, Quantifier, TruthTest, UnaryOp};
 
 /// Functions whose result is a truth value in MySQL.
@@ -57,118 +58,109 @@ fn negated(op: BinaryOp) -> Option<BinaryOp> {
     })
 }
 
-impl Printer<'_> {
-    /// A condition: an operand of AND, OR, XOR and IS TRUE, or the whole of WHERE, HAVING and ON.
-    pub fn condition(&mut self, expr: &Expr) {
-        if is_truth(expr) {
-            return self.expr(expr);
+/// A condition: an operand of AND, OR, XOR and IS TRUE, or the whole of WHERE, HAVING and ON.
+pub fn condition(printer: &mut Printer<'_>, expr: &Expr) {
+    if is_truth(expr) {
+        return printer.expr(expr);
+    }
+    compared_with_zero(printer, "<>", expr);
+}
+
+fn compared_with_zero(printer: &mut Printer<'_>, operator: &str, expr: &Expr) {
+    printer.put("(0 ");
+    printer.put(operator);
+    printer.put(" ");
+    operators::put_operand(printer, expr);
+    printer.put(")");
+}
+
+/// Operands of AND and OR.
+pub fn conditions(printer: &mut Printer<'_>, operator: &str, list: &[Expr]) {
+    printer.put("(");
+    printer.separated(list, operator, Printer::condition);
+    printer.put(")");
+}
+
+/// `NOT expr`.
+pub fn negation(printer: &mut Printer<'_>, expr: &Expr) {
+    match expr {
+        Expr::And(list) => negations(printer, " or ", list),
+        Expr::Or(list) => negations(printer, " and ", list),
+        // NOT is that of the first operand.
+        Expr::Binary {
+            op: BinaryOp::Xor,
+            left,
+            right,
+        } => {
+            printer.put("(");
+            negation(printer, left);
+            printer.put(" xor ");
+            printer.condition(right);
+            printer.put(")");
         }
-        self.compared_with_zero("<>", expr);
-    }
-
-    fn compared_with_zero(&mut self, operator: &str, expr: &Expr) {
-        self.put("(0 ");
-        self.put(operator);
-        self.put(" ");
-        self.operand(expr);
-        self.put(")");
-    }
-
-    /// Operands of AND and OR.
-    pub fn conditions(&mut self, operator: &str, list: &[Expr]) {
-        self.put("(");
-        self.separated(list, operator, Self::condition);
-        self.put(")");
-    }
-
-    /// `NOT expr`.
-    pub fn negation(&mut self, expr: &Expr) {
-        match expr {
-            Expr::And(list) => self.negations(" or ", list),
-            Expr::Or(list) => self.negations(" and ", list),
-            // NOT is that of the first operand.
-            Expr::Binary {
-                op: BinaryOp::Xor,
-                left,
-                right,
-            } => {
-                self.put("(");
-                self.negation(left);
-                self.put(" xor ");
-                self.condition(right);
-                self.put(")");
-            }
-            Expr::Binary { op, left, right } if negated(*op).is_some() => {
-                self.binary(negated(*op).unwrap_or(*op), left, right);
-            }
-            Expr::Is {
-                operand,
-                test,
-                negated,
-            } => self.truth_test(operand, *test, !negated),
-            Expr::Between {
-                operand,
-                low,
-                high,
-                negated,
-            } => self.between(operand, low, high, !negated),
-            Expr::In {
-                operand,
-                list,
-                negated,
-            } => self.in_list(operand, list, !negated),
-            Expr::Quantified {
-                op,
-                operand,
-                quantifier,
-                query,
-            } if negated(*op).is_some() => {
-                let quantifier = match quantifier {
-                    Quantifier::All => Quantifier::Any,
-                    Quantifier::Any => Quantifier::All,
-                };
-                self.quantified(negated(*op).unwrap_or(*op), operand, quantifier, query);
-            }
-            Expr::Unary {
-                op: UnaryOp::Not,
-                operand,
-            } => self.condition(operand),
-            _ if is_truth(expr) => self.not(|printer| printer.expr(expr)),
-            _ => self.compared_with_zero("=", expr),
+        Expr::Binary { op, left, right } if negated(*op).is_some() => {
+            operators::binary(printer, negated(*op).unwrap_or(*op), left, right);
         }
+        Expr::Is {
+            operand,
+            test,
+            negated,
+        } => truth_test(printer, operand, *test, !negated),
+        Expr::Between {
+            operand,
+            low,
+            high,
+            negated,
+        } => operators::between(printer, operand, low, high, !negated),
+        Expr::In {
+            operand,
+            list,
+            negated,
+        } => operators::in_list(printer, operand, list, !negated),
+        Expr::Quantified {
+            op,
+            operand,
+            quantifier,
+            query,
+        } if negated(*op).is_some() => {
+            let quantifier = match quantifier {
+                Quantifier::All => Quantifier::Any,
+                Quantifier::Any => Quantifier::All,
+            };
+            operators::quantified(printer, negated(*op).unwrap_or(*op), operand, quantifier, query);
+        }
+        Expr::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => printer.condition(operand),
+        _ if is_truth(expr) => printer.not(|printer| printer.expr(expr)),
+        _ => compared_with_zero(printer, "=", expr),
     }
+}
 
-    fn negations(&mut self, operator: &str, list: &[Expr]) {
-        self.put("(");
-        self.separated(list, operator, Self::negation);
-        self.put(")");
-    }
+fn negations(printer: &mut Printer<'_>, operator: &str, list: &[Expr]) {
+    printer.put("(");
+    printer.separated(list, operator, negation);
+    printer.put(")");
+}
 
-    /// `(not(...))`
-    pub fn not(&mut self, print: impl FnOnce(&mut Self)) {
-        self.put("(not(");
-        print(self);
-        self.put("))");
-    }
-
-    pub fn truth_test(&mut self, operand: &Expr, test: TruthTest, negated: bool) {
-        self.put("(");
-        let name = match test {
-            TruthTest::Null | TruthTest::Unknown => {
-                self.operand(operand);
-                "null"
-            }
-            TruthTest::True => {
-                self.condition(operand);
-                "true"
-            }
-            TruthTest::False => {
-                self.condition(operand);
-                "false"
-            }
-        };
-        self.put(if negated { " is not " } else { " is " });
-        self.put(name);
-        self.put(")");
-    }
+pub fn truth_test(printer: &mut Printer<'_>, operand: &Expr, test: TruthTest, negated: bool) {
+    printer.put("(");
+    let name = match test {
+        TruthTest::Null | TruthTest::Unknown => {
+            operators::put_operand(printer, operand);
+            "null"
+        }
+        TruthTest::True => {
+            printer.condition(operand);
+            "true"
+        }
+        TruthTest::False => {
+            printer.condition(operand);
+            "false"
+        }
+    };
+    printer.put(if negated { " is not " } else { " is " });
+    printer.put(name);
+    printer.put(")");
 }

@@ -1,44 +1,42 @@
 //! Column types.
 
-use super::Printer;
+use super::printer::Printer;
 use crate::ast::{DataType, Member, TypeName};
 
-impl Printer<'_> {
-    pub fn data_type(&mut self, ty: &DataType) {
-        self.put(name(ty.name));
-        match (ty.length, ty.decimals) {
-            (Some(length), Some(decimals)) => self.put(&format!("({length},{decimals})")),
-            (Some(length), None) => self.put(&format!("({length})")),
-            (None, _) => {}
-        }
-        if !ty.members.is_empty() {
-            self.put("(");
-            self.separated(&ty.members, ",", |printer, member| match member {
-                Member::Text(text) => printer.quoted(text),
-                Member::Bytes(bytes) => {
-                    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                    printer.put(&format!("0x{digits}"));
-                }
-            });
-            self.put(")");
-        }
-        if ty.unsigned {
-            self.put(" unsigned");
-        }
-        if ty.zerofill {
-            self.put(" zerofill");
-        }
-        if let Some(charset) = &ty.charset {
-            self.put(" character set ");
-            self.put(charset);
-        }
-        if ty.binary {
-            self.put(" binary");
-        }
-        if let Some(collation) = &ty.collation {
-            self.put(" collate ");
-            self.put(collation);
-        }
+pub fn data_type(printer: &mut Printer<'_>, ty: &DataType) {
+    printer.put(name(ty.name));
+    match (ty.length, ty.decimals) {
+        (Some(length), Some(decimals)) => printer.put(&format!("({length},{decimals})")),
+        (Some(length), None) => printer.put(&format!("({length})")),
+        (None, _) => {}
+    }
+    if !ty.members.is_empty() {
+        printer.put("(");
+        printer.separated(&ty.members, ",", |printer, member| match member {
+            Member::Text(text) => printer.quoted(text),
+            Member::Bytes(bytes) => {
+                let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                printer.put(&format!("0x{digits}"));
+            }
+        });
+        printer.put(")");
+    }
+    if ty.unsigned {
+        printer.put(" unsigned");
+    }
+    if ty.zerofill {
+        printer.put(" zerofill");
+    }
+    if let Some(charset) = &ty.charset {
+        printer.put(" character set ");
+        printer.put(charset);
+    }
+    if ty.binary {
+        printer.put(" binary");
+    }
+    if let Some(collation) = &ty.collation {
+        printer.put(" collate ");
+        printer.put(collation);
     }
 }
 

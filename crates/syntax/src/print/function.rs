@@ -1,6 +1,7 @@
 //! Calls: synonyms have one name, some functions are operators, some have clauses among their arguments.
 
-use super::Printer;
+use super::printer::Printer;
+use super::{cast, operators};
 use crate::ast::{CastType, Expr};
 
 /// Names that MySQL prints by another. Source: its answers.
@@ -18,161 +19,152 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("ucase", "upper"),
 ];
 
-impl Printer<'_> {
-    pub fn function(&mut self, name: &str, args: &[Expr]) {
-        let name = name.to_ascii_lowercase();
-        match (name.as_str(), args) {
-            ("mod", [left, right]) => self.infix("%", left, right),
-            ("isnull", [operand]) => {
-                self.put("(");
-                self.expr(operand);
-                self.put(" is null)");
+pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
+    let name = name.to_ascii_lowercase();
+    match (name.as_str(), args) {
+        ("mod", [left, right]) => operators::infix(printer, "%", left, right),
+        ("isnull", [operand]) => {
+            printer.put("(");
+            printer.expr(operand);
+            printer.put(" is null)");
+        }
+        ("date_add" | "timestampadd" | "date_sub", _) => date_arithmetic(printer, &name, args),
+        ("extract", [unit, date]) => {
+            printer.put("extract(");
+            printer.expr(unit);
+            printer.put(" from ");
+            printer.expr(date);
+            printer.put(")");
+        }
+        ("timestampdiff", [Expr::Keyword(unit), from, to]) => {
+            printer.put("timestampdiff(");
+            printer.put(&unit.to_ascii_uppercase());
+            printer.put(",");
+            printer.separated(&[from, to], ",", |printer, arg| printer.expr(arg));
+            printer.put(")");
+        }
+        ("get_format", [Expr::Keyword(kind), region]) => {
+            printer.put("get_format(");
+            printer.put(&kind.to_ascii_uppercase());
+            printer.put(", ");
+            printer.expr(region);
+            printer.put(")");
+        }
+        ("trim leading" | "trim trailing" | "trim both", [text, what]) => {
+            printer.put("trim(");
+            printer.put(name.trim_start_matches("trim "));
+            printer.put(" ");
+            printer.expr(what);
+            printer.put(" from ");
+            printer.expr(text);
+            printer.put(")");
+        }
+        ("instr", [text, what]) => printer.call("locate", &[what, text]),
+        ("member of", [value, document]) => {
+            operators::put_operand(printer, value);
+            printer.put(" member of (");
+            printer.expr(document);
+            printer.put(")");
+        }
+        ("date", [operand]) => cast_of(printer, operand, "date"),
+        ("time", [operand]) => cast_of(printer, operand, "time"),
+        ("timestamp", [operand]) => cast_of(printer, operand, "datetime"),
+        ("char", [args @ .., Expr::Keyword(charset)]) => {
+            printer.put("char(");
+            printer.exprs(args);
+            if charset != "binary" {
+                printer.put(" using ");
+                printer.put(charset);
             }
-            ("date_add" | "timestampadd" | "date_sub", _) => self.date_arithmetic(&name, args),
-            ("extract", [unit, date]) => {
-                self.put("extract(");
-                self.expr(unit);
-                self.put(" from ");
-                self.expr(date);
-                self.put(")");
-            }
-            ("timestampdiff", [Expr::Keyword(unit), from, to]) => {
-                self.put("timestampdiff(");
-                self.put(&unit.to_ascii_uppercase());
-                self.put(",");
-                self.separated(&[from, to], ",", |printer, arg| printer.expr(arg));
-                self.put(")");
-            }
-            ("get_format", [Expr::Keyword(kind), region]) => {
-                self.put("get_format(");
-                self.put(&kind.to_ascii_uppercase());
-                self.put(", ");
-                self.expr(region);
-                self.put(")");
-            }
-            ("trim leading" | "trim trailing" | "trim both", [text, what]) => {
-                self.put("trim(");
-                self.put(name.trim_start_matches("trim "));
-                self.put(" ");
-                self.expr(what);
-                self.put(" from ");
-                self.expr(text);
-                self.put(")");
-            }
-            ("instr", [text, what]) => self.call("locate", &[what, text]),
-            ("member of", [value, document]) => {
-                self.operand(value);
-                self.put(" member of (");
-                self.expr(document);
-                self.put(")");
-            }
-            ("date", [operand]) => self.cast_of(operand, "date"),
-            ("time", [operand]) => self.cast_of(operand, "time"),
-            ("timestamp", [operand]) => self.cast_of(operand, "datetime"),
-            ("char", [args @ .., Expr::Keyword(charset)]) => {
-                self.put("char(");
-                self.exprs(args);
-                if charset != "binary" {
-                    self.put(" using ");
-                    self.put(charset);
-                }
-                self.put(")");
-            }
-            ("weight_string", [text, Expr::Keyword(form), length]) => {
-                self.put("weight_string(");
-                self.expr(text);
-                self.put(" as ");
-                self.put(form);
-                self.put("(");
-                self.expr(length);
-                self.put("))");
-            }
-            ("json_value", [document, path, clauses @ ..]) => self.json_value(document, path, clauses),
-            _ => {
-                let printed = SYNONYMS.iter().find(|(synonym, _)| *synonym == name);
-                self.put(printed.map_or(name.as_str(), |(_, printed)| printed));
-                self.put("(");
-                self.exprs(args);
-                self.put(")");
-            }
+            printer.put(")");
+        }
+        ("weight_string", [text, Expr::Keyword(form), length]) => {
+            printer.put("weight_string(");
+            printer.expr(text);
+            printer.put(" as ");
+            printer.put(form);
+            printer.put("(");
+            printer.expr(length);
+            printer.put("))");
+        }
+        ("json_value", [document, path, clauses @ ..]) => json_value(printer, document, path, clauses),
+        _ => {
+            let printed = SYNONYMS.iter().find(|(synonym, _)| *synonym == name);
+            printer.put(printed.map_or(name.as_str(), |(_, printed)| printed));
+            printer.put("(");
+            printer.exprs(args);
+            printer.put(")");
         }
     }
+}
 
-    pub fn call(&mut self, name: &str, args: &[&Expr]) {
-        self.put(name);
-        self.put("(");
-        self.separated(args, ",", |printer, arg| printer.expr(arg));
-        self.put(")");
-    }
+fn cast_of(printer: &mut Printer<'_>, operand: &Expr, ty: &str) {
+    printer.put("cast(");
+    printer.expr(operand);
+    printer.put(" as ");
+    printer.put(ty);
+    printer.put(")");
+}
 
-    fn cast_of(&mut self, operand: &Expr, ty: &str) {
-        self.put("cast(");
-        self.expr(operand);
-        self.put(" as ");
-        self.put(ty);
-        self.put(")");
-    }
+/// `(date + interval amount unit)`; TIMESTAMPADD has the unit first.
+fn date_arithmetic(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
+    let (date, amount, unit) = match (name, args) {
+        ("timestampadd", [unit, amount, date]) => (date, amount, unit),
+        (_, [date, amount, unit]) => (date, amount, unit),
+        _ => return printer.call(name, &args.iter().collect::<Vec<_>>()),
+    };
+    printer.put("(");
+    operators::put_operand(printer, date);
+    printer.put(if name == "date_sub" {
+        " - interval "
+    } else {
+        " + interval "
+    });
+    operators::put_operand(printer, amount);
+    printer.put(" ");
+    printer.expr(unit);
+    printer.put(")");
+}
 
-    /// `(date + interval amount unit)`; TIMESTAMPADD has the unit first.
-    fn date_arithmetic(&mut self, name: &str, args: &[Expr]) {
-        let (date, amount, unit) = match (name, args) {
-            ("timestampadd", [unit, amount, date]) => (date, amount, unit),
-            (_, [date, amount, unit]) => (date, amount, unit),
-            _ => return self.call(name, &args.iter().collect::<Vec<_>>()),
-        };
-        self.put("(");
-        self.operand(date);
-        self.put(if name == "date_sub" {
-            " - interval "
-        } else {
-            " + interval "
-        });
-        self.operand(amount);
-        self.put(" ");
-        self.expr(unit);
-        self.put(")");
+/// The clauses are the type as that of a NULL, then keyword and default of ON EMPTY and ON ERROR; see
+/// `parser::call_clauses`.
+fn json_value(printer: &mut Printer<'_>, document: &Expr, path: &Expr, clauses: &[Expr]) {
+    printer.put("json_value(");
+    printer.expr(document);
+    printer.put(", ");
+    match path {
+        Expr::Text(path) => printer.quoted(path),
+        other => printer.expr(other),
     }
-
-    /// The clauses are the type as that of a NULL, then keyword and default of ON EMPTY and ON ERROR; see
-    /// `parser::call_clauses`.
-    fn json_value(&mut self, document: &Expr, path: &Expr, clauses: &[Expr]) {
-        self.put("json_value(");
-        self.expr(document);
-        self.put(", ");
-        match path {
-            Expr::Text(path) => self.quoted(path),
-            other => self.expr(other),
+    match clauses.first() {
+        Some(Expr::Cast { ty, .. }) => {
+            printer.put(" returning ");
+            cast::returned_type(printer, ty);
         }
-        match clauses.first() {
-            Some(Expr::Cast { ty, .. }) => {
-                self.put(" returning ");
-                self.returned_type(ty);
-            }
-            _ => {
-                let ty = CastType::Char {
-                    length: Some(512),
-                    charset: None,
-                    binary: false,
-                };
-                self.put(" returning ");
-                self.returned_type(&ty);
-            }
+        _ => {
+            let ty = CastType::Char {
+                length: Some(512),
+                charset: None,
+                binary: false,
+            };
+            printer.put(" returning ");
+            cast::returned_type(printer, &ty);
         }
-        let conditions = clauses.get(1..).unwrap_or_default();
-        let is_null = |condition: &Expr| matches!(condition, Expr::Keyword(word) if word == "null");
-        // NULL is what both give without a clause.
-        if conditions.iter().step_by(2).all(is_null) {
-            return self.put(")");
-        }
-        for (condition, place) in conditions.chunks_exact(2).zip([" on empty", " on error"]) {
-            self.put(" ");
-            self.expr(&condition[0]);
-            if matches!(&condition[0], Expr::Keyword(word) if word == "default") {
-                self.put(" ");
-                self.expr(&condition[1]);
-            }
-            self.put(place);
-        }
-        self.put(")");
     }
+    let conditions = clauses.get(1..).unwrap_or_default();
+    let is_null = |condition: &Expr| matches!(condition, Expr::Keyword(word) if word == "null");
+    // NULL is what both give without a clause.
+    if conditions.iter().step_by(2).all(is_null) {
+        return printer.put(")");
+    }
+    for (condition, place) in conditions.chunks_exact(2).zip([" on empty", " on error"]) {
+        printer.put(" ");
+        printer.expr(&condition[0]);
+        if matches!(&condition[0], Expr::Keyword(word) if word == "default") {
+            printer.put(" ");
+            printer.expr(&condition[1]);
+        }
+        printer.put(place);
+    }
+    printer.put(")");
 }

@@ -1,0 +1,44 @@
+//! Where the grammar is recursive: an expression may hold a query, and a query holds expressions. Each begins at a
+//! method of the parser, so that the files of the two need not know each other.
+
+use types::Result;
+
+use super::{Parser, expr, primary, query, statement};
+use crate::Parsed;
+use crate::ast::{Expr, Query, QueryBody};
+
+impl Parser<'_> {
+    /// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
+    pub fn parse_statement(&mut self) -> Result<Parsed> {
+        statement::parse_statement(self)
+    }
+
+    pub fn expression(&mut self) -> Result<Expr> {
+        expr::expression(self)
+    }
+
+    /// Operators above `level`, by precedence climbing.
+    pub fn arithmetic(&mut self, level: u8) -> Result<Expr> {
+        expr::arithmetic(self, level)
+    }
+
+    /// An operand without operators.
+    pub fn primary(&mut self) -> Result<Expr> {
+        primary::primary(self)
+    }
+
+    /// A query expression, in parentheses or not.
+    pub fn query(&mut self) -> Result<Query> {
+        query::query(self)
+    }
+
+    /// A query expression whose first operand has been read.
+    pub fn query_behind(&mut self, first: QueryBody) -> Result<Query> {
+        query::query_behind(self, first)
+    }
+
+    /// `(query)`. Further parentheses around all of it change nothing.
+    pub fn query_in_parentheses(&mut self) -> Result<Box<Query>> {
+        query::query_in_parentheses(self)
+    }
+}

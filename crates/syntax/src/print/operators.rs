@@ -1,0 +1,119 @@
+//! Operators and their operands.
+
+use super::printer::Printer;
+use crate::ast::{BinaryOp, Expr, Quantifier, Query};
+
+/// A query that is an operand.
+pub fn subquery(printer: &mut Printer<'_>, query: &Query) {
+    let names_items = std::mem::replace(&mut printer.names_items, false);
+    printer.parenthesised(query);
+    printer.names_items = names_items;
+}
+
+pub fn binary(printer: &mut Printer<'_>, op: BinaryOp, left: &Expr, right: &Expr) {
+    match op {
+        BinaryOp::JsonExtract => printer.call("json_extract", &[left, right]),
+        BinaryOp::JsonUnquote => {
+            printer.put("json_unquote(");
+            printer.call("json_extract", &[left, right]);
+            printer.put(")");
+        }
+        BinaryOp::Xor => {
+            printer.put("(");
+            printer.condition(left);
+            printer.put(" xor ");
+            printer.condition(right);
+            printer.put(")");
+        }
+        _ => {
+            let name = match op {
+                BinaryOp::IntegerDivide => "DIV",
+                _ => op.function(),
+            };
+            infix(printer, name, left, right);
+        }
+    }
+}
+
+/// `(left operator right)`
+pub fn infix(printer: &mut Printer<'_>, operator: &str, left: &Expr, right: &Expr) {
+    printer.put("(");
+    put_operand(printer, left);
+    printer.put(" ");
+    printer.put(operator);
+    printer.put(" ");
+    put_operand(printer, right);
+    printer.put(")");
+}
+
+/// An operand. Expressions that are printed without parentheses get them here.
+pub fn put_operand(printer: &mut Printer<'_>, expr: &Expr) {
+    let is_open = match expr {
+        Expr::InSubquery { negated, .. } => !negated,
+        Expr::Quantified { .. } | Expr::Over { .. } => true,
+        Expr::Function { name, .. } => name == "member of",
+        _ => false,
+    };
+    if is_open {
+        printer.put("(");
+        printer.expr(expr);
+        return printer.put(")");
+    }
+    printer.expr(expr);
+}
+
+pub fn between(printer: &mut Printer<'_>, operand: &Expr, low: &Expr, high: &Expr, negated: bool) {
+    printer.put("(");
+    put_operand(printer, operand);
+    printer.put(if negated { " not between " } else { " between " });
+    put_operand(printer, low);
+    printer.put(" and ");
+    put_operand(printer, high);
+    printer.put(")");
+}
+
+pub fn in_list(printer: &mut Printer<'_>, operand: &Expr, list: &[Expr], negated: bool) {
+    if let ([only], false) = (list, matches!(operand, Expr::Row(_))) {
+        let op = match negated {
+            true => BinaryOp::NotEqual,
+            false => BinaryOp::Equal,
+        };
+        return binary(printer, op, operand, only);
+    }
+    printer.put("(");
+    put_operand(printer, operand);
+    printer.put(if negated { " not in (" } else { " in (" });
+    printer.exprs(list);
+    printer.put("))");
+}
+
+pub fn quantified(
+    printer: &mut Printer<'_>,
+    op: BinaryOp,
+    operand: &Expr,
+    quantifier: Quantifier,
+    query: &Query,
+) {
+    match (op, quantifier) {
+        (BinaryOp::Equal, Quantifier::Any) => {
+            put_operand(printer, operand);
+            printer.put(" in ");
+            subquery(printer, query);
+        }
+        (BinaryOp::NotEqual, Quantifier::All) => printer.not(|printer| {
+            put_operand(printer, operand);
+            printer.put(" in ");
+            subquery(printer, query);
+        }),
+        _ => {
+            put_operand(printer, operand);
+            printer.put(" ");
+            printer.put(op.function());
+            printer.put(match quantifier {
+                Quantifier::All => " all ",
+                Quantifier::Any => " any ",
+            });
+            subquery(printer, query);
+        }
+    }
+}
