@@ -74,7 +74,7 @@ fn lock_tables_of_view(
     let stored = accesses.filter(|access| access.through.is_some() && access.lock.is_some());
     named.extend(stored.map(|access| LockedTable {
         id: access.table.id,
-        name: access.table.table_name(),
+        name: TableName::of(&access.table),
         alias: access.alias,
         write,
     }));

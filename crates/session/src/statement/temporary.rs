@@ -176,7 +176,7 @@ fn table_exists(name: &TableName) -> Error {
 
 /// A permanent table with the definition of a temporary one.
 fn create_permanent_like(session: &mut Session, ddl: &Ddl, name: &TableName, source: &Table) -> Result<()> {
-    if source.table_name() == *name {
+    if TableName::of(source) == *name {
         return Err(errors::not_unique(&name.name));
     }
     session.table_locks.check_ddl(ddl)?;
@@ -266,8 +266,8 @@ fn alter(session: &mut Session, base: &Arc<Table>, changes: &[AlterChange], way:
     let context = context(session);
     let altered = ddl::alter_temporary(base, changes, way, &context)?;
     let target = altered.table;
-    let name = target.table_name();
-    if name != base.table_name() {
+    let name = TableName::of(&target);
+    if name != TableName::of(base) {
         let schema = session.shared.engine.cluster.schema();
         ddl::check_temporary_name(&schema, &name, &context)?;
         if session.temporary.find(&name.database, &name.name).is_some() {

@@ -1,0 +1,83 @@
+//! The tables of `performance_schema` and `mysql` that show what the server measures: a registry, in which each table
+//! says what its rows are and how it is emptied.
+
+mod connect_attributes;
+mod connections;
+mod current;
+mod digests;
+mod histograms;
+mod logs;
+mod setup;
+mod table;
+mod threads;
+mod user_variables;
+mod variables_info;
+
+use types::{Error, Result};
+
+use crate::view::SessionView;
+use table::{Emptied, MeasuredTable, Row};
+
+static TABLES: [MeasuredTable; 18] = [
+    connect_attributes::OF_ACCOUNT,
+    connect_attributes::OF_ALL,
+    connections::ACCOUNTS,
+    connections::HOSTS,
+    connections::USERS,
+    current::STATEMENTS,
+    digests::SUMMARY,
+    histograms::BY_DIGEST,
+    histograms::GLOBAL,
+    logs::GENERAL,
+    logs::SLOW,
+    setup::ACTORS,
+    setup::CONSUMERS,
+    setup::OBJECTS,
+    setup::TIMERS,
+    threads::THREADS,
+    user_variables::USER_VARIABLES,
+    variables_info::VARIABLES_INFO,
+];
+
+fn find(database: &str, table: &str) -> Option<&'static MeasuredTable> {
+    let is_it = |measured: &&MeasuredTable| measured.name.split_once('.') == Some((database, table));
+    TABLES.iter().find(is_it)
+}
+
+/// The rows of a table; none of one that shows nothing that is measured.
+pub fn rows(view: SessionView<'_>, database: &str, table: &str) -> Vec<Row> {
+    find(database, table).map_or_else(Vec::new, |found| (found.rows)(view))
+}
+
+/// TRUNCATE TABLE of what is measured. `false`: it is a table of another kind.
+///
+/// # Errors
+/// 1683 for a table of `performance_schema` that cannot be emptied.
+pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bool> {
+    const ER_WRONG_PERFSCHEMA_USAGE: u16 = 1683;
+    let emptied = match find(database, table) {
+        Some(found) => &found.emptied,
+        None if database == "performance_schema" => of_empty_table(table),
+        None => return Ok(false),
+    };
+    match emptied {
+        Emptied::By(empty) => empty(&view.shared.events),
+        Emptied::ByItself => {}
+        Emptied::Never => {
+            return Err(Error::new(
+                ER_WRONG_PERFSCHEMA_USAGE,
+                "Invalid performance_schema usage.",
+            ));
+        }
+    }
+    Ok(true)
+}
+
+/// Of a table that shows nothing, whether MySQL's could be emptied.
+fn of_empty_table(table: &str) -> &'static Emptied {
+    // Names of hosts are not looked up, so that there is nothing to forget.
+    match table.starts_with("events_") || table.contains("summary") || table == "host_cache" {
+        true => &Emptied::ByItself,
+        false => &Emptied::Never,
+    }
+}

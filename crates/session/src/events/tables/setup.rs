@@ -1,0 +1,67 @@
+//! What is measured: the tables `setup_*`, and the clocks.
+
+use types::Value;
+
+use super::table::{Emptied, MeasuredTable, Row, text, texts};
+use crate::view::SessionView;
+
+pub const CONSUMERS: MeasuredTable = MeasuredTable {
+    name: "performance_schema.setup_consumers",
+    rows: setup_consumers,
+    emptied: Emptied::Never,
+};
+
+pub const ACTORS: MeasuredTable = MeasuredTable {
+    name: "performance_schema.setup_actors",
+    rows: |_| vec![texts(&["%", "%", "%", "YES", "YES"])],
+    emptied: Emptied::Never,
+};
+
+pub const OBJECTS: MeasuredTable = MeasuredTable {
+    name: "performance_schema.setup_objects",
+    rows: |_| vec![texts(&["TABLE", "%", "%", "NO", "NO"])],
+    emptied: Emptied::Never,
+};
+
+pub const TIMERS: MeasuredTable = MeasuredTable {
+    name: "performance_schema.performance_timers",
+    rows: |_| timers(),
+    emptied: Emptied::Never,
+};
+
+fn setup_consumers(view: SessionView<'_>) -> Vec<Row> {
+    const CONSUMERS: [(&str, bool); 16] = [
+        ("events_stages_current", false),
+        ("events_stages_history", false),
+        ("events_stages_history_long", false),
+        ("events_statements_cpu", false),
+        ("events_statements_current", true),
+        ("events_statements_history", false),
+        ("events_statements_history_long", false),
+        ("events_transactions_current", false),
+        ("events_transactions_history", false),
+        ("events_transactions_history_long", false),
+        ("events_waits_current", false),
+        ("events_waits_history", false),
+        ("events_waits_history_long", false),
+        ("global_instrumentation", true),
+        ("thread_instrumentation", true),
+        ("statements_digest", true),
+    ];
+    let is_on = view.shared.events.is_on();
+    let row =
+        |(name, is_measured): (&str, bool)| texts(&[name, if is_on && is_measured { "YES" } else { "NO" }]);
+    CONSUMERS.map(row).into()
+}
+
+fn timers() -> Vec<Row> {
+    let row =
+        |(name, frequency): (&str, i64)| vec![text(name), Value::Int(frequency), Value::Int(1), Value::Null];
+    [
+        ("NANOSECOND", 1_000_000_000),
+        ("MICROSECOND", 1_000_000),
+        ("MILLISECOND", 1000),
+    ]
+    .map(row)
+    .into()
+}

@@ -1,0 +1,63 @@
+//! What a table of measurements is, and the values that several have.
+
+use std::sync::Arc;
+
+use functions::TimeZone;
+use types::Value;
+
+use crate::events::Events;
+use crate::process::{Activity, Process};
+use crate::view::SessionView;
+
+pub type Row = Vec<Value>;
+
+/// A table that shows what the server measures.
+pub struct MeasuredTable {
+    /// `database.table`
+    pub name: &'static str,
+    pub rows: fn(SessionView<'_>) -> Vec<Row>,
+    pub emptied: Emptied,
+}
+
+/// What TRUNCATE TABLE does.
+pub enum Emptied {
+    By(fn(&Events)),
+    /// Nothing, since it shows what is at this moment.
+    ByItself,
+    /// It fails.
+    Never,
+}
+
+pub fn text(value: impl Into<String>) -> Value {
+    Value::String(value.into())
+}
+
+pub fn texts(values: &[&str]) -> Row {
+    values.iter().map(|value| text(*value)).collect()
+}
+
+pub fn optional(value: Option<impl Into<String>>) -> Value {
+    value.map_or(Value::Null, text)
+}
+
+pub fn moment(us: i64, zone: &TimeZone) -> Value {
+    Value::UInt(zone.from_unix_us(us).pack())
+}
+
+/// The connections that the session may see, with what they do.
+pub fn activities(view: SessionView<'_>) -> Vec<(Arc<Process>, Activity)> {
+    let processes = view.shared.processes.all().into_iter();
+    processes
+        .map(|process| {
+            let activity = process.activity();
+            (process, activity)
+        })
+        .filter(|(_, activity)| view.client.may_see_connections_of(&activity.user))
+        .collect()
+}
+
+/// Without the port.
+pub fn host(activity: &Activity) -> &str {
+    let host = activity.host.as_str();
+    host.rsplit_once(':').map_or(host, |(host, _)| host)
+}
