@@ -28,15 +28,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source bench/servers.sh
 
-fail() {
-    echo "compare.sh: $*" >&2
-    exit 1
-}
-
-[ $# -ge 2 ] || {
-    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "$0" >&2
-    exit 2
-}
+[ $# -ge 2 ] || usage
 workload=$1
 peer=$2
 shift 2

@@ -13,15 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source bench/servers.sh
 
-fail() {
-    echo "load_data.sh: $*" >&2
-    exit 1
-}
-
-[ $# -ge 1 ] || {
-    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "$0" >&2
-    exit 2
-}
+[ $# -ge 1 ] || usage
 peer=$1 rows=${2:-300000} pairs=${3:-3}
 stemdb=${STEMDB:-target/release/stemdb} memory_mib=${MEMORY_MIB:-1024} out=${LOAD_DATA_DIR:-var/bench/load-data}
 client=$(command -v mariadb || command -v mysql) || fail "no mariadb or mysql client"

@@ -1,6 +1,17 @@
-# Functions that start and stop servers, sourced by the other scripts of this directory.
+# Functions of the scripts of this directory, which source it: errors, usage, and servers that start and stop.
 #
 # A start_* function sets server_pid and server_port, and returns when the server accepts connections. stop_server ends it.
+
+fail() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# The script's own description.
+usage() {
+    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "bench/$(basename "$0")" >&2
+    exit 2
+}
 
 server_pid=''
 server_port=''

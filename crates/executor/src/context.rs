@@ -60,6 +60,16 @@ pub trait VirtualTables: Send + Sync {
     ) -> Result<Vec<RecordBatch>>;
 }
 
+/// No tables of the server: what runs below a server needs none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoVirtualTables;
+
+impl VirtualTables for NoVirtualTables {
+    fn rows(&self, _: &str, _: &str, _: &[usize], _: &[Expr], _: &EvalContext) -> Result<Vec<RecordBatch>> {
+        Ok(Vec::new())
+    }
+}
+
 /// Takes a query's rows as they are made: the client's connection, a cursor, or the source of INSERT ...
 /// SELECT. Batches have the plan's result columns, in the Arrow types of their SQL types.
 pub trait RowSink {

@@ -24,7 +24,20 @@ pub(crate) struct Env<'e, 's> {
     pub budget: Option<&'e RowBudget>,
 }
 
-impl<'e> Env<'e, '_> {
+impl<'e, 's> Env<'e, 's> {
+    /// Scans lock as their clauses say, and nothing ends or limits the rows.
+    pub fn new(ctx: &'e ExecContext<'e>, source: &'e mut ReadSource<'s>, memory: &'e Memory<'e>) -> Self {
+        Self {
+            ctx,
+            source,
+            memory,
+            implied_locking: None,
+            takes_no_locks: false,
+            holds_least_after_sort: false,
+            budget: None,
+        }
+    }
+
     pub fn eval(&self) -> &'e EvalContext {
         self.ctx.eval
     }

@@ -26,7 +26,7 @@ pub mod row_checks;
 mod row_order;
 pub mod source;
 
-pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
+pub use context::{DmlResult, ExecContext, NoVirtualTables, RowSink, VirtualTables};
 pub use direct::PacketRows;
 pub use dml::{delete, insert, update, write_found};
 pub use field_reader::{FieldReader, FileSource, LoadInput, LoadedFile};

@@ -54,13 +54,9 @@ fn run(
         ReadSource::Snapshot(_) | ReadSource::View { .. } => Memory::new(ctx),
     };
     let mut env = Env {
-        ctx,
-        source: &mut source,
-        memory: &memory,
-        implied_locking: None,
-        takes_no_locks: false,
         holds_least_after_sort: sort::holds_least_after_sort(&plan.root),
         budget,
+        ..Env::new(ctx, &mut source, &memory)
     };
     if let Some(rows) = sink.packets() {
         if let Some(range) = RangeSelect::of(plan) {

@@ -11,6 +11,7 @@
 
 use crate::backoff::Backoff;
 use crate::cluster::Cluster;
+use crate::command::Command;
 use crate::failure;
 use crate::fan_out::{Batch, fan_out};
 use crate::proto::kvrpcpb::*;
@@ -338,22 +339,16 @@ fn release(
     is_whole: bool,
     backoff: &mut Backoff,
 ) -> Result<()> {
-    fan_out(
-        cluster,
+    let request = |keys| PessimisticRollbackRequest {
+        start_version: start_ts,
+        for_update_ts,
         keys,
-        CLEANING,
-        backoff,
-        |keys| PessimisticRollbackRequest {
-            start_version: start_ts,
-            for_update_ts,
-            keys: if is_whole { Vec::new() } else { keys.to_vec() },
-            ..Default::default()
-        },
-        |_, response, _| match response.errors.first() {
-            Some(error) => Err(failure::of_key(error, start_ts)),
-            None => Ok(Vec::new()),
-        },
-    )
+        ..Default::default()
+    };
+    clean(cluster, keys, is_whole, backoff, request, |response| {
+        let error = response.errors.first();
+        error.map_or(Ok(()), |error| Err(failure::of_key(error, start_ts)))
+    })
 }
 
 /// Turns a transaction's locks into versions, or removes them: those of some keys, or all in the keys'
@@ -366,24 +361,39 @@ fn resolve(
     is_whole: bool,
     backoff: &mut Backoff,
 ) -> Result<()> {
+    let commit_version = match status {
+        TxnStatus::Committed(commit_ts) => commit_ts,
+        _ => 0,
+    };
+    let request = |keys| ResolveLockRequest {
+        start_version: lock.lock_version,
+        commit_version,
+        keys,
+        ..Default::default()
+    };
+    clean(cluster, keys, is_whole, backoff, request, |response| {
+        let error = response.error.as_ref();
+        error.map_or(Ok(()), |error| Err(failure::of_key(error, lock.lock_version)))
+    })
+}
+
+/// Sends a command to the regions of some keys: with the keys, or without any where it is about all keys
+/// of a region.
+fn clean<C: Command>(
+    cluster: &Cluster,
+    keys: Vec<Vec<u8>>,
+    is_whole: bool,
+    backoff: &mut Backoff,
+    request: impl Fn(Vec<Vec<u8>>) -> C,
+    check: impl Fn(C::Response) -> Result<()>,
+) -> Result<()> {
     fan_out(
         cluster,
         keys,
         CLEANING,
         backoff,
-        |keys| ResolveLockRequest {
-            start_version: lock.lock_version,
-            commit_version: match status {
-                TxnStatus::Committed(commit_ts) => commit_ts,
-                _ => 0,
-            },
-            keys: if is_whole { Vec::new() } else { keys.to_vec() },
-            ..Default::default()
-        },
-        |_, response, _| match response.error {
-            Some(error) => Err(failure::of_key(&error, lock.lock_version)),
-            None => Ok(Vec::new()),
-        },
+        |keys| request(if is_whole { Vec::new() } else { keys.to_vec() }),
+        |_, response, _| check(response).map(|()| Vec::new()),
     )
 }
 

@@ -6,7 +6,7 @@
 
 mod support;
 
-use kv::{Error, LockOptions, Reader, TxnOptions};
+use kv::{Error, LockOptions, Reader, Store, Transaction, TxnOptions};
 use kv_tests::guarded::{Way, change_rows, check_rows, set_up};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_until, write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -155,14 +155,9 @@ fn locks_of_a_dead_node_on_a_guarded_key_are_cleaned_up() {
     assert_no_locks(&stand_in);
 }
 
-/// A transaction that has lost its guard's lock does not know it yet. It prewrites the guarded key, fails,
-/// and rolls back.
-#[test]
-fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
-    let stand_in = cluster();
-    let (one, two) = (stand_in.open(), stand_in.open());
-    write(&one, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
-    let mut loser = begin(&one);
+/// A transaction that writes `g`, `a` and, guarded by `a`, `d`, and that has lost the lock of `a`.
+fn without_guard(store: &Store, stand_in: &StandIn) -> Transaction {
+    let mut loser = begin(store);
     for key in ["g", "a"] {
         lock(&mut loser, key, &exclusive()).unwrap();
         loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
@@ -171,7 +166,18 @@ fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
     loser
         .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
         .unwrap();
-    lose_lock(&stand_in, "a");
+    lose_lock(stand_in, "a");
+    loser
+}
+
+/// A transaction that has lost its guard's lock does not know it yet. It prewrites the guarded key, fails,
+/// and rolls back.
+#[test]
+fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    write(&one, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
+    let loser = without_guard(&one, &stand_in);
     let mut winner = begin(&two);
     assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
     let guard = winner.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
@@ -194,16 +200,7 @@ fn a_guarded_key_does_not_wait_for_a_transaction_that_lost_its_guard() {
     let stand_in = cluster();
     let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
     write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
-    let mut loser = begin(&dead);
-    for key in ["g", "a"] {
-        lock(&mut loser, key, &exclusive()).unwrap();
-        loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
-    }
-    let guard = loser.guard(b"a").unwrap();
-    loser
-        .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
-        .unwrap();
-    lose_lock(&stand_in, "a");
+    let loser = without_guard(&dead, &stand_in);
     let mut winner = living
         .begin(TxnOptions {
             commit_lock_wait: Duration::ZERO,

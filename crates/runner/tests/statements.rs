@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arrow::record_batch::RecordBatch;
 use cluster::Cluster;
 use ddl::{DdlContext, SchemaChanger};
-use executor::{RowSink, VirtualTables};
+use executor::{NoVirtualTables, RowSink};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
 use optimizer::{Planned, Surroundings};
@@ -24,21 +23,6 @@ use schema::privilege::PrivilegeSet;
 use types::{Collation, Result, SqlMode};
 
 const DUPLICATE: u16 = 1062;
-
-struct NoTables;
-
-impl VirtualTables for NoTables {
-    fn rows(
-        &self,
-        _: &str,
-        _: &str,
-        _: &[usize],
-        _: &[functions::Expr],
-        _: &EvalContext,
-    ) -> Result<Vec<RecordBatch>> {
-        Ok(Vec::new())
-    }
-}
 
 /// A program of statements, as an event or a routine will be.
 struct Program {
@@ -200,7 +184,7 @@ fn context() -> Arc<EvalContext> {
 fn evaluation(context: &Arc<EvalContext>) -> Evaluation<'_> {
     Evaluation {
         context,
-        tables: &NoTables,
+        tables: &NoVirtualTables,
         file: None,
     }
 }

@@ -10,6 +10,7 @@ use testkit::{Faults, FaultyStorage, Step};
 
 use super::jobs::{begin, filled, local};
 use super::*;
+use crate::load::LoadedTable;
 use crate::sorted::Build;
 
 const ROWS: i64 = 3_000;
@@ -146,6 +147,15 @@ fn a_failed_build_leaves_no_entries_of_older_rows() {
     local(&db).resume(&Interrupt::new());
 }
 
+/// A prepared table with one row, which is not visible yet.
+fn loaded<'d>(db: &'d SchemaChanger, table: &str) -> LoadedTable<'d> {
+    let definition = by_id(vec![not_null("id", int())], Vec::new());
+    let prepared = db.prepare_table((&name(table), &definition, false), &context());
+    let loaded = prepared.unwrap().0.unwrap();
+    insert(db, &loaded, &[Value::Int(1)]);
+    loaded
+}
+
 /// Rows of CREATE TABLE ... SELECT are destroyed if a crash keeps the table from becoming visible.
 #[test]
 fn rows_of_a_table_that_was_not_created_are_destroyed() {
@@ -162,13 +172,7 @@ fn rows_of_a_table_that_was_not_created_are_destroyed() {
     };
     {
         let db = new_on(dir.path(), &faults);
-        let definition = by_id(vec![not_null("id", int())], Vec::new());
-        let target = name("t");
-        let (loaded, _) = db
-            .prepare_table((&target, &definition, false), &context())
-            .unwrap();
-        let loaded = loaded.unwrap();
-        insert(&db, &loaded, &[Value::Int(1)]);
+        let loaded = loaded(&db, "t");
         assert_eq!(db.history(0).unwrap()[0].kind, "create table");
         std::mem::forget(loaded);
     }
@@ -178,23 +182,12 @@ fn rows_of_a_table_that_was_not_created_are_destroyed() {
     db.collect_garbage();
     assert_eq!((rows_of(&db), db.history(0).unwrap().len()), (0, 0));
     // With the table, the job has ended.
-    let definition = by_id(vec![not_null("id", int())], Vec::new());
-    let target = name("t");
-    let (loaded, _) = db
-        .prepare_table((&target, &definition, false), &context())
-        .unwrap();
-    let loaded = loaded.unwrap();
-    insert(&db, &loaded, &[Value::Int(1)]);
-    db.publish_table(loaded, &context()).unwrap();
+    db.publish_table(loaded(&db, "t"), &context()).unwrap();
     assert!(db.history(0).unwrap().is_empty());
     assert_eq!(checked(&db, "t"), 1);
     // A name that was taken meanwhile.
-    let (loaded, _) = db
-        .prepare_table((&name("s"), &definition, false), &context())
-        .unwrap();
-    let loaded = loaded.unwrap();
-    insert(&db, &loaded, &[Value::Int(1)]);
-    create(&db, "s", definition).unwrap();
+    let loaded = loaded(&db, "s");
+    create(&db, "s", by_id(vec![not_null("id", int())], Vec::new())).unwrap();
     assert_eq!(db.publish_table(loaded, &context()).unwrap_err().code, 1050);
     assert!(db.history(0).unwrap().is_empty());
     db.collect_garbage();

@@ -52,13 +52,8 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     };
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
-        ctx,
-        source: &mut source,
-        memory,
-        implied_locking: None,
-        takes_no_locks: false,
         holds_least_after_sort: true,
-        budget: None,
+        ..Env::new(ctx, &mut source, memory)
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;
     while let Some(batch) = rows.next(&mut env)? {

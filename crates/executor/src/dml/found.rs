@@ -38,13 +38,9 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     let takes_no_locks = txn.is_optimistic();
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
-        ctx,
-        source: &mut source,
-        memory: &memory,
         implied_locking: ctx.insert_select,
         takes_no_locks,
-        holds_least_after_sort: false,
-        budget: None,
+        ..Env::new(ctx, &mut source, &memory)
     };
     let mut found = FoundRows {
         batches: Vec::new(),

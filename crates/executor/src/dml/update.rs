@@ -238,13 +238,8 @@ impl Update<'_> {
         let ctx = self.ctx;
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
-            ctx,
-            source: &mut source,
-            memory,
-            implied_locking: None,
-            takes_no_locks: false,
             holds_least_after_sort: true,
-            budget: None,
+            ..Env::new(ctx, &mut source, memory)
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {

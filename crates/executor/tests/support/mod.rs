@@ -12,7 +12,7 @@ use arrow::record_batch::RecordBatch;
 use cluster::Cluster;
 use cluster::node::NodeOptions;
 use ddl::{DdlContext, SchemaChanger};
-use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
+use executor::{DmlResult, ExecContext, NoVirtualTables, ReadSource, RowSink};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
 use optimizer::{Planned, Surroundings};
@@ -49,21 +49,6 @@ pub struct Conn<'d> {
 pub enum Answer {
     Rows(Vec<Vec<String>>),
     Done(DmlResult),
-}
-
-pub struct NoTables;
-
-impl VirtualTables for NoTables {
-    fn rows(
-        &self,
-        _: &str,
-        _: &str,
-        _: &[usize],
-        _: &[functions::Expr],
-        _: &EvalContext,
-    ) -> Result<Vec<RecordBatch>> {
-        Ok(Vec::new())
-    }
 }
 
 /// A batch's rows as the payloads of their packets.
@@ -243,7 +228,7 @@ impl Conn<'_> {
             eval,
             store: &self.db.store,
             cluster: &self.db.cluster,
-            virtual_tables: &NoTables,
+            virtual_tables: &NoVirtualTables,
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,

@@ -1,10 +1,11 @@
 //! Row locks. What must hold: an exclusive owner is the only owner; a waiting request is woken when its turn
 //! has come; if transactions wait for each other, one of them is the victim; at the end the table is empty.
 
+use super::run_together;
 use crate::lock::Owner;
 use crate::lock_table::{Acquired, LockRequest, LockTable};
 use crate::lock_wait::HeldKey;
-use crate::sync::{Condvar, Mutex, thread};
+use crate::sync::{Condvar, Mutex};
 use crate::{Error, Interrupt, LockMode, LockWait, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Unseen, PoisonError};
@@ -90,17 +91,7 @@ impl Drop for Holder<'_> {
 }
 
 fn together<T: Send + 'static, const N: usize>(world: &Arc<World>, threads: [fn(&World) -> T; N]) -> Vec<T> {
-    let threads: Vec<_> = threads
-        .into_iter()
-        .map(|run| {
-            let world = Arc::clone(world);
-            thread::spawn(move || run(&world))
-        })
-        .collect();
-    let ended = threads
-        .into_iter()
-        .map(|thread| thread.join().expect("no panic"))
-        .collect();
+    let ended = run_together(world, threads);
     let stats = world.locks.stats();
     assert_eq!((stats.held, stats.waiting), (0, 0));
     ended

@@ -7,6 +7,9 @@ pub mod transactions;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
+use std::sync::Arc;
+
+use crate::sync::thread;
 
 /// A failure's message contains the schedule, which `shuttle::replay` runs again.
 const SEED: u64 = 0x5EED;
@@ -35,4 +38,21 @@ pub fn explore(runs: usize, model: fn()) {
 fn below(n: u64) -> u64 {
     use shuttle::rand::Rng;
     shuttle::rand::thread_rng().gen_range(0..n)
+}
+
+/// Runs threads that share a world, and returns what each of them has.
+fn run_together<W, T, const N: usize>(world: &Arc<W>, threads: [fn(&W) -> T; N]) -> Vec<T>
+where
+    W: Send + Sync + 'static,
+    T: Send + 'static,
+{
+    let threads: Vec<_> = threads
+        .into_iter()
+        .map(|run| {
+            let world = Arc::clone(world);
+            thread::spawn(move || run(&world))
+        })
+        .collect();
+    let ended = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+    ended.collect()
 }

@@ -5,7 +5,7 @@
 //! committed; a commit that is acknowledged has been synced; no reader sees what has not been; a snapshot
 //! sees all of a transaction or nothing, twice the same; locks and pending commits come to an end.
 
-use super::below;
+use super::{below, run_together};
 use crate::locked_versions::LockedVersions;
 use crate::memory::MemoryStorage;
 use crate::storage::{ApplyError, ApplyHow, KeyGuard, Seen, Storage, VisitVersions};
@@ -221,17 +221,7 @@ fn number_of(bytes: &[u8]) -> i64 {
 }
 
 fn run<T: Send + 'static, const N: usize>(world: &Arc<World>, threads: [fn(&World) -> T; N]) -> Vec<T> {
-    let threads: Vec<_> = threads
-        .into_iter()
-        .map(|run| {
-            let world = Arc::clone(world);
-            thread::spawn(move || run(&world))
-        })
-        .collect();
-    let ended = threads
-        .into_iter()
-        .map(|thread| thread.join().expect("no panic"))
-        .collect();
+    let ended = run_together(world, threads);
     let stats = world.store.lock_stats();
     assert_eq!((stats.held, stats.waiting), (0, 0));
     ended

@@ -10,11 +10,11 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::DATABASE;
-use crate::report::Report;
-use crate::server::{Address, Program, Server};
+use super::kills::Kills;
+use crate::server::{Address, Server};
 use crate::{code, text};
 
-const ROUNDS: u64 = 6;
+const ROUNDS: u32 = 6;
 const ROWS: u64 = 60_000;
 const ROWS_PER_INSERT: u64 = 2_000;
 const WRITERS: u64 = 2;
@@ -24,34 +24,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const BUILD: &str = "ALTER TABLE built ADD UNIQUE INDEX u (u), ADD INDEX v (v), ADD INDEX note (note)";
 
-pub fn check(program: &Program, report: &mut Report) {
-    let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
-        server.compare_cached_reads();
-        server.run()?;
-        fill(&server.address).map(|()| server)
-    });
-    let mut server = match started {
-        Ok(server) => server,
-        Err(error) => return report.fail("crash: builds of indexes, set up", &error),
-    };
-    // The duration of a build that is not killed. The kills are spread over that time.
-    let whole = match build(&server.address) {
-        Ok(whole) => whole,
-        Err(error) => return report.fail("crash: builds of indexes, set up", &error),
-    };
-    for round in 0..ROUNDS {
-        let name = format!("crash: kill in the build of indexes, {} of {ROUNDS}", round + 1);
-        let moment = whole * (2 * round as u32 + 1) / (2 * ROUNDS as u32);
-        if let Err(error) = one_round(&mut server, round, moment) {
-            return report.fail(&name, &format!("{error}\n{}", server.log_tail()));
-        }
-        report.pass(&name);
-    }
-    report.check(
-        "crash: what the row cache answered beside builds is what is stored",
-        server.check_log(),
-    );
-}
+pub const BUILDS: Kills = Kills {
+    statement: "the build of indexes",
+    statements: "builds of indexes",
+    rounds: ROUNDS,
+    set_up: fill,
+    whole: build,
+    moment: |whole, round| whole * (2 * round + 1) / (2 * ROUNDS),
+    one_round,
+};
 
 fn fill(address: &Address) -> Result<(), String> {
     let mut conn = address.connect().map_err(text)?;
@@ -86,14 +67,14 @@ fn drop_indexes(conn: &mut Conn) -> Result<(), String> {
         .map_err(text)
 }
 
-fn one_round(server: &mut Server, round: u64, moment: Duration) -> Result<(), String> {
+fn one_round(server: &mut Server, round: u32, moment: Duration) -> Result<(), String> {
     let killed = AtomicBool::new(false);
     let address = server.address.clone();
     thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
                 let (address, killed) = (&address, &killed);
-                scope.spawn(move || change(address, round * 100 + writer, killed))
+                scope.spawn(move || change(address, u64::from(round) * 100 + writer, killed))
             })
             .collect();
         let mut conn = address.connect_to(DATABASE).map_err(text)?;

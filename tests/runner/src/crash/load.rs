@@ -9,8 +9,8 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 
 use super::DATABASE;
-use crate::report::Report;
-use crate::server::{Address, Program, Server};
+use super::kills::Kills;
+use crate::server::{Address, Server};
 use crate::{code, text};
 
 const ROUNDS: u32 = 8;
@@ -20,35 +20,16 @@ const DUPLICATES: u64 = 100;
 
 const LOAD: &str = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE loaded FIELDS TERMINATED BY ','";
 
-pub fn check(program: &Program, report: &mut Report) {
-    let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
-        server.compare_cached_reads();
-        server.run()?;
-        set_up(&server.address).map(|()| server)
-    });
-    let mut server = match started {
-        Ok(server) => server,
-        Err(error) => return report.fail("crash: bulk loads, set up", &error),
-    };
-    // The duration of a load that is not killed. The kills are spread over that time.
-    let whole = match whole_load(&server.address) {
-        Ok(whole) => whole,
-        Err(error) => return report.fail("crash: bulk loads, set up", &error),
-    };
-    for round in 0..ROUNDS {
-        let name = format!("crash: kill in a bulk load, {} of {ROUNDS}", round + 1);
-        // More kills near the end, where the files become part of the store.
-        let moment = whole * (2 * round + 5) / (2 * ROUNDS + 4);
-        if let Err(error) = one_round(&mut server, moment) {
-            return report.fail(&name, &format!("{error}\n{}", server.log_tail()));
-        }
-        report.pass(&name);
-    }
-    report.check(
-        "crash: what the row cache answered after bulk loads is what is stored",
-        server.check_log(),
-    );
-}
+pub const LOADS: Kills = Kills {
+    statement: "a bulk load",
+    statements: "bulk loads",
+    rounds: ROUNDS,
+    set_up,
+    whole: whole_load,
+    // More kills near the end, where the files become part of the store.
+    moment: |whole, round| whole * (2 * round + 5) / (2 * ROUNDS + 4),
+    one_round,
+};
 
 fn set_up(address: &Address) -> Result<(), String> {
     let mut conn = address.connect().map_err(text)?;
@@ -96,7 +77,7 @@ fn whole_load(address: &Address) -> Result<Duration, String> {
     Ok(whole)
 }
 
-fn one_round(server: &mut Server, moment: Duration) -> Result<(), String> {
+fn one_round(server: &mut Server, _: u32, moment: Duration) -> Result<(), String> {
     let address = server.address.clone();
     let was_told = thread::scope(|scope| {
         let mut conn = connect(&address)?;

@@ -11,6 +11,7 @@
 mod alter;
 mod disk;
 mod index;
+mod kills;
 mod load;
 mod model;
 mod room;
@@ -53,12 +54,7 @@ const TABLES: [&str; 4] = [
 
 /// Runs `rounds` rounds: write, kill, restart, verify.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
-    let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
-        server.compare_cached_reads();
-        server.run()?;
-        set_up(&server.address).map(|()| server)
-    });
-    let mut server = match started {
+    let mut server = match kills::started(&program, set_up) {
         Ok(server) => server,
         Err(e) => return report.fail("crash set up", &e),
     };
@@ -90,8 +86,8 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     );
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
-        index::check(&program, report);
-        load::check(&program, report);
+        index::BUILDS.check(&program, report);
+        load::LOADS.check(&program, report);
         xa::check(&program, seed, report);
         disk::check(&program, report);
         room::check(&program, report);

@@ -157,14 +157,11 @@ impl Insert<'_> {
             let mut gathered = Vec::new();
             let mut root = None;
             loop {
+                let mut source = ReadSource::Transaction(txn);
                 let mut env = Env {
-                    ctx,
-                    source: &mut ReadSource::Transaction(txn),
-                    memory,
                     implied_locking: implied,
-                    takes_no_locks: false,
                     holds_least_after_sort,
-                    budget: None,
+                    ..Env::new(ctx, &mut source, memory)
                 };
                 let root = match &mut root {
                     Some(root) => root,
@@ -190,17 +187,13 @@ impl Insert<'_> {
             return Ok(());
         }
         let view = txn.view();
+        let mut source = ReadSource::View {
+            view: &view,
+            snapshot_ts: txn.snapshot_ts(),
+        };
         let mut env = Env {
-            ctx,
-            source: &mut ReadSource::View {
-                view: &view,
-                snapshot_ts: txn.snapshot_ts(),
-            },
-            memory,
-            implied_locking: None,
-            takes_no_locks: false,
             holds_least_after_sort,
-            budget: None,
+            ..Env::new(ctx, &mut source, memory)
         };
         let mut root = tree::open(&below, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);

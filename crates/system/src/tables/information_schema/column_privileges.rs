@@ -1,10 +1,9 @@
 //! The privileges of accounts on columns.
 
 use schema::model::SystemTraits;
-use schema::privilege::Privilege;
 use types::Result;
 
-use super::user_privileges::grant_row;
+use super::table_privileges::rows_of_tables;
 use crate::table::{Context, Row, SystemTable};
 
 pub(crate) struct ColumnPrivileges;
@@ -32,21 +31,14 @@ IS_GRANTABLE varchar(3) ci NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for account in ctx.accounts() {
-            for (database, table, granted) in account.privileges.granted_tables() {
-                for privilege in granted.of_columns().iter() {
-                    let with_it = granted
-                        .columns
-                        .iter()
-                        .filter(|(_, granted)| granted.has(privilege));
-                    let grantable = granted.table.has(Privilege::Grant);
-                    rows.extend(with_it.map(|(column, _)| {
-                        grant_row(&account, &[database, table, column], privilege.name(), grantable)
-                    }));
-                }
+        Ok(rows_of_tables(ctx, &|granted, row| {
+            for privilege in granted.of_columns().iter() {
+                let with_it = granted
+                    .columns
+                    .iter()
+                    .filter(|(_, granted)| granted.has(privilege));
+                with_it.for_each(|(column, _)| row(&[column.as_str()], privilege.name()));
             }
-        }
-        Ok(rows)
+        }))
     }
 }

@@ -1,5 +1,6 @@
 //! The privileges of accounts on tables.
 
+use accounts::TablePrivileges as Granted;
 use schema::model::SystemTraits;
 use schema::privilege::Privilege;
 use types::Result;
@@ -31,15 +32,30 @@ IS_GRANTABLE varchar(3) ci NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for account in ctx.accounts() {
-            let granted = account.privileges.granted_tables();
-            for (database, table, granted) in granted.filter(|(.., granted)| !granted.table.is_empty()) {
-                let grantable = granted.table.has(Privilege::Grant);
-                let row = |privilege: &str| grant_row(&account, &[database, table], privilege, grantable);
-                rows.extend(listed(granted.table).into_iter().map(row));
+        Ok(rows_of_tables(ctx, &|granted, row| {
+            if !granted.table.is_empty() {
+                let privileges = listed(granted.table).into_iter();
+                privileges.for_each(|privilege| row(&[], privilege));
             }
-        }
-        Ok(rows)
+        }))
     }
+}
+
+/// The rows of a table about grants on tables. `each` makes those of one grant: of each row the names behind that of
+/// the table, and the privilege.
+pub(super) fn rows_of_tables(
+    ctx: &Context<'_>,
+    each: &dyn Fn(&Granted, &mut dyn FnMut(&[&str], &str)),
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for account in ctx.accounts() {
+        for (database, table, granted) in account.privileges.granted_tables() {
+            let grantable = granted.table.has(Privilege::Grant);
+            each(granted, &mut |within, privilege| {
+                let object = [&[database.as_str(), table.as_str()][..], within].concat();
+                rows.push(grant_row(&account, &object, privilege, grantable));
+            });
+        }
+    }
+    rows
 }
