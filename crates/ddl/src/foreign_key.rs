@@ -7,8 +7,8 @@
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
-    backticked, changing_action, check_child, check_names, check_parent, has_child_index, rename_child,
-    unknown_parent,
+    KeyIndex, backticked, changing_action, check_child, check_names, check_parent, has_child_index,
+    rename_child, unknown_parent,
 };
 use schema::model::{ForeignKey, Reference, ReferenceAction, Schema, Table};
 use types::{Error, Result, errno};
@@ -374,7 +374,7 @@ pub(crate) fn check_altered(
                 .map_err(|error| with_index(error, base, altered))?;
         }
         let stays = !is_own || after.foreign_keys.iter().any(|k| k.name == key.name);
-        if stays && after.index_on(&offsets).is_none() {
+        if stays && KeyIndex::of(after, &offsets).is_none() {
             return Err(index_needed(base, altered));
         }
     }

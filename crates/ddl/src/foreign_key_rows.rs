@@ -76,13 +76,13 @@ impl Parents {
     fn of(parent: &Table, key: &ForeignKey) -> Result<Self> {
         let no_index = || Error::internal(format!("foreign key {} has no index in its parent", key.name));
         let offsets = parent.offsets_of(&key.parent_columns).ok_or_else(no_index)?;
-        let index = parent.index_on(&offsets).ok_or_else(no_index)?;
+        let index = KeyIndex::of(parent, &offsets).ok_or_else(no_index)?;
         Ok(Self {
             parts: match index {
                 KeyIndex::Primary => KeyParts::primary(parent)?,
                 KeyIndex::Secondary(at) => KeyParts::index(parent, at)?,
             },
-            is_unique: parent.is_unique_on(index, offsets.len()),
+            is_unique: index.is_unique_on(parent, offsets.len()),
         })
     }
 

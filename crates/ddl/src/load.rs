@@ -85,7 +85,7 @@ impl SchemaChanger {
     /// # Errors
     /// 1050 if the name has been taken meanwhile, 8214 when cancelled; those of the store. The rows are discarded.
     pub fn publish_table(&self, loaded: LoadedTable<'_>, ctx: &DdlContext) -> Result<()> {
-        let name = loaded.table_name();
+        let name = TableName::of(&loaded);
         let statement = loading(&name, ctx);
         let published = self.publish_for(&statement, |change| {
             let job = own(change, &loaded.job)?.ok_or_else(|| no_such_job(loaded.job.id))?;

@@ -1,8 +1,8 @@
-//! Helpers over expressions whose columns are ids.
+//! Helpers over expressions and operators whose columns are ids.
 
 use functions::Expr;
 use functions::bind::TypeEnv;
-use planner::logical::ColumnId;
+use planner::logical::{ColumnId, Logical};
 use types::{Error, Result};
 
 /// Columns in the order in which they were first named.
@@ -24,6 +24,11 @@ impl ColumnList {
             }
         });
     }
+}
+
+/// The ids of an operator's columns.
+pub fn ids(rel: &Logical) -> Vec<ColumnId> {
+    rel.output().iter().map(|column| column.id).collect()
 }
 
 /// The column that an expression is, if it is nothing else.
@@ -80,6 +85,14 @@ pub fn replace_columns(expr: &mut Expr, replace: &mut dyn FnMut(ColumnId, &Expr)
                 replace_columns(otherwise, replace);
             }
         }
+    }
+}
+
+/// Replaces columns in all expressions of an operator and of those below it.
+pub fn replace_in(rel: &mut Logical, replace: &mut dyn FnMut(ColumnId, &Expr) -> Option<Expr>) {
+    rel.expressions_mut(&mut |expr| replace_columns(expr, replace));
+    for input in rel.inputs_mut() {
+        replace_in(input, replace);
     }
 }
 

@@ -142,9 +142,9 @@ pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
         estimates: surroundings.estimates,
         assigns,
     };
-    let builder = physical::Builder::new(&env);
+    let builder = physical::builder::Builder::new(&env);
     Ok(Planned::Plan(PlannedStatement {
-        plan: builder.statement(statement)?,
+        plan: statement::build(&builder, statement)?,
         accesses,
         cacheable,
         possible_keys: builder.possible_keys.take(),

@@ -1,9 +1,27 @@
-//! Bound expressions as text, for EXPLAIN and tests. Not SQL: implicit conversions are shown.
+//! Bound expressions and names of columns as text, for EXPLAIN and tests. Not SQL: implicit conversions are shown.
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::window::{Frame, FrameBound, FrameUnit, WindowCall, WindowFunction};
+use planner::plan::JoinKind;
 use types::{SqlType, TypeKind, Value};
+
+/// The names of a join's columns. `mark`: that of whether a row has a match.
+pub fn joined(kind: JoinKind, mut left: Vec<String>, both: Vec<String>, mark: &str) -> Vec<String> {
+    match kind {
+        JoinKind::Inner | JoinKind::Left => both,
+        JoinKind::Semi | JoinKind::Anti => left,
+        JoinKind::Mark => {
+            left.push(mark.to_owned());
+            left
+        }
+    }
+}
+
+/// Names for columns that have none.
+pub fn numbered(name: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{name}_{number}")).collect()
+}
 
 /// An expression over columns of these names.
 pub fn expr(expr: &Expr, names: &[String]) -> String {

@@ -226,7 +226,7 @@ fn children(
                 key: reference.key,
                 parent_columns,
                 columns: key.columns.clone(),
-                index: reference.child.index_on(&key.columns)?,
+                index: KeyIndex::of(&reference.child, &key.columns)?,
             })
         })
         .collect()
@@ -248,11 +248,11 @@ fn parents(schema: &Schema, table: &Table, changes: &RowChanges) -> Vec<ParentKe
 fn parent_index(schema: &Schema, key: &ForeignKey) -> Option<ParentIndex> {
     let table = schema.table(&key.parent.database, &key.parent.name)?;
     let columns = table.offsets_of(&key.parent_columns)?;
-    let index = table.index_on(&columns)?;
+    let index = KeyIndex::of(table, &columns)?;
     Some(ParentIndex {
         table: Arc::clone(table),
         index,
-        is_unique: table.is_unique_on(index, columns.len()),
+        is_unique: index.is_unique_on(table, columns.len()),
         columns,
     })
 }

@@ -90,12 +90,6 @@ impl Runner<'_> {
 
     /// Rolls back the open transaction, if there is one.
     pub fn rollback(&mut self) {
-        if self.transaction.is_open() {
-            self.env.engine.counters.count_end(false);
-            self.transaction.ends.rollbacks += 1;
-        }
-        self.transaction.abandon();
-        // An XA branch that the session has not prepared is over: nothing of it can be committed any more.
-        self.transaction.fail_xa(false);
+        self.transaction.roll_back(&self.env.engine.counters);
     }
 }

@@ -12,13 +12,20 @@ use types::{Error, Result, errno};
 
 use crate::environment::Environment;
 use crate::interruption::{interruption, out_of_time};
-use crate::runner::Runner;
+use crate::transaction::TransactionContext;
 
-impl Environment<'_> {
+impl<'a> Environment<'a> {
     /// How long a statement waits for a lease.
     pub(crate) fn lease_wait(&self) -> Duration {
         let configured = self.engine.cluster.lease_wait();
         configured.min(self.settings.metadata_lock_wait)
+    }
+
+    fn lease_limit(&self) -> WaitLimit<'a> {
+        WaitLimit {
+            timeout: self.lease_wait(),
+            interrupt: self.interrupt,
+        }
     }
 }
 
@@ -45,77 +52,101 @@ pub fn await_lease_to_plan(env: Environment<'_>, time_limit: Option<Duration>) -
     })
 }
 
-impl Runner<'_> {
-    /// Waits for a lease at the beginning of a statement, which found none.
-    #[cold]
-    pub(crate) fn regain_lease(&mut self) -> Result<()> {
-        let limit = WaitLimit {
-            timeout: self.env.lease_wait(),
-            interrupt: self.env.interrupt,
-        };
-        let is_bound = self.transaction.has_locked();
-        let cluster = &self.env.engine.cluster;
-        let regained = self.transaction.locks.regain(cluster.lease(), is_bound, &limit);
-        regained.map_err(|error| {
-            if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
-                // What the transaction has done cannot be committed any more.
-                self.rollback();
-            }
-            self.interruption(error)
-        })
+/// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits for one,
+/// if there is none.
+///
+/// # Errors
+/// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.
+pub(crate) fn rely_on(env: Environment<'_>, transaction: &mut TransactionContext) -> Result<()> {
+    match transaction.locks.rely_on(env.engine.cluster.lease()) {
+        Ok(()) => Ok(()),
+        Err(_) => regain(env, transaction),
     }
+}
 
-    /// Opens the transaction that a write runs in, if none is open. `temporary`: it writes nothing but
-    /// temporary tables, which a READ ONLY transaction may do.
-    pub(crate) fn open_for_writing(&mut self, temporary: bool) -> Result<()> {
-        let transaction = match temporary {
-            true => self.transaction.ensure(self.env)?,
-            false => self.transaction.for_write(self.env)?,
-        };
-        let start_ts = transaction.start_ts();
-        self.begin_within_lease(start_ts)
-    }
-
-    /// Opens the transaction that a query with locks runs in, if none is open.
-    pub(crate) fn open_for_locking(&mut self, needs_read_write: bool) -> Result<()> {
-        let transaction = self.transaction.for_locking_read(needs_read_write, self.env)?;
-        let start_ts = transaction.start_ts();
-        self.begin_within_lease(start_ts)
-    }
-
-    /// A transaction that had to wait for its timestamp may have begun after the end of the lease, within
-    /// which it has to commit. As long as it has neither written nor locked anything, it can rely on the next
-    /// lease.
-    fn begin_within_lease(&mut self, start_ts: kv::Timestamp) -> Result<()> {
-        let is_behind = |fence: &kv::Fence| fence.last() < start_ts;
-        if !self.transaction.locks.fence().is_some_and(is_behind) || self.transaction.has_locked() {
-            return Ok(());
+/// Waits for a lease at the beginning of a statement, which found none.
+#[cold]
+fn regain(env: Environment<'_>, transaction: &mut TransactionContext) -> Result<()> {
+    let limit = env.lease_limit();
+    let is_bound = transaction.has_locked();
+    let lease = env.engine.cluster.lease();
+    let regained = transaction.locks.regain(lease, is_bound, &limit);
+    regained.map_err(|error| {
+        if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
+            // What the transaction has done cannot be committed any more.
+            transaction.roll_back(&env.engine.counters);
         }
-        self.wait_to_cover(start_ts, false)?;
-        self.regain_lease()
-    }
+        interruption(env.interrupt, error)
+    })
+}
 
-    /// Whether rows that were read at a moment may be returned: they may under a lease that covers it. Waits
-    /// for such a lease, if there is none. `is_bound`: whether the transaction has written or locked rows.
-    ///
-    /// # Errors
-    /// 8027 if there is none.
-    pub(crate) fn check_read_at(&self, ts: kv::Timestamp, is_bound: impl FnOnce() -> bool) -> Result<()> {
-        match self.transaction.locks.check_read_at(ts) {
-            Ok(()) => Ok(()),
-            Err(_) => self.wait_to_cover(ts, is_bound()),
-        }
-    }
+/// Opens the transaction that a write runs in, if none is open. `temporary`: it writes nothing but temporary
+/// tables, which a READ ONLY transaction may do.
+pub(crate) fn open_for_writing(
+    env: Environment<'_>,
+    transaction: &mut TransactionContext,
+    temporary: bool,
+) -> Result<()> {
+    let opened = match temporary {
+        true => transaction.ensure(env)?,
+        false => transaction.for_write(env)?,
+    };
+    let start_ts = opened.start_ts();
+    begin_within(env, transaction, start_ts)
+}
 
-    #[cold]
-    fn wait_to_cover(&self, ts: kv::Timestamp, is_bound: bool) -> Result<()> {
-        let limit = WaitLimit {
-            timeout: self.env.lease_wait(),
-            interrupt: self.env.interrupt,
-        };
-        self.transaction
-            .locks
-            .wait_to_cover(self.env.engine.cluster.lease(), ts, is_bound, &limit)
-            .map_err(|error: Error| self.interruption(error))
+/// Opens the transaction that a query with locks runs in, if none is open.
+pub(crate) fn open_for_locking(
+    env: Environment<'_>,
+    transaction: &mut TransactionContext,
+    needs_read_write: bool,
+) -> Result<()> {
+    let start_ts = transaction.for_locking_read(needs_read_write, env)?.start_ts();
+    begin_within(env, transaction, start_ts)
+}
+
+/// A transaction that had to wait for its timestamp may have begun after the end of the lease, within which it
+/// has to commit. As long as it has neither written nor locked anything, it can rely on the next lease.
+fn begin_within(
+    env: Environment<'_>,
+    transaction: &mut TransactionContext,
+    start_ts: kv::Timestamp,
+) -> Result<()> {
+    let is_behind = |fence: &kv::Fence| fence.last() < start_ts;
+    if !transaction.locks.fence().is_some_and(is_behind) || transaction.has_locked() {
+        return Ok(());
     }
+    wait_to_cover(env, transaction, start_ts, false)?;
+    regain(env, transaction)
+}
+
+/// Whether rows that were read at a moment may be returned: they may under a lease that covers it. Waits for
+/// such a lease, if there is none. `is_bound`: whether the transaction has written or locked rows.
+///
+/// # Errors
+/// 8027 if there is none.
+pub(crate) fn check_read_at(
+    env: Environment<'_>,
+    transaction: &TransactionContext,
+    ts: kv::Timestamp,
+    is_bound: impl FnOnce() -> bool,
+) -> Result<()> {
+    match transaction.locks.check_read_at(ts) {
+        Ok(()) => Ok(()),
+        Err(_) => wait_to_cover(env, transaction, ts, is_bound()),
+    }
+}
+
+#[cold]
+fn wait_to_cover(
+    env: Environment<'_>,
+    transaction: &TransactionContext,
+    ts: kv::Timestamp,
+    is_bound: bool,
+) -> Result<()> {
+    let lease = env.engine.cluster.lease();
+    let covered = transaction
+        .locks
+        .wait_to_cover(lease, ts, is_bound, &env.lease_limit());
+    covered.map_err(|error: Error| interruption(env.interrupt, error))
 }

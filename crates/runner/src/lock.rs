@@ -5,7 +5,9 @@ use cluster::wait::WaitLimit;
 use planner::object_access::{LockMode, ObjectAccess};
 use types::Result;
 
-use crate::runner::Runner;
+use crate::environment::Environment;
+use crate::interruption::interruption;
+use crate::transaction::TransactionContext;
 
 /// What a lock mode means for a table's metadata lock.
 pub fn use_of(mode: LockMode) -> Use {
@@ -15,55 +17,41 @@ pub fn use_of(mode: LockMode) -> Use {
     }
 }
 
-impl Runner<'_> {
-    /// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits
-    /// for one, if there is none.
-    ///
-    /// # Errors
-    /// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.
-    pub fn rely_on_lease(&mut self) -> Result<()> {
-        match self.transaction.locks.rely_on(self.env.engine.cluster.lease()) {
-            Ok(()) => Ok(()),
-            Err(_) => self.regain_lease(),
-        }
-    }
+/// The metadata locks of a plan that was made for `schema_version`.
+pub(crate) struct PlanLocks<'a> {
+    pub accesses: &'a [ObjectAccess],
+    pub schema_version: u64,
+    /// The caller holds locks of these tables for longer (LOCK TABLES).
+    pub are_held: bool,
+}
 
-    /// Takes the metadata locks of a plan. `false`: one of its tables is not what it was at `schema_version`,
-    /// for which the plan was made; plan again. `are_held`: the caller holds locks of these tables for longer
-    /// (LOCK TABLES).
-    ///
-    /// # Errors
-    /// 1205 after `lock_wait_timeout`; 1317 or 3024 when interrupted.
-    pub fn lock_tables(
-        &mut self,
-        accesses: &[ObjectAccess],
-        schema_version: u64,
-        are_held: bool,
-    ) -> Result<bool> {
+impl PlanLocks<'_> {
+    /// Takes the locks. `false`: one of the tables is not what it was.
+    pub fn take(&self, env: Environment<'_>, transaction: &mut TransactionContext) -> Result<bool> {
         let limit = WaitLimit {
-            timeout: self.env.settings.metadata_lock_wait,
-            interrupt: self.env.interrupt,
+            timeout: env.settings.metadata_lock_wait,
+            interrupt: env.interrupt,
         };
-        for access in accesses {
+        for access in self.accesses {
             let Some(mode) = access.lock else { continue };
-            self.transaction.uses.note(mode);
-            if !are_held {
-                self.transaction
+            transaction.uses.note(mode);
+            if !self.are_held {
+                transaction
                     .locks
                     .acquire(access.table.id, use_of(mode), &limit)
-                    .map_err(|error| self.interruption(error))?;
+                    .map_err(|error| interruption(env.interrupt, error))?;
             }
         }
-        Ok(self.is_current(accesses, schema_version))
+        Ok(self.fit_schema(env))
     }
 
-    fn is_current(&self, accesses: &[ObjectAccess], schema_version: u64) -> bool {
-        let cluster = &self.env.engine.cluster;
-        if cluster.schema_version() == schema_version {
+    fn fit_schema(&self, env: Environment<'_>) -> bool {
+        let cluster = &env.engine.cluster;
+        if cluster.schema_version() == self.schema_version {
             return true;
         }
         let schema = cluster.schema();
-        accesses
+        self.accesses
             .iter()
             .filter(|access| access.lock.is_some())
             .all(|access| {

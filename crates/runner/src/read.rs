@@ -7,6 +7,7 @@ use schema::model::Table;
 use types::Result;
 
 use crate::execution::{Evaluation, Execution};
+use crate::lease;
 use crate::query_shape::{examines_rows, has_limit, joins_transaction};
 use crate::runner::Runner;
 use crate::sinks::{Counted, Limited};
@@ -24,7 +25,7 @@ impl Runner<'_> {
     ) -> Result<Option<u64>> {
         if let Some(locking) = query.locking {
             let needs_read_write = self.needs_read_write(query, locking);
-            self.open_for_locking(needs_read_write)?;
+            lease::open_for_locking(self.env, self.transaction, needs_read_write)?;
         }
         if let Some(limit) = &query.limit_of_output {
             let mut counted = Counted::new(sink, limit, with.context)?;
@@ -77,7 +78,9 @@ impl Runner<'_> {
         // for now.
         self.transaction.settle_with_statement()?;
         // Where the transaction goes on, its locks have to last as long as its lease.
-        self.check_read_at(kv::LATEST, || !self.transaction.ends_with_statement())?;
+        lease::check_read_at(env, self.transaction, kv::LATEST, || {
+            !self.transaction.ends_with_statement()
+        })?;
         Ok(result)
     }
 
@@ -105,7 +108,7 @@ impl Runner<'_> {
         let store = &env.engine.store;
         if Execution::is_analytical(query) {
             let snapshot = self.with_private(store.snapshot_for(env.interrupt)?);
-            self.check_read_at(snapshot.ts(), || false)?;
+            lease::check_read_at(env, self.transaction, snapshot.ts(), || false)?;
             return execution.analyse(query, snapshot, sink);
         }
         let one_moment = executor::reads_one_moment(query);
@@ -114,12 +117,12 @@ impl Runner<'_> {
             false => store.snapshot_for(env.interrupt)?,
         };
         let snapshot = self.with_private(snapshot);
-        self.check_read_at(snapshot.ts(), || false)?;
+        lease::check_read_at(env, self.transaction, snapshot.ts(), || false)?;
         let source = ReadSource::Snapshot(&snapshot);
         let result = execution.query_or_larger(query, source, || snapshot.clone(), sink);
         if one_moment {
             // The newest version has no timestamp before it has been read.
-            self.check_read_at(snapshot.ts(), || false)?;
+            lease::check_read_at(env, self.transaction, snapshot.ts(), || false)?;
         }
         result
     }
@@ -149,7 +152,7 @@ impl Runner<'_> {
         };
         let snapshot = self.with_private(snapshot);
         let row = read(&snapshot);
-        self.check_read_at(snapshot.ts(), || false).and(row)
+        lease::check_read_at(env, self.transaction, snapshot.ts(), || false).and(row)
     }
 
     /// Whether a READ ONLY transaction refuses a query with locks: unless it locks rows of temporary tables
@@ -171,6 +174,6 @@ impl Runner<'_> {
     /// Whether the transaction's snapshot is covered by a lease.
     fn check_transaction_read(&mut self) -> Result<()> {
         let ts = self.transaction.opened()?.snapshot_ts();
-        self.check_read_at(ts, || self.transaction.has_locked())
+        lease::check_read_at(self.env, self.transaction, ts, || self.transaction.has_locked())
     }
 }

@@ -14,6 +14,7 @@ use functions::Expr;
 use planner::plan::{InsertMode, InsertPlan, InsertSource, Plan};
 use types::{Error, errno};
 
+use crate::environment::Environment;
 use crate::runner::Runner;
 use crate::transaction::Characteristics;
 
@@ -36,7 +37,7 @@ impl Retry {
         is_alone.then(|| Self {
             left: RUNS_MAX,
             next: runner.transaction.next,
-            defers_duplicates: runner.may_defer_duplicates(plan),
+            defers_duplicates: may_defer_duplicates(runner.env, plan),
         })
     }
 
@@ -63,17 +64,13 @@ impl Retry {
     }
 }
 
-impl Runner<'_> {
-    /// Whether a plan is an INSERT that can run twice, in a transaction of its own.
-    fn may_defer_duplicates(&self, plan: &Plan) -> bool {
-        match plan {
-            Plan::Insert(insert) => {
-                !self.env.settings.optimistic
-                    && self.env.engine.store.defers_duplicate_checks()
-                    && is_repeatable(insert)
-            }
-            _ => false,
+/// Whether a plan is an INSERT that can run twice, in a transaction of its own.
+fn may_defer_duplicates(env: Environment<'_>, plan: &Plan) -> bool {
+    match plan {
+        Plan::Insert(insert) => {
+            !env.settings.optimistic && env.engine.store.defers_duplicate_checks() && is_repeatable(insert)
         }
+        _ => false,
     }
 }
 

@@ -1,9 +1,12 @@
-//! The beginning and the end of a statement.
+//! What a statement relies on and locks, its beginning and its end.
 
+use planner::object_access::ObjectAccess;
 use types::{Error, Result, errno};
 
 use crate::environment::Environment;
 use crate::interruption::interruption;
+use crate::lease;
+use crate::lock::PlanLocks;
 use crate::transaction::TransactionContext;
 
 /// Runs statements, one after the other, in one transaction context.
@@ -13,6 +16,35 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    /// Names the lease of the node that the transaction relies on, before its statement takes locks. Waits
+    /// for one, if there is none.
+    ///
+    /// # Errors
+    /// 8027 without a lease that the transaction can go on with; 1317 or 3024 when interrupted.
+    pub fn rely_on_lease(&mut self) -> Result<()> {
+        lease::rely_on(self.env, self.transaction)
+    }
+
+    /// Takes the metadata locks of a plan. `false`: one of its tables is not what it was at `schema_version`,
+    /// for which the plan was made; plan again. `are_held`: the caller holds locks of these tables for longer
+    /// (LOCK TABLES).
+    ///
+    /// # Errors
+    /// 1205 after `lock_wait_timeout`; 1317 or 3024 when interrupted.
+    pub fn lock_tables(
+        &mut self,
+        accesses: &[ObjectAccess],
+        schema_version: u64,
+        are_held: bool,
+    ) -> Result<bool> {
+        let locks = PlanLocks {
+            accesses,
+            schema_version,
+            are_held,
+        };
+        locks.take(self.env, self.transaction)
+    }
+
     /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. If the
     /// statement is not part of a longer transaction, it is committed.
     ///
@@ -29,7 +61,7 @@ impl Runner<'_> {
         commit: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<T> {
         let savepoint = self.transaction.statement_savepoint();
-        let result = body(self).map_err(|error| self.interruption(error));
+        let result = body(self).map_err(|error| interruption(self.env.interrupt, error));
         match &result {
             Err(error) if ends_transaction(error.code) => {
                 self.rollback();
@@ -56,10 +88,6 @@ impl Runner<'_> {
         } else if !self.transaction.in_transaction() {
             self.transaction.locks.release_all();
         }
-    }
-
-    pub(crate) fn interruption(&self, error: Error) -> Error {
-        interruption(self.env.interrupt, error)
     }
 }
 

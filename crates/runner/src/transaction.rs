@@ -15,6 +15,7 @@ use kv::{CommitDone, Durability, Fence, KeyRange, PrivateKeys, Savepoint, Transa
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
 
+use crate::engine::Counters;
 use crate::environment::Environment;
 use crate::settings::Isolation;
 
@@ -511,6 +512,17 @@ impl TransactionContext {
             open.transaction.rollback();
         }
         self.locks.release_all();
+    }
+
+    /// ROLLBACK: [`Self::abandon`], counted.
+    pub(crate) fn roll_back(&mut self, counters: &Counters) {
+        if self.is_open() {
+            counters.count_end(false);
+            self.ends.rollbacks += 1;
+        }
+        self.abandon();
+        // An XA branch that the session has not prepared is over: nothing of it can be committed any more.
+        self.fail_xa(false);
     }
 
     fn close(&mut self) -> Option<Open> {

@@ -6,6 +6,7 @@ use schema::model::Table;
 use types::{Error, Result, errno};
 
 use crate::execution::{Evaluation, Execution, Outcome};
+use crate::lease;
 use crate::runner::Runner;
 
 impl Runner<'_> {
@@ -28,7 +29,7 @@ impl Runner<'_> {
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
         let temporary = written_temporary(plan);
         self.check_may_write(plan, temporary.is_some())?;
-        self.open_for_writing(temporary.is_some())?;
+        lease::open_for_writing(self.env, self.transaction, temporary.is_some())?;
         let insert_select = self.insert_select_locking();
         let execution = Execution { env: self.env, with };
         let is_whole = self.transaction.ends_with_statement();

@@ -4,20 +4,11 @@ use types::Collation;
 
 use crate::create_options::CreateOptions;
 use crate::expression::{Check, StoredExpression};
-use crate::model::{Column, Default, Handle, Index, ReferenceAction, Table};
+use crate::model::{Column, Default, Handle, Index, ReferenceAction};
 use crate::partition::{Partition, Partitioning};
 use crate::view::View;
 
 pub use crate::model::TableName;
-
-impl Table {
-    pub fn table_name(&self) -> TableName {
-        TableName {
-            database: self.database.clone(),
-            name: self.name.clone(),
-        }
-    }
-}
 
 /// A data definition statement.
 #[derive(Debug, Clone)]

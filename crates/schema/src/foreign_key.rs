@@ -91,53 +91,49 @@ fn leads(parts: &[IndexPart], columns: &[usize]) -> bool {
             .all(|(part, column)| part.column == *column && part.prefix.is_none())
 }
 
-impl Table {
+impl KeyIndex {
     /// The index by which rows with given values of `columns` are found: a unique one if there is one.
-    pub fn index_on(&self, columns: &[usize]) -> Option<KeyIndex> {
-        let primary = self.primary_parts();
+    pub fn of(table: &Table, columns: &[usize]) -> Option<Self> {
+        let primary = table.primary_parts();
         if !primary.is_empty() && leads(&primary, columns) && primary.len() == columns.len() {
-            return Some(KeyIndex::Primary);
+            return Some(Self::Primary);
         }
         let usable = |index: &&(usize, &Index)| {
             index.1.state == SchemaState::Public && !index.1.primary && leads(&index.1.parts, columns)
         };
-        let all: Vec<(usize, &Index)> = self.indexes.iter().enumerate().collect();
+        let all: Vec<(usize, &Index)> = table.indexes.iter().enumerate().collect();
         let unique = all
             .iter()
             .filter(usable)
             .find(|(_, index)| index.unique && index.parts.len() == columns.len());
         if let Some((at, _)) = unique {
-            return Some(KeyIndex::Secondary(*at));
+            return Some(Self::Secondary(*at));
         }
         if !primary.is_empty() && leads(&primary, columns) {
-            return Some(KeyIndex::Primary);
+            return Some(Self::Primary);
         }
-        all.iter().find(usable).map(|(at, _)| KeyIndex::Secondary(*at))
+        all.iter().find(usable).map(|(at, _)| Self::Secondary(*at))
     }
 
     /// Whether at most one row has given values of all `columns`, and the index has no other parts.
-    pub fn is_unique_on(&self, index: KeyIndex, columns: usize) -> bool {
-        match index {
-            KeyIndex::Primary => self.primary_parts().len() == columns,
-            KeyIndex::Secondary(at) => self
+    pub fn is_unique_on(self, table: &Table, columns: usize) -> bool {
+        match self {
+            Self::Primary => table.primary_parts().len() == columns,
+            Self::Secondary(at) => table
                 .indexes
                 .get(at)
                 .is_some_and(|index| index.unique && index.parts.len() == columns),
         }
     }
+}
 
-    /// The unique index that a key refers to, for information_schema.
-    pub fn unique_index_named(&self, columns: &[String]) -> Option<&str> {
-        let offsets = self.offsets_of(columns)?;
-        match self.index_on(&offsets)? {
-            index if !self.is_unique_on(index, offsets.len()) => None,
-            KeyIndex::Primary => Some("PRIMARY"),
-            KeyIndex::Secondary(at) => self.indexes.get(at).map(|index| index.name.as_str()),
-        }
-    }
-
-    pub fn offsets_of(&self, columns: &[String]) -> Option<Vec<usize>> {
-        columns.iter().map(|name| self.column_offset(name)).collect()
+/// The unique index of a parent that a key refers to, for information_schema.
+pub fn unique_index_named<'t>(parent: &'t Table, columns: &[String]) -> Option<&'t str> {
+    let offsets = parent.offsets_of(columns)?;
+    match KeyIndex::of(parent, &offsets)? {
+        index if !index.is_unique_on(parent, offsets.len()) => None,
+        KeyIndex::Primary => Some("PRIMARY"),
+        KeyIndex::Secondary(at) => parent.indexes.get(at).map(|index| index.name.as_str()),
     }
 }
 
@@ -325,7 +321,7 @@ pub fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, compares_ch
             ));
         }
     }
-    if parent.index_on(&offsets).is_none() {
+    if KeyIndex::of(parent, &offsets).is_none() {
         return Err(Error::new(
             ER_FK_NO_INDEX_PARENT,
             format!(
@@ -478,6 +474,6 @@ fn violated(code: u16, what: &str, child: &Table, key: &ForeignKey) -> Error {
 
 /// Whether a key's child has the index that finds its rows.
 pub fn has_child_index(table: &Table, key: &ForeignKey) -> bool {
-    table.index_on(&key.columns).is_some()
+    KeyIndex::of(table, &key.columns).is_some()
         || matches!(table.handle, Handle::Integer { column } if key.columns == [column])
 }

@@ -385,6 +385,15 @@ pub struct TableName {
     pub name: String,
 }
 
+impl TableName {
+    pub fn of(table: &Table) -> Self {
+        Self {
+            database: table.database.clone(),
+            name: table.name.clone(),
+        }
+    }
+}
+
 /// A foreign key, as part of the child table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForeignKey {
@@ -584,6 +593,11 @@ impl Table {
         self.columns
             .iter()
             .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Offsets of columns by their names; `None` if one of them is not there.
+    pub fn offsets_of(&self, columns: &[String]) -> Option<Vec<usize>> {
+        columns.iter().map(|name| self.column_offset(name)).collect()
     }
 
     /// Offsets of the columns that statements can name.

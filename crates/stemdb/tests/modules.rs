@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// In how many files beside its own a type may have inherent methods.
+const FILES_MAX: usize = 3;
+
 /// A module's path within its crate; empty for `lib.rs`.
 type Module = Vec<String>;
 
@@ -29,6 +32,85 @@ fn modules_import_in_one_direction() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn methods_are_found_from_their_types() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for folder in fs::read_dir(crates).expect("the crates' folder") {
+        let folder = folder.expect("an entry").path();
+        let mut files = BTreeMap::new();
+        add_files(&folder.join("src"), &Vec::new(), &mut files);
+        let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (module, path) in files {
+            let text = code(&fs::read_to_string(path).expect("a source file"));
+            for name in types_with_methods(&text) {
+                homes.entry(name).or_default().push(module.join("::"));
+            }
+        }
+        let many = homes.iter().filter(|(_, homes)| homes.len() > FILES_MAX);
+        wrong.extend(many.map(|(name, homes)| format!("{}: {name} in {homes:?}", folder.display())));
+    }
+    assert!(
+        wrong.is_empty(),
+        "methods of one type in more than {FILES_MAX} files beside its own:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn types_with_methods_are_found() {
+    let text = "struct Own;\nimpl Own {}\nimpl<'a, T: Into<U>> Other<'a, T> {}\nimpl Clone for Third {}\nimpl Fourth\n{}";
+    let found = types_with_methods(text);
+    assert_eq!(found, BTreeSet::from(["Fourth".to_owned(), "Other".to_owned()]));
+}
+
+/// The types of other files that a file has inherent methods of. Types of its own do not count: several files may have
+/// one of the same name.
+fn types_with_methods(code: &str) -> BTreeSet<String> {
+    let mut types = BTreeSet::new();
+    for line in code.lines() {
+        let Some(rest) = line.strip_prefix("impl") else {
+            continue;
+        };
+        let rest = match rest.strip_prefix('<') {
+            Some(generics) => after_generics(generics),
+            None => rest,
+        };
+        let rest = rest.trim_start();
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let (name, _) = rest.split_at(end.unwrap_or(rest.len()));
+        if !(rest.contains(" for ") || name.is_empty() || defines(code, name)) {
+            types.insert(name.to_owned());
+        }
+    }
+    types
+}
+
+/// What follows the `>` of `<...>`, whose `<` has been read.
+fn after_generics(text: &str) -> &str {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if !text[..at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &text[at + 1..];
+        }
+    }
+    ""
+}
+
+/// Whether a type is defined in a file.
+fn defines(code: &str, name: &str) -> bool {
+    ["struct ", "enum ", "union "].iter().any(|kind| {
+        let definitions = code.match_indices(kind).map(|(at, _)| &code[at + kind.len()..]);
+        let mut after = definitions.filter_map(|text| text.strip_prefix(name));
+        after.any(|text| !text.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schema::definition::TableName;
 use schema::privilege::{GrantLevel, PrivilegeGrant, PrivilegeSet};
 use types::{Error, Result, Warning, errno};
 
-use super::{Draft, Leniency, key, unknown_user};
+use super::{Draft, Leniency, key, run, unknown_user};
 use crate::account::{Account, AccountName};
 use crate::pattern::{escaped, plain_name};
 use crate::privileges::Privileges;
@@ -184,7 +184,7 @@ impl AccountStore {
     /// # Errors
     /// 1410 when an account does not exist.
     pub fn grant(&self, grant: &PrivilegeGrant, users: &[AccountName], by: Grantor<'_>) -> Result<()> {
-        self.change("GRANT", |draft| {
+        run(self, "GRANT", |draft| {
             for name in users {
                 let account = draft.get_mut(name).ok_or_else(|| {
                     Error::new(
@@ -210,7 +210,7 @@ impl AccountStore {
         leniency: Leniency,
         partial_revokes: bool,
     ) -> Result<Vec<Warning>> {
-        self.change("REVOKE", |draft| {
+        run(self, "REVOKE", |draft| {
             for name in users {
                 let Some(account) = known_account(draft, name, leniency) else {
                     match leniency.ignore_unknown {
@@ -236,7 +236,7 @@ impl AccountStore {
     /// # Errors
     /// 1269 when an account does not exist.
     pub fn revoke_everything(&self, users: &[AccountName], leniency: Leniency) -> Result<Vec<Warning>> {
-        self.change("REVOKE", |draft| {
+        run(self, "REVOKE", |draft| {
             for name in users {
                 match known_account(draft, name, leniency) {
                     Some(account) => account.privileges = Privileges::default(),

@@ -59,39 +59,41 @@ fn key(user: &str, host: &str) -> AccountName {
     (user.to_owned(), host.to_ascii_lowercase())
 }
 
-impl AccountStore {
-    /// Runs one statement and stores its result in one transaction. New connections see it from then on.
-    fn change(&self, statement: &str, change: impl FnOnce(&mut Draft) -> Result<()>) -> Result<Vec<Warning>> {
-        let _changing = self.changing.lock();
-        let mut txn = Meta::begin(&self.store)?;
-        let mut meta = Meta::new(&mut txn);
-        // Read from the store, since another node may have changed the accounts. The lock keeps them as they
-        // are.
-        let version = meta.lock_counter(&keys::accounts_version())?.unwrap_or(0);
-        let accounts: Vec<Account> = read_all(&meta.reader(), &keys::accounts(), "account")?;
-        let before: BTreeMap<_, _> = accounts.into_iter().map(|a| (key(&a.user, &a.host), a)).collect();
-        let mut draft = Draft {
-            accounts: before.clone(),
-            failed: Vec::new(),
-            warnings: Vec::new(),
-            mandatory: self.mandatory_roles(),
-        };
-        change(&mut draft)?;
-        if !draft.failed.is_empty() {
-            return Err(Error::new(
-                errno::ER_CANNOT_USER,
-                format!("Operation {statement} failed for {}", draft.failed.join(",")),
-            ));
-        }
-        if self.requires_passwords() {
-            refuse_open(&before, &draft.accounts)?;
-        }
-        put_accounts(&mut meta, &before, &draft.accounts)?;
-        meta.put_counter(keys::accounts_version(), version + 1)?;
-        txn.commit(Durability::Sync)?;
-        self.install(Accounts::new(draft.accounts.into_values()));
-        Ok(draft.warnings)
+/// Runs one statement and stores its result in one transaction. New connections see it from then on.
+fn run(
+    store: &AccountStore,
+    statement: &str,
+    change: impl FnOnce(&mut Draft) -> Result<()>,
+) -> Result<Vec<Warning>> {
+    let _changing = store.changing.lock();
+    let mut txn = Meta::begin(&store.store)?;
+    let mut meta = Meta::new(&mut txn);
+    // Read from the store, since another node may have changed the accounts. The lock keeps them as they
+    // are.
+    let version = meta.lock_counter(&keys::accounts_version())?.unwrap_or(0);
+    let accounts: Vec<Account> = read_all(&meta.reader(), &keys::accounts(), "account")?;
+    let before: BTreeMap<_, _> = accounts.into_iter().map(|a| (key(&a.user, &a.host), a)).collect();
+    let mut draft = Draft {
+        accounts: before.clone(),
+        failed: Vec::new(),
+        warnings: Vec::new(),
+        mandatory: store.mandatory_roles(),
+    };
+    change(&mut draft)?;
+    if !draft.failed.is_empty() {
+        return Err(Error::new(
+            errno::ER_CANNOT_USER,
+            format!("Operation {statement} failed for {}", draft.failed.join(",")),
+        ));
     }
+    if store.requires_passwords() {
+        refuse_open(&before, &draft.accounts)?;
+    }
+    put_accounts(&mut meta, &before, &draft.accounts)?;
+    meta.put_counter(keys::accounts_version(), version + 1)?;
+    txn.commit(Durability::Sync)?;
+    store.install(Accounts::new(draft.accounts.into_values()));
+    Ok(draft.warnings)
 }
 
 /// Fails with 1819 if the statement leaves an account without a password that was not so before.

@@ -2,7 +2,7 @@
 
 use types::{Error, Result, Warning};
 
-use super::{Draft, Leniency, key, unknown_user};
+use super::{Draft, Leniency, key, run, unknown_user};
 use crate::account::{AccountName, GrantedRole, name_in_backticks};
 use crate::store::{AccountStore, Accounts};
 
@@ -134,7 +134,7 @@ impl AccountStore {
     /// # Errors
     /// 3523 for a name that does not exist, 4027 if a role would have itself.
     pub fn grant_roles(&self, roles: &[AccountName], to: &[AccountName], with_admin: bool) -> Result<()> {
-        self.change("GRANT", |draft| {
+        run(self, "GRANT", |draft| {
             to.iter()
                 .try_for_each(|to| draft.grant_roles(roles, to, with_admin))
         })?;
@@ -151,7 +151,7 @@ impl AccountStore {
         from: &[AccountName],
         leniency: Leniency,
     ) -> Result<Vec<Warning>> {
-        self.change("REVOKE", |draft| {
+        run(self, "REVOKE", |draft| {
             for account in from {
                 if leniency.ignore_unknown && draft.require(account).is_err() {
                     draft.warnings.push(unknown_user(account));
@@ -182,7 +182,7 @@ impl AccountStore {
     /// # Errors
     /// 3523 for an account that does not exist, 3530 for a role that it does not have.
     pub fn set_default_roles(&self, roles: Option<&[AccountName]>, accounts: &[AccountName]) -> Result<()> {
-        self.change("SET DEFAULT ROLE", |draft| {
+        run(self, "SET DEFAULT ROLE", |draft| {
             for name in accounts {
                 draft.require(name)?;
                 let all: Vec<AccountName> = draft

@@ -2,7 +2,7 @@
 
 use types::{Error, Result, Warning};
 
-use super::{ER_USER_DOES_NOT_EXIST, key};
+use super::{ER_USER_DOES_NOT_EXIST, key, run};
 use crate::account::{Account, AccountName};
 use crate::options::{OptionChanges, PastPassword};
 use crate::store::AccountStore;
@@ -159,7 +159,7 @@ impl AccountStore {
             check_length(&user.user, 32, "user name")?;
             check_length(&user.host, 255, "host name")?;
         }
-        self.change("CREATE USER", |draft| {
+        run(self, "CREATE USER", |draft| {
             for new in users {
                 let key = key(&new.user, &new.host);
                 if draft.accounts.contains_key(&key) {
@@ -187,7 +187,7 @@ impl AccountStore {
     /// # Errors
     /// 1396 naming the accounts that do not exist.
     pub fn alter_users(&self, users: &[AccountChange], if_exists: bool, now_us: i64) -> Result<Vec<Warning>> {
-        self.change("ALTER USER", |draft| {
+        run(self, "ALTER USER", |draft| {
             for change in users {
                 let Some(account) = draft.accounts.get_mut(&key(&change.user, &change.host)) else {
                     if if_exists {
@@ -225,7 +225,7 @@ impl AccountStore {
             check_length(user, 32, "user name")?;
             check_length(host, 255, "host name")?;
         }
-        self.change("CREATE ROLE", |draft| {
+        run(self, "CREATE ROLE", |draft| {
             for (user, host) in roles {
                 let key = key(user, host);
                 if draft.accounts.contains_key(&key) {
@@ -255,7 +255,7 @@ impl AccountStore {
         users: &[AccountName],
         if_exists: bool,
     ) -> Result<Vec<Warning>> {
-        self.change(statement, |draft| {
+        run(self, statement, |draft| {
             for (user, host) in users {
                 let key = key(user, host);
                 if draft.accounts.remove(&key).is_some() {
@@ -281,7 +281,7 @@ impl AccountStore {
             check_length(user, 32, "user name")?;
             check_length(host, 255, "host name")?;
         }
-        self.change("RENAME USER", |draft| {
+        run(self, "RENAME USER", |draft| {
             for ((user, host), (new_user, new_host)) in renames {
                 let to = key(new_user, new_host);
                 let taken = draft.accounts.contains_key(&to);

@@ -2,6 +2,7 @@
 //! condition itself stays a filter.
 
 use functions::Expr;
+use types::collation::like_range;
 use types::{SqlType, Value};
 
 use super::fold;
@@ -30,7 +31,7 @@ pub fn prefix_range(ty: &SqlType, pattern: &Expr, escape: Option<&Expr>) -> Opti
         binary_range(prefix, ty.length)
     } else {
         let text = String::from_utf8(prefix).ok()?;
-        let (low, high) = ty.collation.like_range(&text, ty.length as usize);
+        let (low, high) = like_range(ty.collation, &text, ty.length as usize);
         (Value::String(low), Value::String(high))
     };
     let bound = |value| {

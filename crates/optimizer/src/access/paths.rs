@@ -63,7 +63,7 @@ pub struct Candidate<'a> {
 impl Candidate<'_> {
     /// What the conditions make of this index.
     pub fn path(&self, conditions: &Conditions) -> Path {
-        let mut builder = Builder {
+        let mut builder = PathBuilder {
             candidate: self,
             prefixes: vec![Vec::new()],
             path: Path {
@@ -88,14 +88,14 @@ impl Candidate<'_> {
     }
 }
 
-struct Builder<'a> {
+struct PathBuilder<'a> {
     candidate: &'a Candidate<'a>,
     /// Values of the fixed parts, in all combinations.
     prefixes: Vec<Vec<RangeValue>>,
     path: Path,
 }
 
-impl Builder<'_> {
+impl PathBuilder<'_> {
     /// Fixes the leading parts by rows of values, unless single conditions do.
     fn begin_with_tuples(&mut self, tuples: &[Option<Tuples>], sargs: &[Option<Sarg>]) {
         let fixed_alone = |column: usize| best_points(column, sargs).is_some();

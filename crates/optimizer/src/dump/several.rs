@@ -15,7 +15,7 @@ impl Dump {
                     .map(|row| format!("({})", print::list(row, &[], ", ")))
                     .collect();
                 self.line(format!("Values {}", rows.join(" ")));
-                numbered("column", columns.len())
+                print::numbered("column", columns.len())
             }
             Rel::JsonTable(scan) => {
                 self.line(format!(
@@ -23,7 +23,7 @@ impl Dump {
                     scan.alias,
                     print::expr(&scan.document, &[])
                 ));
-                numbered("column", scan.table.types().len())
+                print::numbered("column", scan.table.types().len())
             }
             Rel::Join(join) => self.join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
@@ -85,7 +85,7 @@ impl Dump {
             } => {
                 let round = if *recursive { ", last round" } else { "" };
                 self.line(format!("Common table {}{round}", id.0));
-                numbered("column", columns.len())
+                print::numbered("column", columns.len())
             }
             _ => Vec::new(),
         }
@@ -121,7 +121,7 @@ impl Dump {
         self.line(line);
         self.text += &left.text;
         self.text += &right.text;
-        joined(join.kind, left_names, both)
+        print::joined(join.kind, left_names, both, "mark")
     }
 
     fn lookup_join(&mut self, join: &LookupJoin) -> Vec<String> {
@@ -136,7 +136,7 @@ impl Dump {
         self.line(line);
         self.text += &left.text;
         self.text += &right.text;
-        joined(join.kind, left_names, both)
+        print::joined(join.kind, left_names, both, "mark")
     }
 
     fn apply(&mut self, apply: &Apply) -> Vec<String> {
@@ -191,19 +191,4 @@ fn kind_name(kind: JoinKind) -> &'static str {
         JoinKind::Anti => "anti",
         JoinKind::Mark => "mark",
     }
-}
-
-fn joined(kind: JoinKind, mut left: Vec<String>, both: Vec<String>) -> Vec<String> {
-    match kind {
-        JoinKind::Inner | JoinKind::Left => both,
-        JoinKind::Semi | JoinKind::Anti => left,
-        JoinKind::Mark => {
-            left.push("mark".to_owned());
-            left
-        }
-    }
-}
-
-fn numbered(name: &str, count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("{name}_{number}")).collect()
 }

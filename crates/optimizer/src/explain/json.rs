@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use functions::Expr;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
-    Apply, ApplyKind, InsertMode, InsertSource, JoinKind, LookupJoin, Plan, Rel, TableScan, Target,
+    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, TableScan, Target,
+    VirtualScan,
 };
 
 use super::expression::Scope;
@@ -17,6 +18,7 @@ use super::names::{Names, of_columns};
 use super::row::Row;
 use crate::PlannedStatement;
 use crate::limit::literal_count;
+use crate::print;
 
 /// The document.
 pub fn json(planned: &PlannedStatement) -> String {
@@ -194,23 +196,7 @@ impl Blocks<'_> {
     fn tables(&mut self, rel: &Rel) -> Tables {
         match rel {
             Rel::Scan(scan) => self.scan(scan),
-            Rel::Virtual(scan) => {
-                let mut table = Json::object();
-                table.put("table_name", Json::text(&scan.table.name));
-                table.put("access_type", Json::text("ALL"));
-                let texts = scan
-                    .table
-                    .columns
-                    .iter()
-                    .map(|column| format!("`{}`", column.name));
-                Tables {
-                    tables: vec![table],
-                    rows: 100.0,
-                    cost: 1_000.0,
-                    texts: texts.collect(),
-                    message: None,
-                }
-            }
+            Rel::Virtual(scan) => virtual_table(scan),
             Rel::Filter { input, predicate } => {
                 let mut found = self.tables(input);
                 let text = self.text(predicate, &found.texts);
@@ -224,40 +210,7 @@ impl Blocks<'_> {
                 found.texts = exprs.iter().map(|expr| self.text(expr, &found.texts)).collect();
                 found
             }
-            Rel::Join(join) => {
-                let mut left = self.side(&join.left);
-                let right = self.side(&join.right);
-                let texts: Vec<String> = left.texts.iter().chain(&right.texts).cloned().collect();
-                let mut conditions: Vec<String> = join
-                    .keys
-                    .iter()
-                    .map(|key| {
-                        let sign = if key.null_safe { "<=>" } else { "=" };
-                        let (left, right) = (
-                            self.text(&key.left, &left.texts),
-                            self.text(&key.right, &right.texts),
-                        );
-                        format!("({right} {sign} {left})")
-                    })
-                    .collect();
-                conditions.extend(join.residual.iter().map(|residual| self.text(residual, &texts)));
-                left.cost +=
-                    right.cost + right.rows * crate::cost::HASH_BUILD + left.rows * crate::cost::HASH_PROBE;
-                left.rows = join.rows;
-                for (at, mut table) in right.tables.into_iter().enumerate() {
-                    if at == 0 {
-                        table.put("using_join_buffer", Json::text("hash join"));
-                        mark_kind(&mut table, join.kind);
-                        if !conditions.is_empty() {
-                            table.put("attached_condition", Json::text(&conjunction(&conditions)));
-                        }
-                        table.put_in("cost_info", "prefix_cost", Json::cost(left.cost));
-                    }
-                    left.tables.push(table);
-                }
-                left.texts = kept(join.kind, left.texts, texts);
-                left
-            }
+            Rel::Join(join) => self.hash_join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
             Rel::Apply(apply) => self.apply(apply),
             Rel::With { id, definition, body } => {
@@ -265,20 +218,7 @@ impl Blocks<'_> {
                 self.common_tables.insert(*id, block);
                 self.tables(body)
             }
-            Rel::CommonTable { id, columns, .. } => {
-                let mut table = Json::object();
-                table.put("table_name", Json::text(&format!("<cte{}>", id.0)));
-                table.put("access_type", Json::text("ALL"));
-                if let Some(block) = self.common_tables.remove(id) {
-                    table.put("materialized_from_subquery", materialized(block));
-                }
-                Tables {
-                    tables: vec![table],
-                    rows: 1_000.0,
-                    texts: numbered(columns.len()),
-                    ..Tables::default()
-                }
-            }
+            Rel::CommonTable { id, columns, .. } => self.common_table(*id, columns.len()),
             Rel::Recursive { seed, step, .. } => {
                 let mut found = self.tables(seed);
                 let further = self.tables(step);
@@ -286,7 +226,7 @@ impl Blocks<'_> {
                 found
             }
             Rel::Values { columns, .. } => Tables {
-                texts: numbered(columns.len()),
+                texts: print::numbered("column", columns.len()),
                 rows: 1.0,
                 ..Tables::default()
             },
@@ -299,10 +239,60 @@ impl Blocks<'_> {
                 }
                 None => Tables {
                     rows: 1.0,
-                    texts: numbered(other.output_types().len()),
+                    texts: print::numbered("column", other.output_types().len()),
                     ..Tables::default()
                 },
             },
+        }
+    }
+
+    /// A join whose right side is read into memory.
+    fn hash_join(&mut self, join: &Join) -> Tables {
+        let mut left = self.side(&join.left);
+        let right = self.side(&join.right);
+        let texts: Vec<String> = left.texts.iter().chain(&right.texts).cloned().collect();
+        let mut conditions: Vec<String> = join
+            .keys
+            .iter()
+            .map(|key| {
+                let sign = if key.null_safe { "<=>" } else { "=" };
+                let (left, right) = (
+                    self.text(&key.left, &left.texts),
+                    self.text(&key.right, &right.texts),
+                );
+                format!("({right} {sign} {left})")
+            })
+            .collect();
+        conditions.extend(join.residual.iter().map(|residual| self.text(residual, &texts)));
+        left.cost += right.cost + right.rows * crate::cost::HASH_BUILD + left.rows * crate::cost::HASH_PROBE;
+        left.rows = join.rows;
+        for (at, mut table) in right.tables.into_iter().enumerate() {
+            if at == 0 {
+                table.put("using_join_buffer", Json::text("hash join"));
+                mark_kind(&mut table, join.kind);
+                if !conditions.is_empty() {
+                    table.put("attached_condition", Json::text(&conjunction(&conditions)));
+                }
+                table.put_in("cost_info", "prefix_cost", Json::cost(left.cost));
+            }
+            left.tables.push(table);
+        }
+        left.texts = print::joined(join.kind, left.texts, texts, "<match>");
+        left
+    }
+
+    fn common_table(&mut self, id: CommonTableId, columns: usize) -> Tables {
+        let mut table = Json::object();
+        table.put("table_name", Json::text(&format!("<cte{}>", id.0)));
+        table.put("access_type", Json::text("ALL"));
+        if let Some(block) = self.common_tables.remove(&id) {
+            table.put("materialized_from_subquery", materialized(block));
+        }
+        Tables {
+            tables: vec![table],
+            rows: 1_000.0,
+            texts: print::numbered("column", columns),
+            ..Tables::default()
         }
     }
 
@@ -329,7 +319,7 @@ impl Blocks<'_> {
         Tables {
             tables: vec![table],
             rows: 10.0,
-            texts: numbered(rel.output_types().len()),
+            texts: print::numbered("column", rel.output_types().len()),
             ..Tables::default()
         }
     }
@@ -372,7 +362,7 @@ impl Blocks<'_> {
         }
         mark_kind(&mut table, join.kind);
         left.tables.push(table);
-        left.texts = kept(join.kind, left.texts, texts);
+        left.texts = print::joined(join.kind, left.texts, texts, "<match>");
         left
     }
 
@@ -459,7 +449,9 @@ impl Blocks<'_> {
             table.put("access_type", Json::text("ALL"));
             table.put("materialized_from_subquery", materialized(block));
             found.tables.push(table);
-            found.texts.extend(numbered(apply.subquery.output_types().len()));
+            found
+                .texts
+                .extend(print::numbered("column", apply.subquery.output_types().len()));
             return found;
         }
         let one = subquery(is_dependent, block);
@@ -534,6 +526,24 @@ fn materialized(block: Json) -> Json {
     one
 }
 
+fn virtual_table(scan: &VirtualScan) -> Tables {
+    let mut table = Json::object();
+    table.put("table_name", Json::text(&scan.table.name));
+    table.put("access_type", Json::text("ALL"));
+    let texts = scan
+        .table
+        .columns
+        .iter()
+        .map(|column| format!("`{}`", column.name));
+    Tables {
+        tables: vec![table],
+        rows: 100.0,
+        cost: 1_000.0,
+        texts: texts.collect(),
+        message: None,
+    }
+}
+
 /// A table that is not read for pairs.
 fn mark_kind(table: &mut Json, kind: JoinKind) {
     match kind {
@@ -543,26 +553,11 @@ fn mark_kind(table: &mut Json, kind: JoinKind) {
     }
 }
 
-fn kept(kind: JoinKind, mut left: Vec<String>, both: Vec<String>) -> Vec<String> {
-    match kind {
-        JoinKind::Inner | JoinKind::Left => both,
-        JoinKind::Semi | JoinKind::Anti => left,
-        JoinKind::Mark => {
-            left.push("<match>".to_owned());
-            left
-        }
-    }
-}
-
 fn conjunction(conditions: &[String]) -> String {
     match conditions {
         [one] => one.clone(),
         several => format!("({})", several.join(" and ")),
     }
-}
-
-fn numbered(count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("column_{number}")).collect()
 }
 
 /// Columns as conditions name them.

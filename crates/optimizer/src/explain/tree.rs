@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 
 use functions::Expr;
+use functions::aggregate::AggregateCall;
+use functions::window::WindowCall;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
-    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, TableScan,
-    Target,
+    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, SortKey,
+    TableScan, Target,
 };
 
 use super::access_text::access_text;
@@ -88,7 +90,7 @@ impl Tree {
     fn operator(&mut self, rel: &Rel) -> Named {
         match rel {
             Rel::OneRow => (fetched(1), Vec::new()),
-            Rel::Values { columns, rows } => (fetched(rows.len()), numbered(columns.len())),
+            Rel::Values { columns, rows } => (fetched(rows.len()), print::numbered("column", columns.len())),
             Rel::JsonTable(scan) => {
                 let rows = cost::TABLE_FUNCTION_ROWS;
                 let node = Node::new(
@@ -97,7 +99,7 @@ impl Tree {
                     rows,
                     Vec::new(),
                 );
-                (node, numbered(scan.table.types().len()))
+                (node, print::numbered("column", scan.table.types().len()))
             }
             Rel::Scan(scan) => self.scan(scan, &[], None),
             Rel::Virtual(scan) => {
@@ -139,40 +141,8 @@ impl Tree {
                 input,
                 keys,
                 aggregates,
-            } => {
-                let (input, names) = self.rel(input);
-                let mut out: Vec<String> = keys.iter().map(|key| self.text(key, &names)).collect();
-                let outer = |slot| self.outer_name(slot);
-                let scope = Scope {
-                    columns: &names,
-                    outer: &outer,
-                };
-                let calls: Vec<String> = aggregates.iter().map(|call| scope.aggregate(call)).collect();
-                let cost = input.cost() + input.rows() * cost::HASH_BUILD;
-                let node = if keys.is_empty() {
-                    Node::new(format!("Aggregate: {}", calls.join(", ")), cost, 1.0, vec![input])
-                } else {
-                    let groups = (input.rows() / 10.0).max(1.0);
-                    temporary("Aggregate using temporary table", cost, groups, vec![input])
-                };
-                out.extend(calls);
-                (node, out)
-            }
-            Rel::Sort { input, keys, limit } => {
-                let (input, names) = self.rel(input);
-                let outer = |slot| self.outer_name(slot);
-                let scope = Scope {
-                    columns: &names,
-                    outer: &outer,
-                };
-                let mut text = format!("Sort: {}", scope.sort_keys(keys));
-                if let Some(limit) = limit {
-                    text += &format!(", limit input to {} row(s) per chunk", scope.expr(limit));
-                }
-                let rows = input.rows();
-                let cost = input.cost() + SORT * rows * rows.max(2.0).log2();
-                (Node::new(text, cost, rows, vec![input]), names)
-            }
+            } => self.aggregate(input, keys, aggregates),
+            Rel::Sort { input, keys, limit } => self.sort(input, keys, limit.as_ref()),
             Rel::Limit { input, offset, count } => self.limit(input, offset.as_ref(), count.as_ref()),
             Rel::Repeat { input, times } => {
                 let (input, names) = self.rel(input);
@@ -203,40 +173,7 @@ impl Tree {
                 order_by,
                 calls,
                 ..
-            } => {
-                let (input, mut names) = self.rel(input);
-                let outer = |slot| self.outer_name(slot);
-                let scope = Scope {
-                    columns: &names,
-                    outer: &outer,
-                };
-                let mut keys: Vec<String> = partition_by.iter().map(|expr| scope.expr(expr)).collect();
-                let mut over = String::new();
-                if !partition_by.is_empty() {
-                    over += &format!("PARTITION BY {} ", keys.join(","));
-                }
-                if !order_by.is_empty() {
-                    over += &format!("ORDER BY {} ", scope.sort_keys(order_by));
-                    keys.push(scope.sort_keys(order_by));
-                }
-                let calls: Vec<String> = calls
-                    .iter()
-                    .map(|call| format!("{} OVER ({over})", print::window(call, &names)))
-                    .collect();
-                let (cost, rows) = (input.cost(), input.rows());
-                let below = match keys.is_empty() {
-                    true => input,
-                    false => Node::new(format!("Sort: {}", keys.join(", ")), cost, rows, vec![input]),
-                };
-                let node = Node::new(
-                    format!("Window aggregate: {}", calls.join(", ")),
-                    cost,
-                    rows,
-                    vec![below],
-                );
-                names.extend(calls);
-                (node, names)
-            }
+            } => self.window(input, (partition_by, order_by), calls),
             Rel::SetOperation { operator, all, .. } => {
                 let mut inputs = Vec::new();
                 let names = self.operands(rel, *operator, *all, &mut inputs);
@@ -251,7 +188,10 @@ impl Tree {
                 id,
                 columns,
                 recursive,
-            } => (self.common_table(*id, *recursive), numbered(columns.len())),
+            } => (
+                self.common_table(*id, *recursive),
+                print::numbered("column", columns.len()),
+            ),
             Rel::Recursive { seed, step, .. } => {
                 let (seed, names) = self.rel(seed);
                 let step = self.rel(step).0;
@@ -262,6 +202,82 @@ impl Tree {
                 )
             }
         }
+    }
+
+    fn aggregate(&mut self, input: &Rel, keys: &[Expr], aggregates: &[AggregateCall]) -> Named {
+        let (input, names) = self.rel(input);
+        let mut out: Vec<String> = keys.iter().map(|key| self.text(key, &names)).collect();
+        let outer = |slot| self.outer_name(slot);
+        let scope = Scope {
+            columns: &names,
+            outer: &outer,
+        };
+        let calls: Vec<String> = aggregates.iter().map(|call| scope.aggregate(call)).collect();
+        let cost = input.cost() + input.rows() * cost::HASH_BUILD;
+        let node = if keys.is_empty() {
+            Node::new(format!("Aggregate: {}", calls.join(", ")), cost, 1.0, vec![input])
+        } else {
+            let groups = (input.rows() / 10.0).max(1.0);
+            temporary("Aggregate using temporary table", cost, groups, vec![input])
+        };
+        out.extend(calls);
+        (node, out)
+    }
+
+    fn sort(&mut self, input: &Rel, keys: &[SortKey], limit: Option<&Expr>) -> Named {
+        let (input, names) = self.rel(input);
+        let outer = |slot| self.outer_name(slot);
+        let scope = Scope {
+            columns: &names,
+            outer: &outer,
+        };
+        let mut text = format!("Sort: {}", scope.sort_keys(keys));
+        if let Some(limit) = limit {
+            text += &format!(", limit input to {} row(s) per chunk", scope.expr(limit));
+        }
+        let rows = input.rows();
+        let cost = input.cost() + SORT * rows * rows.max(2.0).log2();
+        (Node::new(text, cost, rows, vec![input]), names)
+    }
+
+    fn window(
+        &mut self,
+        input: &Rel,
+        (partition_by, order_by): (&[Expr], &[SortKey]),
+        calls: &[WindowCall],
+    ) -> Named {
+        let (input, mut names) = self.rel(input);
+        let outer = |slot| self.outer_name(slot);
+        let scope = Scope {
+            columns: &names,
+            outer: &outer,
+        };
+        let mut keys: Vec<String> = partition_by.iter().map(|expr| scope.expr(expr)).collect();
+        let mut over = String::new();
+        if !partition_by.is_empty() {
+            over += &format!("PARTITION BY {} ", keys.join(","));
+        }
+        if !order_by.is_empty() {
+            over += &format!("ORDER BY {} ", scope.sort_keys(order_by));
+            keys.push(scope.sort_keys(order_by));
+        }
+        let calls: Vec<String> = calls
+            .iter()
+            .map(|call| format!("{} OVER ({over})", print::window(call, &names)))
+            .collect();
+        let (cost, rows) = (input.cost(), input.rows());
+        let below = match keys.is_empty() {
+            true => input,
+            false => Node::new(format!("Sort: {}", keys.join(", ")), cost, rows, vec![input]),
+        };
+        let node = Node::new(
+            format!("Window aggregate: {}", calls.join(", ")),
+            cost,
+            rows,
+            vec![below],
+        );
+        names.extend(calls);
+        (node, names)
     }
 
     fn target(&mut self, verb: &str, target: &Target) -> Node {
@@ -378,7 +394,7 @@ impl Tree {
             join.rows,
             vec![left, Node::plain("Hash", vec![right])],
         );
-        (node, joined(join.kind, left_names, both))
+        (node, print::joined(join.kind, left_names, both, "<match>"))
     }
 
     fn lookup_join(&mut self, join: &LookupJoin) -> Named {
@@ -390,7 +406,7 @@ impl Tree {
         let both: Vec<String> = left_names.iter().chain(&right_names).cloned().collect();
         let cost = left.cost() + left.rows() * join.right.expected.cost + join.rows * cost::OUTPUT;
         let node = Node::new(nested_loop(join.kind), cost, join.rows, vec![left, right]);
-        (node, joined(join.kind, left_names, both))
+        (node, print::joined(join.kind, left_names, both, "<match>"))
     }
 
     fn apply(&mut self, apply: &Apply) -> Named {
@@ -537,20 +553,6 @@ fn nested_loop(kind: JoinKind) -> &'static str {
     }
 }
 
-fn joined(kind: JoinKind, mut left: Vec<String>, both: Vec<String>) -> Vec<String> {
-    match kind {
-        JoinKind::Inner | JoinKind::Left => both,
-        JoinKind::Semi | JoinKind::Anti => left,
-        JoinKind::Mark => {
-            left.push("<match>".to_owned());
-            left
-        }
-    }
-}
-
-fn numbered(count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("column_{number}")).collect()
-}
 /// Rows that the statement itself has.
 fn rows_before(count: usize) -> Node {
     Node::new("Rows fetched before execution", 0.0, count as f64, Vec::new())

@@ -11,7 +11,9 @@ use super::hinted::OrderHints;
 use crate::OptimizerEnv;
 use crate::cost;
 use crate::expr::all;
-use crate::physical::{Builder, key_of, table_of};
+use crate::physical::builder::Builder;
+use crate::physical::join_keys::key_of;
+use crate::physical::lookup::{self, table_of};
 
 /// The cheapest way to join a set of relations.
 #[derive(Debug, Clone)]
@@ -251,9 +253,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 .collect(),
         };
         let left_columns = columns(graph, left);
-        let found = self
-            .builder
-            .lookup(get, filter, &on, &left_columns, &relation.wanted)?;
+        let found = lookup::find(self.builder, get, filter, &on, &left_columns, &relation.wanted)?;
         let each = found.map(|lookup| lookup.cost);
         self.lookups.insert(key, each);
         Ok(each)

@@ -14,8 +14,9 @@ use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 
 use super::relation::Relation;
-use crate::expr::{ColumnList, into_conjuncts};
-use crate::physical::{Builder, under_one_type};
+use crate::expr::{ColumnList, ids, into_conjuncts};
+use crate::physical::builder::Builder;
+use crate::physical::join_keys::under_one_type;
 
 /// A set of relations, a bit for each.
 pub type Set = u64;
@@ -113,7 +114,7 @@ impl Collector<'_, '_> {
     fn leaf(&mut self, leaf: Logical) -> Set {
         let number = self.leaves.len();
         self.builder.learn(&leaf);
-        let columns = crate::physical::ids(&leaf);
+        let columns = ids(&leaf);
         self.leaves.push((leaf, columns));
         self.requires.push(1 << number);
         1 << number

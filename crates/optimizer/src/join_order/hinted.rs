@@ -4,7 +4,7 @@ use planner::logical::{OrderPlace, OrderRule};
 
 use super::graph::{Set, members};
 use super::relation::Relation;
-use crate::physical::table_of;
+use crate::physical::lookup::table_of;
 
 /// The relations of one hint.
 #[derive(Debug)]

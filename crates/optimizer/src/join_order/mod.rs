@@ -16,33 +16,31 @@ mod relation;
 use planner::logical::{ColumnId, Join, Logical};
 use types::Result;
 
-use crate::physical::Builder;
+use crate::physical::builder::Builder;
 
 /// Relations whose orders are all compared.
 const EXACT_MAX: usize = 12;
 
-impl Builder<'_> {
-    /// The same joins in the cheapest order, each with [`Join::straight`] set.
-    pub fn order_joins(&self, join: Join, wanted: &[ColumnId]) -> Result<Logical> {
-        if self.env.assigns {
-            return Ok(as_written(join));
-        }
-        let written = join.clone();
-        let graph = graph::JoinGraph::of(join, wanted, self)?;
-        let count = graph.relations.len();
-        let hints = hinted::OrderHints::of(&graph.relations);
-        let is_hinted = !hints.is_empty();
-        let mut search = candidate::Search::new(self, &graph, hints)?;
-        let mut plan = search.best(count)?;
-        if plan.is_none() && is_hinted {
-            // No order follows the hints.
-            search = candidate::Search::new(self, &graph, hinted::OrderHints::default())?;
-            plan = search.best(count)?;
-        }
-        match plan {
-            Some(plan) => search.tree(&plan, self.env),
-            None => Ok(as_written(written)),
-        }
+/// The same joins in the cheapest order, each with [`Join::straight`] set.
+pub fn order_joins(builder: &Builder<'_>, join: Join, wanted: &[ColumnId]) -> Result<Logical> {
+    if builder.env.assigns {
+        return Ok(as_written(join));
+    }
+    let written = join.clone();
+    let graph = graph::JoinGraph::of(join, wanted, builder)?;
+    let count = graph.relations.len();
+    let hints = hinted::OrderHints::of(&graph.relations);
+    let is_hinted = !hints.is_empty();
+    let mut search = candidate::Search::new(builder, &graph, hints)?;
+    let mut plan = search.best(count)?;
+    if plan.is_none() && is_hinted {
+        // No order follows the hints.
+        search = candidate::Search::new(builder, &graph, hinted::OrderHints::default())?;
+        plan = search.best(count)?;
+    }
+    match plan {
+        Some(plan) => search.tree(&plan, builder.env),
+        None => Ok(as_written(written)),
     }
 }
 

@@ -3,9 +3,10 @@
 use planner::logical::{ColumnId, JoinKind, Logical};
 use types::Result;
 
-use crate::expr::ColumnList;
+use crate::expr::{ColumnList, ids};
 use crate::limit::literal_count;
-use crate::physical::{Builder, Want, ids, table_of};
+use crate::physical::builder::{Builder, Want};
+use crate::physical::lookup::table_of;
 use crate::{cost, estimates};
 
 #[derive(Debug)]

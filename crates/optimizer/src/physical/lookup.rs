@@ -14,8 +14,9 @@ use planner::plan::{
 };
 use types::Result;
 
-use super::scan::{offsets, over_offsets, selectivity};
-use super::{Builder, Built, Want};
+use super::builder::{Builder, Built, Want};
+use super::hash_join;
+use super::scan::{self, offsets, over_offsets, selectivity};
 use crate::access::{self, Chosen};
 use crate::cost;
 use crate::estimates::TableEstimate;
@@ -54,161 +55,165 @@ pub fn table_of(rel: &Logical) -> Option<(&Get, Option<&Expr>)> {
     }
 }
 
-impl Builder<'_> {
-    /// The cheapest lookup under the conditions of a join, if an index serves one.
-    pub fn lookup(
-        &self,
-        get: &Get,
-        filter: Option<&Expr>,
-        conditions: &[Expr],
-        left: &[ColumnId],
-        columns: &[ColumnId],
-    ) -> Result<Option<Lookup>> {
-        if self.is_analytical() {
-            return Ok(None);
-        }
-        let mut conjuncts = Vec::new();
-        if let Some(filter) = filter {
-            into_conjuncts(filter.clone(), &mut conjuncts);
-        }
-        let mut residual = Vec::new();
-        for condition in conditions {
-            let mut condition = condition.clone();
-            let named = columns_of(&condition);
-            let about_pair =
-                named.iter().any(|id| left.contains(id)) && named.iter().any(|id| !left.contains(id));
-            if !about_pair || !functions::is_deterministic(&condition) {
-                residual.push(condition);
-                continue;
-            }
-            replace_columns(&mut condition, &mut |id, column| {
-                left.contains(&id).then(|| Expr::Outer {
-                    slot: LEFT + id.0,
-                    ty: column.ty(),
-                    nullable: column.nullable(),
-                })
-            });
-            conjuncts.push(condition);
-        }
-        let columns = offsets(get, columns);
-        let conjuncts = over_offsets(conjuncts, get);
-        let mut chosen = access::choose(&self.request(get, &Want::of(Vec::new()), conjuncts, &columns))?;
-        if !reads_left(&chosen.access) {
-            return Ok(None);
-        }
-        let keys = std::mem::take(&mut chosen.possible_keys);
-        Ok(Some(Lookup {
-            keys,
-            ..self.lookup_by(get, chosen, residual)
-        }))
+/// The cheapest lookup under the conditions of a join, if an index serves one.
+pub fn find(
+    builder: &Builder<'_>,
+    get: &Get,
+    filter: Option<&Expr>,
+    conditions: &[Expr],
+    left: &[ColumnId],
+    columns: &[ColumnId],
+) -> Result<Option<Lookup>> {
+    if builder.is_analytical() {
+        return Ok(None);
     }
-
-    fn lookup_by(&self, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
-        let estimate = TableEstimate::new(&get.table, self.env.estimates);
-        let found = cost::rows_of_lookup(&chosen.access, &get.table, &estimate);
-        let cost = cost::of_access(&chosen.access, found);
-        let expected = Expected {
-            read: found,
-            rows: found * selectivity(&chosen.residual, &estimate),
-            cost,
-        };
-        let (pairs, filter): (Vec<Expr>, Vec<Expr>) = chosen.residual.into_iter().partition(names_left);
-        for mut pair in pairs {
-            pair.map_columns(&|offset| get.id(offset).0);
-            restore(&mut pair);
-            residual.push(pair);
-        }
-        expressions_mut(&mut chosen.access, &mut restore);
-        if let Some(partitions) = &mut chosen.partitions {
-            partition_expressions_mut(partitions, &mut restore);
-        }
-        Lookup {
-            access: chosen.access,
-            partitions: chosen.partitions,
-            filter,
-            residual,
-            cost,
-            expected,
-            keys: Vec::new(),
-        }
+    let mut conjuncts = Vec::new();
+    if let Some(filter) = filter {
+        into_conjuncts(filter.clone(), &mut conjuncts);
     }
-
-    pub(super) fn lookup_join(
-        &self,
-        kind: JoinKind,
-        left: Built,
-        get: &Get,
-        lookup: Lookup,
-        wanted: &[ColumnId],
-        rows: f64,
-    ) -> Result<Built> {
-        self.note_keys(&get.alias, lookup.keys);
-        let mut columns = offsets(get, wanted);
-        let mut add = |offset: usize| {
-            if !columns.contains(&offset) {
-                columns.push(offset);
-            }
-        };
-        for condition in &lookup.filter {
-            columns_of(condition).into_iter().for_each(|offset| add(offset.0));
+    let mut residual = Vec::new();
+    for condition in conditions {
+        let mut condition = condition.clone();
+        let named = columns_of(&condition);
+        let about_pair =
+            named.iter().any(|id| left.contains(id)) && named.iter().any(|id| !left.contains(id));
+        if !about_pair || !functions::is_deterministic(&condition) {
+            residual.push(condition);
+            continue;
         }
-        for condition in &lookup.residual {
-            columns_of(condition)
-                .into_iter()
-                .filter_map(|id| get.offset(id))
-                .for_each(&mut add);
-        }
-        let filter = all(lookup.filter, self.env.types)?.map(|mut filter| {
-            filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
-            filter
+        replace_columns(&mut condition, &mut |id, column| {
+            left.contains(&id).then(|| Expr::Outer {
+                slot: LEFT + id.0,
+                ty: column.ty(),
+                nullable: column.nullable(),
+            })
         });
-        let (mut access, mut partitions) = (lookup.access, lookup.partitions);
-        let mut failed = None;
-        let mut place = |expr: &mut Expr| match positioned(expr.clone(), &left.layout) {
-            Ok(placed) => *expr = placed,
-            Err(error) => failed = Some(error),
-        };
-        expressions_mut(&mut access, &mut place);
-        if let Some(partitions) = &mut partitions {
-            partition_expressions_mut(partitions, &mut place);
-        }
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        let of_table = columns.iter().map(|offset| get.id(*offset));
-        let pairs: Vec<ColumnId> = left.layout.iter().copied().chain(of_table).collect();
-        let residual = self.residual(lookup.residual, &pairs)?;
-        let layout = match kind {
-            JoinKind::Inner | JoinKind::Left => pairs,
-            JoinKind::Semi | JoinKind::Anti | JoinKind::Mark => left.layout,
-        };
-        Ok(Built {
-            cost: left.cost + left.rows * lookup.cost + rows * cost::OUTPUT,
-            rel: Rel::LookupJoin(LookupJoin {
-                kind,
-                left: Box::new(left.rel),
-                right: TableScan {
-                    table: Arc::clone(&get.table),
-                    alias: get.alias.clone(),
-                    columns,
-                    access,
-                    filter,
-                    as_of: get.as_of.clone(),
-                    locking: get.locking,
-                    expected: lookup.expected,
-                    read: None,
-                    partitions,
-                    execution_cache: ExecutionCache::default(),
-                },
-                residual,
-                rows,
-                execution_cache: ExecutionCache::default(),
-            }),
-            layout,
-            ordered: left.ordered,
-            rows,
-        })
+        conjuncts.push(condition);
     }
+    let columns = offsets(get, columns);
+    let conjuncts = over_offsets(conjuncts, get);
+    let mut chosen = access::choose(&scan::request(
+        builder,
+        get,
+        &Want::of(Vec::new()),
+        conjuncts,
+        &columns,
+    ))?;
+    if !reads_left(&chosen.access) {
+        return Ok(None);
+    }
+    let keys = std::mem::take(&mut chosen.possible_keys);
+    Ok(Some(Lookup {
+        keys,
+        ..by_path(builder, get, chosen, residual)
+    }))
+}
+
+fn by_path(builder: &Builder<'_>, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
+    let estimate = TableEstimate::new(&get.table, builder.env.estimates);
+    let found = cost::rows_of_lookup(&chosen.access, &get.table, &estimate);
+    let cost = cost::of_access(&chosen.access, found);
+    let expected = Expected {
+        read: found,
+        rows: found * selectivity(&chosen.residual, &estimate),
+        cost,
+    };
+    let (pairs, filter): (Vec<Expr>, Vec<Expr>) = chosen.residual.into_iter().partition(names_left);
+    for mut pair in pairs {
+        pair.map_columns(&|offset| get.id(offset).0);
+        restore(&mut pair);
+        residual.push(pair);
+    }
+    expressions_mut(&mut chosen.access, &mut restore);
+    if let Some(partitions) = &mut chosen.partitions {
+        partition_expressions_mut(partitions, &mut restore);
+    }
+    Lookup {
+        access: chosen.access,
+        partitions: chosen.partitions,
+        filter,
+        residual,
+        cost,
+        expected,
+        keys: Vec::new(),
+    }
+}
+
+pub fn join(
+    builder: &Builder<'_>,
+    kind: JoinKind,
+    left: Built,
+    get: &Get,
+    lookup: Lookup,
+    wanted: &[ColumnId],
+    rows: f64,
+) -> Result<Built> {
+    builder.note_keys(&get.alias, lookup.keys);
+    let mut columns = offsets(get, wanted);
+    let mut add = |offset: usize| {
+        if !columns.contains(&offset) {
+            columns.push(offset);
+        }
+    };
+    for condition in &lookup.filter {
+        columns_of(condition).into_iter().for_each(|offset| add(offset.0));
+    }
+    for condition in &lookup.residual {
+        columns_of(condition)
+            .into_iter()
+            .filter_map(|id| get.offset(id))
+            .for_each(&mut add);
+    }
+    let filter = all(lookup.filter, builder.env.types)?.map(|mut filter| {
+        filter.map_columns(&|offset| columns.iter().position(|c| *c == offset).unwrap_or(offset));
+        filter
+    });
+    let (mut access, mut partitions) = (lookup.access, lookup.partitions);
+    let mut failed = None;
+    let mut place = |expr: &mut Expr| match positioned(expr.clone(), &left.layout) {
+        Ok(placed) => *expr = placed,
+        Err(error) => failed = Some(error),
+    };
+    expressions_mut(&mut access, &mut place);
+    if let Some(partitions) = &mut partitions {
+        partition_expressions_mut(partitions, &mut place);
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let of_table = columns.iter().map(|offset| get.id(*offset));
+    let pairs: Vec<ColumnId> = left.layout.iter().copied().chain(of_table).collect();
+    let residual = hash_join::residual(builder, lookup.residual, &pairs)?;
+    let layout = match kind {
+        JoinKind::Inner | JoinKind::Left => pairs,
+        JoinKind::Semi | JoinKind::Anti | JoinKind::Mark => left.layout,
+    };
+    Ok(Built {
+        cost: left.cost + left.rows * lookup.cost + rows * cost::OUTPUT,
+        rel: Rel::LookupJoin(LookupJoin {
+            kind,
+            left: Box::new(left.rel),
+            right: TableScan {
+                table: Arc::clone(&get.table),
+                alias: get.alias.clone(),
+                columns,
+                access,
+                filter,
+                as_of: get.as_of.clone(),
+                locking: get.locking,
+                expected: lookup.expected,
+                read: None,
+                partitions,
+                execution_cache: ExecutionCache::default(),
+            },
+            residual,
+            rows,
+            execution_cache: ExecutionCache::default(),
+        }),
+        layout,
+        ordered: left.ordered,
+        rows,
+    })
 }
 
 /// Whether a path finds rows by the left side's columns: all parts of a union.

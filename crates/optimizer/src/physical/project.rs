@@ -5,112 +5,110 @@ use planner::logical::{ColumnId, Logical};
 use planner::plan::Rel;
 use types::{Error, Result};
 
-use super::{Builder, Built, Want};
+use super::builder::{Builder, Built, Want};
 use crate::access::Grouping;
 use crate::expr::{ColumnList, bare_column, positioned};
 
-impl Builder<'_> {
-    /// Columns that nothing above wants are not made. Nothing is added to the plan where the input has just
-    /// the wanted columns.
-    pub(super) fn project(
-        &self,
-        input: Logical,
-        columns: Vec<(ColumnId, Expr)>,
-        want: &Want,
-    ) -> Result<Built> {
-        let shown = made(&columns, &want.columns)?;
-        let sort_columns: Vec<ColumnId> = want
-            .sort_columns
-            .iter()
-            .filter(|id| !want.columns.contains(id))
-            .copied()
-            .collect();
-        let sorted_by = made(&columns, &sort_columns)?;
-        let order = || {
-            let bare = |(id, descending): &(ColumnId, bool)| {
-                let (_, expr) = columns.iter().find(|(column, _)| column == id)?;
-                Some((bare_column(expr)?, *descending))
-            };
-            want.order.iter().map(bare).collect::<Option<Vec<_>>>()
+/// Columns that nothing above wants are not made. Nothing is added to the plan where the input has just
+/// the wanted columns.
+pub fn build(
+    builder: &Builder<'_>,
+    input: Logical,
+    columns: Vec<(ColumnId, Expr)>,
+    want: &Want,
+) -> Result<Built> {
+    let shown = made(&columns, &want.columns)?;
+    let sort_columns: Vec<ColumnId> = want
+        .sort_columns
+        .iter()
+        .filter(|id| !want.columns.contains(id))
+        .copied()
+        .collect();
+    let sorted_by = made(&columns, &sort_columns)?;
+    let order = || {
+        let bare = |(id, descending): &(ColumnId, bool)| {
+            let (_, expr) = columns.iter().find(|(column, _)| column == id)?;
+            Some((bare_column(expr)?, *descending))
         };
-        // Columns that are shown come first and in their order, so that a plain query needs no projection.
-        let mut wanted = ColumnList::default();
-        shown.iter().filter_map(bare_column).for_each(|id| wanted.add(id));
-        shown.iter().for_each(|expr| wanted.add_all(expr));
-        let mut wanted_to_sort = ColumnList::default();
-        sorted_by.iter().for_each(|expr| wanted_to_sort.add_all(expr));
-        let below = Want {
-            columns: wanted.0,
-            exact: true,
-            order: order().unwrap_or_default(),
-            sort_columns: wanted_to_sort.0,
-            limit: want.limit,
-            ends_early: want.ends_early,
-            fetch: want.fetch.clone(),
-            groups: want.groups.as_ref().and_then(|groups| {
-                groups.map(&|id| {
-                    let (_, expr) = columns.iter().find(|(column, _)| *column == id)?;
-                    bare_column(expr)
-                })
-            }),
-        };
-        let built = self.build(input, &below)?;
-        let (mut layout, mut exprs) = (want.columns.clone(), shown);
-        if !built.ordered {
-            layout.extend(sort_columns);
-            exprs.extend(sorted_by);
-        }
-        if exprs
-            .iter()
-            .map(bare_column)
-            .eq(built.layout.iter().copied().map(Some))
-        {
-            return Ok(Built { layout, ..built });
-        }
-        if !want.exact
-            && let Some(layout) = renamed(&built.layout, &layout, &exprs)
-        {
-            return Ok(Built { layout, ..built });
-        }
-        let exprs = exprs.into_iter().map(|expr| positioned(expr, &built.layout));
-        Ok(Built {
-            rel: Rel::Project {
-                exprs: exprs.collect::<Result<_>>()?,
-                input: Box::new(built.rel),
-            },
-            layout,
-            ..built
-        })
+        want.order.iter().map(bare).collect::<Option<Vec<_>>>()
+    };
+    // Columns that are shown come first and in their order, so that a plain query needs no projection.
+    let mut wanted = ColumnList::default();
+    shown.iter().filter_map(bare_column).for_each(|id| wanted.add(id));
+    shown.iter().for_each(|expr| wanted.add_all(expr));
+    let mut wanted_to_sort = ColumnList::default();
+    sorted_by.iter().for_each(|expr| wanted_to_sort.add_all(expr));
+    let below = Want {
+        columns: wanted.0,
+        exact: true,
+        order: order().unwrap_or_default(),
+        sort_columns: wanted_to_sort.0,
+        limit: want.limit,
+        ends_early: want.ends_early,
+        fetch: want.fetch.clone(),
+        groups: want.groups.as_ref().and_then(|groups| {
+            groups.map(&|id| {
+                let (_, expr) = columns.iter().find(|(column, _)| *column == id)?;
+                bare_column(expr)
+            })
+        }),
+    };
+    let built = builder.build(input, &below)?;
+    let (mut layout, mut exprs) = (want.columns.clone(), shown);
+    if !built.ordered {
+        layout.extend(sort_columns);
+        exprs.extend(sorted_by);
     }
+    if exprs
+        .iter()
+        .map(bare_column)
+        .eq(built.layout.iter().copied().map(Some))
+    {
+        return Ok(Built { layout, ..built });
+    }
+    if !want.exact
+        && let Some(layout) = renamed(&built.layout, &layout, &exprs)
+    {
+        return Ok(Built { layout, ..built });
+    }
+    let exprs = exprs.into_iter().map(|expr| positioned(expr, &built.layout));
+    Ok(Built {
+        rel: Rel::Project {
+            exprs: exprs.collect::<Result<_>>()?,
+            input: Box::new(built.rel),
+        },
+        layout,
+        ..built
+    })
+}
 
-    /// All of the input's columns count, shown or not.
-    pub(super) fn distinct(&self, input: Logical, want: &Want) -> Result<Built> {
-        let mut columns = ColumnList::default();
-        let all = input.output();
-        want.columns
-            .iter()
-            .filter(|id| all.iter().any(|column| column.id == **id))
-            .for_each(|id| columns.add(*id));
-        all.iter().for_each(|column| columns.add(column.id));
-        let groups = Grouping {
-            columns: all.iter().map(|column| column.id).collect(),
-            extreme: None,
-            least: false,
-            greatest: false,
-        };
-        let below = Want {
-            groups: Some(groups),
-            ..Want::of(columns.0)
-        };
-        let built = self.build_exact(input, below)?;
-        Ok(Built {
-            rel: Rel::Distinct {
-                input: Box::new(built.rel),
-            },
-            ordered: false,
-            ..built
-        })
-    }
+/// All of the input's columns count, shown or not.
+pub fn distinct(builder: &Builder<'_>, input: Logical, want: &Want) -> Result<Built> {
+    let mut columns = ColumnList::default();
+    let all = input.output();
+    want.columns
+        .iter()
+        .filter(|id| all.iter().any(|column| column.id == **id))
+        .for_each(|id| columns.add(*id));
+    all.iter().for_each(|column| columns.add(column.id));
+    let groups = Grouping {
+        columns: all.iter().map(|column| column.id).collect(),
+        extreme: None,
+        least: false,
+        greatest: false,
+    };
+    let below = Want {
+        groups: Some(groups),
+        ..Want::of(columns.0)
+    };
+    let built = builder.build_exact(input, below)?;
+    Ok(Built {
+        rel: Rel::Distinct {
+            input: Box::new(built.rel),
+        },
+        ordered: false,
+        ..built
+    })
 }
 
 /// What makes each of the columns.

@@ -22,7 +22,7 @@ use functions::eval::is_fallible;
 use planner::plan::{Rel, Route, SortKey, TableScan};
 use types::{Result, SqlType, Value};
 
-use super::Builder;
+use crate::OptimizerEnv;
 use crate::estimates::TableEstimate;
 use crate::expr::all;
 use crate::limit::rows_wanted;
@@ -33,13 +33,19 @@ const SHARE_MAX: f64 = 0.5;
 /// Groups are compared with at least this many rows, so a few groups are always pushed down.
 const GROUPS_ALWAYS: f64 = 1_000.0;
 
-impl Builder<'_> {
-    /// Pushes down what can be.
-    pub fn push_down(&self, rel: &mut Rel, route: Route) -> Result<()> {
+/// Pushes down what can be.
+pub struct Pushdown<'a> {
+    pub env: &'a OptimizerEnv<'a>,
+    /// The executor of the plan.
+    pub route: Route,
+}
+
+impl Pushdown<'_> {
+    pub fn apply(&self, rel: &mut Rel) -> Result<()> {
         if !self.env.switches.engine_condition_pushdown {
             return Ok(());
         }
-        if let Some(pushed) = self.pushed(rel, route)? {
+        if let Some(pushed) = self.pushed(rel)? {
             *rel = pushed;
             return Ok(());
         }
@@ -49,13 +55,13 @@ impl Builder<'_> {
                 true => below_distinct(input),
                 false => input,
             };
-            syntax::stack::with_room(|| self.push_down(input, route))
+            syntax::stack::with_room(|| self.apply(input))
         })
     }
 
-    fn pushed(&self, rel: &Rel, route: Route) -> Result<Option<Rel>> {
+    fn pushed(&self, rel: &Rel) -> Result<Option<Rel>> {
         match rel {
-            Rel::Scan(scan) if self.has_coprocessor(scan) => self.filtered(scan, route),
+            Rel::Scan(scan) if self.has_coprocessor(scan) => self.filtered(scan),
             Rel::Aggregate {
                 input,
                 keys,
@@ -93,13 +99,13 @@ impl Builder<'_> {
     }
 
     /// The scan's rows, filtered by the stores.
-    fn filtered(&self, scan: &TableScan, route: Route) -> Result<Option<Rel>> {
+    fn filtered(&self, scan: &TableScan) -> Result<Option<Rel>> {
         let (down, rest) = split(scan.filter.as_ref());
         if down.is_empty() {
             return Ok(None);
         }
         let share = scan.expected.rows / scan.expected.read.max(f64::MIN_POSITIVE);
-        if route == Route::Analytical && share > SHARE_MAX {
+        if self.route == Route::Analytical && share > SHARE_MAX {
             return Ok(None);
         }
         let Some(pushed) = exists(Rel::Scan(TableScan {

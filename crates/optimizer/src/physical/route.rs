@@ -9,7 +9,7 @@ use planner::logical::{Logical, SetOperator};
 use planner::plan::{Access, Rel, Route};
 use types::Result;
 
-use super::{Builder, Built, ONLY, Want};
+use super::builder::{Builder, Built, ONLY, Want};
 use crate::access::Chosen;
 use crate::cost;
 use crate::limit::literal_count;
@@ -62,76 +62,69 @@ impl Routed {
     }
 }
 
-impl Builder<'_> {
-    /// `free`: it may run in `analytics`.
-    pub fn routed(&self, root: Logical, want: Want, free: bool) -> Result<Routed> {
-        let rows = if free && can_run(&root, Place::default()) {
-            self.table_rows(&root)
-        } else {
-            Vec::new()
-        };
-        match rows.as_slice() {
-            [] => self.built_for(ONLY, root, want),
-            [rows] => self.of_one_table(root, want, *rows),
-            several => self.cheaper(root, want, several.iter().sum()),
-        }
+/// `free`: it may run in `analytics`.
+pub fn build(builder: &Builder<'_>, root: Logical, want: Want, free: bool) -> Result<Routed> {
+    let rows = if free && can_run(&root, Place::default()) {
+        table_rows(builder, &root)
+    } else {
+        Vec::new()
+    };
+    match rows.as_slice() {
+        [] => built_for(builder, ONLY, root, want),
+        [rows] => of_one_table(builder, root, want, *rows),
+        several => cheaper(builder, root, want, several.iter().sum()),
     }
+}
 
-    fn of_one_table(&self, root: Logical, want: Want, rows: f64) -> Result<Routed> {
-        self.route.set(self.env.route);
-        let may_grow = self.env.route.is_none() && rows >= ROWS_MIN;
-        let again = may_grow.then(|| (root.clone(), want.clone()));
-        let built = self.build_exact(root, want)?;
-        let route = self.route.get().unwrap_or(ONLY);
-        match again {
-            Some((root, want)) if route == ONLY && !reads_points(&built.rel) => {
-                let large = self.built_for(Route::Analytical, root, want)?.built;
-                Ok(Routed::with_larger(built, large))
-            }
-            _ => Ok(Routed::only(built, route)),
+fn of_one_table(builder: &Builder<'_>, root: Logical, want: Want, rows: f64) -> Result<Routed> {
+    builder.route.set(builder.env.route);
+    let may_grow = builder.env.route.is_none() && rows >= ROWS_MIN;
+    let again = may_grow.then(|| (root.clone(), want.clone()));
+    let built = builder.build_exact(root, want)?;
+    let route = builder.route.get().unwrap_or(ONLY);
+    match again {
+        Some((root, want)) if route == ONLY && !reads_points(&built.rel) => {
+            let large = built_for(builder, Route::Analytical, root, want)?.built;
+            Ok(Routed::with_larger(built, large))
         }
+        _ => Ok(Routed::only(built, route)),
     }
+}
 
-    /// Whether the plan is made for `analytics`: from whole tables, without lookups.
-    pub fn is_analytical(&self) -> bool {
-        self.route.get() == Some(Route::Analytical)
+/// `rows`: of all the tables that it reads.
+fn cheaper(builder: &Builder<'_>, root: Logical, want: Want, rows: f64) -> Result<Routed> {
+    let is_forced = builder.env.route == Some(Route::Analytical);
+    if builder.env.route == Some(Route::Transactional) || !is_forced && rows < ROWS_MIN {
+        return built_for(builder, ONLY, root, want);
     }
+    let analytical = built_for(builder, Route::Analytical, root.clone(), want.clone())?;
+    let can_run = analytical.built.rel.runs_in_parallel();
+    if can_run && is_forced {
+        return Ok(analytical);
+    }
+    let transactional = built_for(builder, ONLY, root, want)?;
+    let is_cheaper = START + analytical.built.cost / CORES < transactional.built.cost;
+    if can_run && is_cheaper && !ends_early(&transactional.built.rel) {
+        return Ok(analytical);
+    }
+    Ok(Routed::with_larger(transactional.built, analytical.built))
+}
 
-    /// `rows`: of all the tables that it reads.
-    fn cheaper(&self, root: Logical, want: Want, rows: f64) -> Result<Routed> {
-        let is_forced = self.env.route == Some(Route::Analytical);
-        if self.env.route == Some(Route::Transactional) || !is_forced && rows < ROWS_MIN {
-            return self.built_for(ONLY, root, want);
+fn built_for(builder: &Builder<'_>, route: Route, root: Logical, want: Want) -> Result<Routed> {
+    builder.route.set(Some(route));
+    builder.slots.set(0);
+    Ok(Routed::only(builder.build_exact(root, want)?, route))
+}
+
+/// The number of rows of each stored table that is read.
+fn table_rows(builder: &Builder<'_>, root: &Logical) -> Vec<f64> {
+    let mut rows = Vec::new();
+    root.walk(&mut |rel| {
+        if let Logical::Get(get) = rel {
+            rows.push(builder.env.estimates.rows(get.table.id) as f64);
         }
-        let analytical = self.built_for(Route::Analytical, root.clone(), want.clone())?;
-        let can_run = analytical.built.rel.runs_in_parallel();
-        if can_run && is_forced {
-            return Ok(analytical);
-        }
-        let transactional = self.built_for(ONLY, root, want)?;
-        let is_cheaper = START + analytical.built.cost / CORES < transactional.built.cost;
-        if can_run && is_cheaper && !ends_early(&transactional.built.rel) {
-            return Ok(analytical);
-        }
-        Ok(Routed::with_larger(transactional.built, analytical.built))
-    }
-
-    fn built_for(&self, route: Route, root: Logical, want: Want) -> Result<Routed> {
-        self.route.set(Some(route));
-        self.slots.set(0);
-        Ok(Routed::only(self.build_exact(root, want)?, route))
-    }
-
-    /// The number of rows of each stored table that is read.
-    fn table_rows(&self, root: &Logical) -> Vec<f64> {
-        let mut rows = Vec::new();
-        root.walk(&mut |rel| {
-            if let Logical::Get(get) = rel {
-                rows.push(self.env.estimates.rows(get.table.id) as f64);
-            }
-        });
-        rows
-    }
+    });
+    rows
 }
 
 /// Whether a plan looks up rows of one table by their keys alone.

@@ -15,7 +15,7 @@ use functions::Expr;
 use planner::logical::{ApplyKind, ColumnId, JoinKind, Logical};
 
 use crate::expr::{bare_column, replace_columns, size};
-use crate::physical::{ids, replace_in};
+use crate::expr::{ids, replace_in};
 
 /// Larger expressions stay where they are: put in the place of each use, they would double from level to level.
 const MERGED_NODES: usize = 32;

@@ -60,7 +60,7 @@ fn sources(rel: &Logical) -> Vec<Vec<ColumnId>> {
             found
         }
         Logical::Filter { input, .. } => sources(input),
-        other => vec![crate::physical::ids(other)],
+        other => vec![crate::expr::ids(other)],
     }
 }
 

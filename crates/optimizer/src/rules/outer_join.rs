@@ -11,7 +11,7 @@ use functions::Expr;
 use planner::logical::{ApplyKind, Join, JoinKind};
 
 use super::null_rejection::rejects_null;
-use crate::physical::ids;
+use crate::expr::ids;
 
 /// Makes the join an inner one if one of the conditions above it allows it.
 pub fn simplify(join: &mut Join, above: &[Expr]) {

@@ -24,8 +24,8 @@ use types::Result;
 use super::conditions::{filtered, is_free_of, take};
 use super::{infer, outer_join, semi_join};
 use crate::OptimizerEnv;
+use crate::expr::ids;
 use crate::expr::{all, bare_column, into_conjuncts, replace_columns, size};
-use crate::physical::ids;
 
 /// A condition that would be larger over the columns below stays above.
 const PUSHED_NODES: usize = 500;

@@ -20,8 +20,9 @@ use types::{Result, SqlType, Value};
 
 use super::semi_join::free;
 use crate::OptimizerEnv;
+use crate::expr::ids;
 use crate::expr::replace_columns;
-use crate::physical::{ids, key_of};
+use crate::physical::join_keys::key_of;
 
 /// The left join that does what the Apply does.
 pub struct Unnested {

@@ -13,9 +13,9 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{Apply, ApplyKind, ColumnId, Join, JoinKind, Logical};
 
+use crate::expr::ids;
 use crate::expr::{bare_column, into_conjuncts};
 use crate::limit::literal_count;
-use crate::physical::ids;
 
 /// The join that an Apply is under the conditions above it, one of which asks for its mark. Both are left as
 /// they are if there is none.

@@ -12,7 +12,7 @@ use super::collation::charset_named;
 use super::context::Context;
 use super::scope::NO_NAMES;
 use super::subqueries::Subqueries;
-use super::{Binder, alter_partitions, grant, load_data};
+use super::{Binder, alter_partitions, block_operators, grant, load_data};
 use crate::command::{Bound, Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
@@ -203,7 +203,7 @@ fn of_row(
     subqueries: Subqueries,
     row_use: RowUse,
 ) -> Result<Command> {
-    let (root, output) = binder.projected(subqueries.applied_to(Logical::OneRow), &values);
+    let (root, output) = block_operators::projected(binder, subqueries.applied_to(Logical::OneRow), &values);
     let columns = values
         .iter()
         .map(|value| ResultColumn::unnamed("", value.ty(), value.nullable()));

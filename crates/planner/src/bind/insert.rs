@@ -16,7 +16,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
-use super::{Binder, default_value, foreign_key, insert_target, write};
+use super::{Binder, block_operators, default_value, foreign_key, insert_target, write};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
@@ -247,7 +247,7 @@ fn rows_of_queries(
             exprs.push(value);
         }
         let row = row_itself(binder, &exprs, &subqueries, columns, table)?;
-        let (root, ids) = binder.projected(subqueries.applied_to(row), &exprs);
+        let (root, ids) = block_operators::projected(binder, subqueries.applied_to(row), &exprs);
         let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
             id,
             ty: expr.ty(),

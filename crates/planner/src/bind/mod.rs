@@ -17,6 +17,8 @@
 mod alter;
 mod alter_partitions;
 mod block;
+mod block_keys;
+mod block_operators;
 mod bound_block;
 mod bound_query;
 mod bound_rows;

@@ -12,7 +12,7 @@ use super::bound_query::{
 use super::context::Context;
 use super::names::{Names, ORDER_CLAUSE, ambiguous_column, full_name, unknown_column};
 use super::subqueries::Subqueries;
-use super::{Binder, common_table, limit};
+use super::{Binder, common_table, limit, select};
 use crate::logical::{Column, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator};
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
@@ -93,7 +93,7 @@ impl Binder<'_> {
 
     fn body_with_order(&self, query: &Query, place: QueryPlace<'_>) -> Result<BoundQuery> {
         if let Some(block) = Block::of(query) {
-            return self.block(block, place);
+            return select::block(self, block, place);
         }
         let locking = match query.locking.is_empty() {
             true => place.locking,
@@ -129,9 +129,9 @@ impl Binder<'_> {
             QueryBody::Select(select) => {
                 let mut block = Block::bare(select);
                 block.locking = place.locking;
-                self.block(block, place)
+                select::block(self, block, place)
             }
-            QueryBody::Values(rows) => self.block(Block::of_values(rows), place),
+            QueryBody::Values(rows) => select::block(self, Block::of_values(rows), place),
             QueryBody::Nested(query) => self.query_at(query, place),
             QueryBody::SetOperation { first, rest } => self.set_operation(first, rest, place),
         })

@@ -13,7 +13,7 @@ use super::names::ORDER_CLAUSE;
 use super::output::Item;
 use super::scope::{NoNames, Scope, ScopeNames};
 use super::subqueries::Subqueries;
-use super::{Binder, limit};
+use super::{Binder, block_keys, limit};
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
 use crate::logical::{Apply, ApplyKind, Column, ColumnId, Logical};
 use crate::plan::ResultColumn;
@@ -149,7 +149,7 @@ fn ordered_values(
         of_groups: None,
         named: RefCell::default(),
     };
-    let (mut keys, _) = binder.order_by(block, items, &Context::of(&names), &names)?;
+    let (mut keys, _) = block_keys::order_by(binder, block, items, &Context::of(&names), &names)?;
     keys.retain(|key| !super::bound_block::is_constant(&key.expr));
     if keys.is_empty() {
         return Ok(root);

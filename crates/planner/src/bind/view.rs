@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use schema::model::Table;
+use schema::model::{Table, TableName};
 use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
@@ -91,7 +91,7 @@ pub(super) fn in_view<T>(
     }
     let around = binder.accesses.through();
     let through = ThroughView {
-        view: around.map_or_else(|| definition.table_name(), |around| around.view.clone()),
+        view: around.map_or_else(|| TableName::of(definition), |around| around.view.clone()),
         definer: match view.security {
             ViewSecurity::Definer => Some(view.definer.clone()),
             ViewSecurity::Invoker => around.and_then(|around| around.definer.clone()),

@@ -5,8 +5,7 @@
 use schema::privilege::PrivilegeSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-use schema::model::IndexPart;
-use schema::model::Table;
+use schema::model::{IndexPart, Table, TableName};
 use types::{Error, Result, Value, Warning};
 
 use super::read_and_written::{self, WrittenTable};
@@ -188,7 +187,7 @@ pub(super) fn view_check(
     }
     Ok(Some(RowCheck {
         condition,
-        view: view.definition.table_name(),
+        view: TableName::of(&view.definition),
     }))
 }
 

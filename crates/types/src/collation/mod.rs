@@ -26,6 +26,7 @@ pub use characters::{character_count, first_characters};
 pub use definitions::Collation;
 use definitions::Order;
 pub(crate) use latin1::{char_to_latin1, latin1_to_char};
+pub use like_range::like_range;
 
 impl Collation {
     /// Compares two strings (UTF-8 for text, any bytes for `binary`). Allocates only for Thai.

@@ -6,7 +6,7 @@ use schema::foreign_key::row_is_referenced;
 use schema::model::{ReferenceAction, Table};
 use types::{Error, Result, Value, errno};
 
-use super::children::{Purpose, Referring};
+use super::children::{Purpose, Referring, Search};
 use super::layout::{no_such_table, picked};
 use super::state::ForeignKeys;
 use crate::dml::assign::NullRule;
@@ -83,7 +83,7 @@ impl<'p> ForeignKeys<'p> {
             if key.child == table && !action.writes() && rows.iter().any(refers_to_itself) {
                 return Err(self.is_referenced(key));
             }
-            let found = self.find_referring(finder, &parents, purpose_of(action), txn)?;
+            let found = Search::new(self, finder, purpose_of(action)).rows_of(&parents, txn)?;
             if found.is_empty() {
                 continue;
             }
@@ -123,7 +123,7 @@ impl<'p> ForeignKeys<'p> {
                 continue;
             }
             let action = plan.key(key).ok_or_else(no_such_table)?.on_update;
-            let found = self.find_referring(finder, &parents, purpose_of(action), txn)?;
+            let found = Search::new(self, finder, purpose_of(action)).rows_of(&parents, txn)?;
             if found.is_empty() {
                 continue;
             }

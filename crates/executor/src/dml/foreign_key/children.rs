@@ -38,75 +38,86 @@ pub(super) enum Purpose {
     Change,
 }
 
-impl ForeignKeys<'_> {
+/// A search for the rows that refer to rows of a parent.
+pub(super) struct Search<'s, 'p> {
+    keys: &'s ForeignKeys<'p>,
+    finder: &'s Finder,
+    purpose: Purpose,
+    /// Rows that have not been locked.
+    candidates: Vec<Candidate>,
+    found: Vec<Referring>,
+}
+
+impl<'s, 'p> Search<'s, 'p> {
+    pub fn new(keys: &'s ForeignKeys<'p>, finder: &'s Finder, purpose: Purpose) -> Self {
+        Self {
+            keys,
+            finder,
+            purpose,
+            candidates: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
     /// Finds rows by the values of the parents that they refer to. The parents are locked, so no other
     /// transaction adds one.
-    pub(super) fn find_referring(
-        &self,
-        finder: &Finder,
+    pub fn rows_of(
+        mut self,
         parents: &[(usize, Vec<Value>)],
-        purpose: Purpose,
         txn: &mut Transaction,
     ) -> Result<Vec<Referring>> {
-        let mut found = Vec::new();
-        let mut candidates: Vec<Candidate> = Vec::new();
         for (parent, values) in parents {
-            check_interrupted(self.ctx)?;
-            let prefix = finder.prefix(values, self.zone())?;
-            let mut range = finder.range(values.clone(), self.zone())?;
+            check_interrupted(self.keys.ctx)?;
+            let prefix = self.finder.prefix(values, self.keys.zone())?;
+            let mut range = self.finder.range(values.clone(), self.keys.zone())?;
             loop {
-                let page = page_of(&range, finder, txn)?;
+                let page = page_of(&range, self.finder, txn)?;
                 let is_last = page.len() < PAGE_ROWS;
                 for (entry, row_key) in page {
                     range.start = entry;
                     range.start.push(0);
-                    candidates.push(Candidate {
+                    self.candidates.push(Candidate {
                         key: row_key,
                         prefix: prefix.clone(),
                         parent: *parent,
                     });
                 }
-                if candidates.len() >= PAGE_ROWS {
-                    self.lock_candidates(finder, &mut candidates, purpose, &mut found, txn)?;
+                if self.candidates.len() >= PAGE_ROWS {
+                    self.lock_candidates(txn)?;
                 }
-                if is_last || (purpose == Purpose::Exist && !found.is_empty()) {
+                if is_last || self.is_enough() {
                     break;
                 }
             }
-            if purpose == Purpose::Exist {
-                self.lock_candidates(finder, &mut candidates, purpose, &mut found, txn)?;
-                if !found.is_empty() {
-                    return Ok(found);
-                }
+            if self.purpose == Purpose::Exist {
+                self.lock_candidates(txn)?;
+            }
+            if self.is_enough() {
+                return Ok(self.found);
             }
         }
-        self.lock_candidates(finder, &mut candidates, purpose, &mut found, txn)?;
-        Ok(found)
+        self.lock_candidates(txn)?;
+        Ok(self.found)
+    }
+
+    /// To see that a row exists, one is enough.
+    fn is_enough(&self) -> bool {
+        self.purpose == Purpose::Exist && !self.found.is_empty()
     }
 
     /// Locks rows, and keeps those that still refer to their parent.
-    fn lock_candidates(
-        &self,
-        finder: &Finder,
-        candidates: &mut Vec<Candidate>,
-        purpose: Purpose,
-        found: &mut Vec<Referring>,
-        txn: &mut Transaction,
-    ) -> Result<()> {
-        if candidates.is_empty() {
-            return Ok(());
-        }
-        // To see that one row stays, not all have to be locked.
-        let count = match purpose {
-            Purpose::Exist => 1,
-            Purpose::Change => candidates.len(),
-        };
-        let options = self.options(match purpose {
+    fn lock_candidates(&mut self, txn: &mut Transaction) -> Result<()> {
+        let options = self.keys.options(match self.purpose {
             Purpose::Exist => LockMode::Shared,
             Purpose::Change => LockMode::Exclusive,
         });
-        while !candidates.is_empty() {
-            let taken: Vec<Candidate> = candidates.drain(..count.min(candidates.len())).collect();
+        while !self.candidates.is_empty() {
+            // To see that one row stays, not all have to be locked.
+            let count = match self.purpose {
+                Purpose::Exist => 1,
+                Purpose::Change => self.candidates.len(),
+            };
+            let taken: Vec<Candidate> = self.candidates.drain(..count).collect();
             let keys: Vec<Vec<u8>> = taken.iter().map(|candidate| candidate.key.clone()).collect();
             let locked = txn.lock(&keys, &options)?;
             for (candidate, locked) in taken.into_iter().zip(locked) {
@@ -114,15 +125,15 @@ impl ForeignKeys<'_> {
                     continue;
                 };
                 let Candidate { key, prefix, parent } = candidate;
-                let row = finder.decode(&key, &stored, self.zone())?;
-                if finder.prefix_of(&row, self.zone())?.as_ref() == Some(&prefix) {
-                    self.memory
-                        .grow(size_of::<Referring>() + key.len() + row_bytes(&row))?;
-                    found.push(Referring { key, row, parent });
+                let row = self.finder.decode(&key, &stored, self.keys.zone())?;
+                if self.finder.prefix_of(&row, self.keys.zone())?.as_ref() == Some(&prefix) {
+                    let bytes = size_of::<Referring>() + key.len() + row_bytes(&row);
+                    self.keys.memory.grow(bytes)?;
+                    self.found.push(Referring { key, row, parent });
                 }
             }
-            if purpose == Purpose::Exist && !found.is_empty() {
-                candidates.clear();
+            if self.is_enough() {
+                self.candidates.clear();
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! The foreign keys.
 
+use schema::foreign_key::unique_index_named;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -33,7 +34,7 @@ REFERENCED_TABLE_NAME varchar(64) bin NOT
         for table in ctx.tables(1, 9)? {
             for key in table.public_foreign_keys() {
                 let parent = ctx.schema.table(&key.parent.database, &key.parent.name);
-                let unique = parent.and_then(|parent| parent.unique_index_named(&key.parent_columns));
+                let unique = parent.and_then(|parent| unique_index_named(parent, &key.parent_columns));
                 rows.push(vec![
                     text(CATALOG),
                     text(&table.database),

@@ -1,0 +1,174 @@
+//! What GROUP BY and ORDER BY of a query block name: columns, select items, their numbers, expressions.
+
+use functions::Expr;
+use syntax::ast::{self, NumberText, Select};
+use types::{Error, Result, errno};
+
+use super::block::Block;
+use super::bound_block::OrderNames;
+use super::bound_query::as_it_stands;
+use super::context::{Aggregates, Context, invalid_group_function};
+use super::name_lookup::ColumnsThenItems;
+use super::names::{GROUP_STATEMENT, ORDER_CLAUSE};
+use super::output::Item;
+use super::{Binder, name_lookup, resolution};
+use crate::errno::ER_AGGREGATE_ORDER_NON_AGG_QUERY;
+use crate::plan::SortKey;
+
+/// The keys of GROUP BY; of those that name an item of the select list: key and item.
+pub type GroupKeys = (Vec<Expr>, Vec<(usize, usize)>);
+
+pub fn group_by(
+    binder: &Binder<'_>,
+    select: &Select,
+    items: &[Item],
+    context: &Context<'_>,
+    names: &ColumnsThenItems<'_>,
+    is_of_groups: &dyn Fn(&Expr) -> bool,
+) -> Result<GroupKeys> {
+    let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
+    let mut key_items = Vec::new();
+    let mut named = Vec::new();
+    for item in &select.group_by {
+        let (key, called) = match &item.expr {
+            ast::Expr::Parameter(_) if binder.types.literal_params => return Err(as_it_stands()),
+            ast::Expr::Number(NumberText::Integer(digits)) => {
+                let item = ordinal(digits, items, GROUP_STATEMENT)?;
+                (item.expr.clone(), item.name.clone())
+            }
+            ast::Expr::Column(name) => {
+                let key = name_lookup::group_name(binder, name, items, &names.tables);
+                let key = key.map_err(|error| resolution::hidden_column(binder, name, error))?;
+                resolution::note_column(binder, name, &key);
+                (key, name.column.clone())
+            }
+            expr if expr.has_aggregate() => {
+                return Err(aggregate_as_key(binder, expr, &item.text, items, context));
+            }
+            expr => (binder.scalar(expr, context)?, "???".to_owned()),
+        };
+        if is_of_groups(&key) {
+            return Err(cannot_group_on(&called));
+        }
+        let is_meant = |item: &Item| item.expr == key && item.name.eq_ignore_ascii_case(&called);
+        let meant = items.iter().position(is_meant);
+        if !keys.contains(&key) {
+            named.extend(meant);
+            keys.push(key);
+        } else if select.rollup {
+            // Equal keys are rolled up one by one. An item that is the name of one is not of another.
+            if let Some(item) = meant.filter(|item| !named.contains(item)) {
+                named.push(item);
+                key_items.push((item, keys.len()));
+            }
+            keys.push(key);
+        }
+    }
+    Ok((keys, key_items))
+}
+
+/// 1056 if the aggregate is a select item, else 1111.
+fn aggregate_as_key(
+    binder: &Binder<'_>,
+    expr: &ast::Expr,
+    text: &str,
+    items: &[Item],
+    context: &Context<'_>,
+) -> Error {
+    let aggregates = Aggregates::default();
+    let context = Context {
+        aggregates: Some(&aggregates),
+        ..*context
+    };
+    match binder.scalar(expr, &context) {
+        Ok(_) if items.iter().any(|item| item.name.eq_ignore_ascii_case(text)) => cannot_group_on(text),
+        Ok(_) => invalid_group_function(),
+        Err(error) => error,
+    }
+}
+
+pub fn order_by(
+    binder: &Binder<'_>,
+    select: &Block<'_>,
+    items: &[Item],
+    context: &Context<'_>,
+    names: &ColumnsThenItems<'_>,
+) -> Result<(Vec<SortKey>, Vec<OrderNames>)> {
+    // An aggregate in ORDER BY alone does not make a query one with groups.
+    let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
+    let own = || context.aggregates.map_or(0, |own| own.borrow().len());
+    let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
+    let mut named = Vec::with_capacity(select.order_by.len());
+    for (position, item) in select.order_by.iter().enumerate() {
+        let before = own();
+        let expr = match &item.expr {
+            ast::Expr::Parameter(_) if binder.types.literal_params => return Err(as_it_stands()),
+            ast::Expr::Number(NumberText::Integer(digits)) => {
+                ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
+            }
+            ast::Expr::Column(name) => {
+                let key = name_lookup::order_name(name, items, &names.tables);
+                let key = key.map_err(|error| resolution::hidden_column(binder, name, error))?;
+                resolution::note_column(binder, name, &key);
+                key
+            }
+            expr => binder.scalar(expr, context)?,
+        };
+        if plain && own() > before {
+            return Err(aggregate_in_plain_order(position + 1));
+        }
+        let items = names.named.take();
+        // A second key of the same value orders nothing.
+        if !keys.iter().any(|key| key.expr == expr) {
+            named.push(OrderNames {
+                items,
+                any_value: is_any_value(&item.expr),
+            });
+            keys.push(SortKey {
+                expr,
+                descending: item.descending,
+            });
+        }
+    }
+    Ok((keys, named))
+}
+
+pub fn has_aggregates_to_show(select: &Select) -> bool {
+    let in_item = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Expr { expr, .. } => expr.has_aggregate(),
+        _ => false,
+    };
+    select.items.iter().any(in_item) || select.having.as_ref().is_some_and(ast::Expr::has_aggregate)
+}
+
+/// The select item of a number in GROUP BY or ORDER BY.
+fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item> {
+    let position: Option<usize> = digits.parse().ok();
+    let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
+    item.ok_or_else(|| {
+        Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{digits}' in '{clause}'"),
+        )
+    })
+}
+
+fn is_any_value(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Function { name, .. } if name.eq_ignore_ascii_case("any_value"))
+}
+
+/// Error 3029.
+fn aggregate_in_plain_order(position: usize) -> Error {
+    Error::new(
+        ER_AGGREGATE_ORDER_NON_AGG_QUERY,
+        format!(
+            "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated \
+             query"
+        ),
+    )
+}
+
+/// Error 1056.
+fn cannot_group_on(name: &str) -> Error {
+    Error::new(errno::ER_WRONG_GROUP_FIELD, format!("Can't group on '{name}'"))
+}

@@ -1,0 +1,278 @@
+//! The operators of a query block, above its filtered rows.
+
+use functions::Expr;
+use functions::aggregate;
+use types::Result;
+
+use super::block::Block;
+use super::bound_block::{BoundBlock, is_constant};
+use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
+use super::from_place::filtered;
+use super::grouping::{Groups, rollup_order};
+use super::window::windowed;
+use super::{Binder, hints, limit};
+use crate::logical::{ColumnId, Logical};
+use crate::plan::{OutputLimit, SortKey};
+
+/// The block's operators above its filtered rows.
+pub fn operators(
+    binder: &Binder<'_>,
+    mut bound: BoundBlock,
+    mut rel: Logical,
+    block: &Block<'_>,
+    place: QueryPlace<'_>,
+) -> Result<BoundQuery> {
+    // A query that counts all its rows makes all of them. LIMIT is applied where the rows are sent.
+    let mut limit = limit::bind_limit(binder, block.limit)?;
+    let counts = place.is_statement && block.counts_all_rows && limit.count.is_some();
+    let limit_of_output = counts.then(|| std::mem::take(&mut limit));
+    let is_rolled = bound.rollup;
+    let mut results: Vec<_> = bound
+        .items
+        .iter()
+        // An item that may be the sum row of ROLLUP is not announced as a column.
+        .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
+        .collect();
+    let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+    let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
+    let is_merged = !bound.grouped
+        && !bound.distinct
+        && limit.count.is_none()
+        && bound.windows.borrow().is_empty()
+        && !bound.scope.relations.is_empty();
+    let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
+
+    rel = std::mem::take(&mut bound.below).applied_to(rel);
+    if !is_rolled {
+        bound.order_by.retain(|key| !is_constant(&key.expr));
+    }
+    if bound.grouped {
+        rel = grouped(binder, &mut bound, rel)?;
+        // A key may be rolled up, and a group may have no row.
+        for (result, item) in results.iter_mut().zip(&bound.items) {
+            result.nullable = item.expr.nullable();
+        }
+    }
+    rel = std::mem::take(&mut bound.above).applied_to(rel);
+    rel = filtered(rel, bound.having.take());
+    if !bound.order_of_groups.is_empty() {
+        rel = Logical::Sort {
+            input: Box::new(rel),
+            keys: std::mem::take(&mut bound.order_of_groups),
+        };
+    }
+    rel = windowed(rel, bound.windows.take());
+
+    let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+    if place.is_statement {
+        for (expr, stored) in exprs.iter_mut().zip(stored) {
+            // A DECIMAL made by IF or CASE is sent with the digits of the branch. Where MySQL stores rows
+            // in a temporary table before it sends them, it has the common type of the branches.
+            if let Some(text) = functions::bind::output_text(expr).filter(|_| !stored) {
+                *expr = text;
+            }
+        }
+    }
+    let mut in_order = false;
+    let ids = if bound.distinct {
+        let (sorted, ids, by_hidden) = distinct_rows(binder, rel, &exprs, bound.order_by)?;
+        rel = limited(sorted, limit);
+        in_order = by_hidden;
+        ids
+    } else {
+        if !bound.order_by.is_empty() {
+            rel = Logical::Sort {
+                input: Box::new(rel),
+                keys: bound.order_by,
+            };
+        }
+        // The rows that OFFSET leaves out are not computed: their items do not fail.
+        let (projected, ids) = projected(binder, limited(rel, limit), &exprs);
+        rel = projected;
+        ids
+    };
+    let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
+    let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
+        id,
+        ty: expr.ty(),
+        nullable: result.nullable,
+        expr: shown,
+        result,
+    });
+    Ok(BoundQuery {
+        root: rel,
+        columns: columns.collect(),
+        limit_of_output: limit_of_output.and_then(|limit| {
+            Some(OutputLimit {
+                offset: limit.offset,
+                count: limit.count?,
+            })
+        }),
+        max_execution: hints::time_limit(binder, place.is_statement),
+        in_order,
+        is_merged,
+        block: block_read,
+    })
+}
+
+/// The groups of the rows, and the block's expressions over them.
+fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Result<Logical> {
+    let key_ids: Vec<ColumnId> = bound.keys.iter().map(|_| binder.new_column()).collect();
+    let rollup = bound.rollup.then(|| binder.new_column());
+    let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
+    let mut groups = Groups {
+        binder: binder,
+        keys: &bound.keys,
+        key_ids: &key_ids,
+        rollup,
+        aggregates: &bound.aggregates,
+        below: &below,
+    };
+    for (position, item) in bound.items.iter_mut().enumerate() {
+        let own = bound.key_items.iter().find(|(of, _)| *of == position);
+        item.expr = match own {
+            Some((_, key)) => groups.key(*key, &item.expr),
+            None => groups.rewrite(&item.expr)?,
+        };
+    }
+    if let Some(having) = &mut bound.having {
+        *having = groups.rewrite(having)?;
+    }
+    // Without GROUP BY there is one row.
+    if bound.keys.is_empty() {
+        bound.order_by.clear();
+    }
+    for key in &mut bound.order_by {
+        key.expr = groups.rewrite(&key.expr)?;
+    }
+    for pending in bound.windows.borrow_mut().iter_mut() {
+        groups.rewrite_window(pending)?;
+    }
+    bound.above.rewrite(&mut |expr| groups.rewrite(expr))?;
+    // DISTINCT comes before the order, which is then by what is shown.
+    if let Some(rollup) = rollup {
+        let order = rollup_order(binder, &bound.keys, &key_ids, rollup)?;
+        if !bound.windows.borrow().is_empty() {
+            bound.order_of_groups.clone_from(&order);
+        }
+        if !bound.distinct {
+            bound.order_by.extend(order);
+        }
+    }
+    Ok(Logical::Aggregate {
+        input: Box::new(input),
+        keys: key_ids.into_iter().zip(std::mem::take(&mut bound.keys)).collect(),
+        aggregates: bound.aggregates.take(),
+        rollup,
+    })
+}
+
+/// The rows with the columns of expressions and no others; and the id of each.
+pub fn projected(binder: &Binder<'_>, input: Logical, exprs: &[Expr]) -> (Logical, Vec<ColumnId>) {
+    let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
+    let mut columns: Vec<(ColumnId, Expr)> = Vec::with_capacity(exprs.len());
+    let mut ids = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        let own = match expr {
+            // A column of another query's rows is a new one here.
+            Expr::Column { index, .. } => Some(ColumnId(*index)).filter(|id| below.contains(id)),
+            _ => None,
+        };
+        let id = own.unwrap_or_else(|| binder.new_column());
+        if !columns.iter().any(|(other, _)| *other == id) {
+            columns.push((id, expr.clone()));
+        }
+        ids.push(id);
+    }
+    let projected = Logical::Project {
+        input: Box::new(input),
+        columns,
+    };
+    (projected, ids)
+}
+
+/// Rows are made distinct before they are ordered, so the order is by what they show. Without
+/// ONLY_FULL_GROUP_BY it may be by columns that they do not show: then by those of the first of the equal
+/// rows, as MySQL does. The last result says whether it is.
+fn distinct_rows(
+    binder: &Binder<'_>,
+    input: Logical,
+    items: &[Expr],
+    order_by: Vec<SortKey>,
+) -> Result<(Logical, Vec<ColumnId>, bool)> {
+    let mut hidden = Vec::new();
+    let ids: Vec<ColumnId> = items.iter().map(|_| binder.new_column()).collect();
+    let mut keys = Vec::with_capacity(order_by.len());
+    for key in order_by {
+        keys.push(SortKey {
+            expr: over_items(binder, &key.expr, items, &ids, &mut hidden)?,
+            descending: key.descending,
+        });
+    }
+    let by_hidden = !hidden.is_empty();
+    let shown: Vec<(ColumnId, Expr)> = ids.iter().copied().zip(items.iter().cloned()).collect();
+    let mut rel = if by_hidden {
+        Logical::Aggregate {
+            input: Box::new(input),
+            keys: shown,
+            aggregates: hidden
+                .into_iter()
+                .map(|(id, column)| {
+                    let call = aggregate::bind("any_value", vec![column], false, &binder.types)?;
+                    Ok((id, call))
+                })
+                .collect::<Result<_>>()?,
+            rollup: None,
+        }
+    } else {
+        Logical::Distinct {
+            input: Box::new(Logical::Project {
+                input: Box::new(input),
+                columns: shown,
+            }),
+        }
+    };
+    if !keys.is_empty() {
+        rel = Logical::Sort {
+            input: Box::new(rel),
+            keys,
+        };
+    }
+    if by_hidden {
+        let columns = ids.iter().zip(items);
+        rel = Logical::Project {
+            input: Box::new(rel),
+            columns: columns
+                .map(|(id, item)| (*id, Expr::column(id.0, item.ty(), item.nullable())))
+                .collect(),
+        };
+    }
+    Ok((rel, ids, by_hidden))
+}
+
+/// An expression over the columns of the items, instead of what they are made of. Columns that are in none
+/// of them come as `hidden` lists them.
+fn over_items(
+    binder: &Binder<'_>,
+    expr: &Expr,
+    items: &[Expr],
+    ids: &[ColumnId],
+    hidden: &mut Vec<(ColumnId, Expr)>,
+) -> Result<Expr> {
+    if let Some(index) = items.iter().position(|item| item == expr) {
+        return Ok(Expr::column(ids[index].0, expr.ty(), expr.nullable()));
+    }
+    if matches!(expr, Expr::Column { .. }) {
+        let same = hidden
+            .iter()
+            .find(|(_, column)| column == expr)
+            .map(|(id, _)| *id);
+        let id = same.unwrap_or_else(|| {
+            let id = binder.new_column();
+            hidden.push((id, expr.clone()));
+            id
+        });
+        return Ok(Expr::column(id.0, expr.ty(), expr.nullable()));
+    }
+    expr.of_parts(&mut |part| over_items(binder, part, items, ids, hidden))
+}
