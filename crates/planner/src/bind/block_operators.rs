@@ -121,7 +121,7 @@ fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Resul
     let rollup = bound.rollup.then(|| binder.new_column());
     let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
     let mut groups = Groups {
-        binder: binder,
+        binder,
         keys: &bound.keys,
         key_ids: &key_ids,
         rollup,

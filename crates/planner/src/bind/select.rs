@@ -177,7 +177,7 @@ fn clauses(
                 ..names_of(&scope, HAVING_CLAUSE, place)
             };
             let inner = ItemsAndKeys {
-                binder: binder,
+                binder,
                 items: &items,
                 tables: names_of(&scope, HAVING_CLAUSE, place),
                 keys: &keys,

@@ -41,12 +41,11 @@ IS_GRANTABLE varchar(3) ci NOT ""
     }
 }
 
-/// The rows of a table about grants on tables. `each` makes those of one grant: of each row the names behind that of
-/// the table, and the privilege.
-pub(super) fn rows_of_tables(
-    ctx: &Context<'_>,
-    each: &dyn Fn(&Granted, &mut dyn FnMut(&[&str], &str)),
-) -> Vec<Row> {
+/// Takes a row: the names after that of the table, and the privilege.
+type TakeRow<'r> = dyn FnMut(&[&str], &str) + 'r;
+
+/// The rows of a table about grants on tables. `each` makes those of one grant.
+pub(super) fn rows_of_tables(ctx: &Context<'_>, each: &dyn Fn(&Granted, &mut TakeRow<'_>)) -> Vec<Row> {
     let mut rows = Vec::new();
     for account in ctx.accounts() {
         for (database, table, granted) in account.privileges.granted_tables() {
