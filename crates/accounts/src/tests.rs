@@ -284,7 +284,7 @@ fn a_partial_revoke_excepts_a_database() {
     assert_eq!(grants(&get("a"))[1], "REVOKE SELECT ON `d_d`.* FROM `a`@`%`");
     assert_eq!(reopened(&accounts).current().get("a", "%").unwrap().privileges, a);
 
-    // Who is restricted grants with the restriction.
+    // An account with a restriction passes it on with what it grants.
     let restricted = Grantor {
         restrictions: &a.restrictions,
         ..by

@@ -180,11 +180,13 @@ mod tests {
 
     #[test]
     fn damage_and_later_formats_are_errors_that_say_so() {
+        let later = format!(r#"{{"format":{},"value":{{}}}}"#, FORMAT + 1);
+        let of_later = format!("format {}", FORMAT + 1);
         for (bytes, expected) in [
             (&b"{\"format\":1"[..], "damaged"),
             (b"\xff\x00", "damaged"),
             (b"{\"format\":1,\"value\":{}}", "damaged"),
-            (b"{\"format\":3,\"value\":{}}", "format 3"),
+            (later.as_bytes(), of_later.as_str()),
             (b"{\"format\":0,\"value\":{}}", "format 0"),
         ] {
             let error = decode::<DatabaseRecord>(bytes, "database").unwrap_err();

@@ -188,7 +188,8 @@ fn character(parser: &mut Parser<'_>) -> Result<DataType> {
     characters(parser, varying)
 }
 
-fn characters(parser: &mut Parser<'_>, varying: bool) -> Result<DataType> {
+/// The length that follows; `VARCHAR` needs one.
+fn sized_characters(parser: &mut Parser<'_>, varying: bool) -> Result<DataType> {
     let mut ty = DataType::new(if varying {
         TypeName::VarChar
     } else {
@@ -198,6 +199,11 @@ fn characters(parser: &mut Parser<'_>, varying: bool) -> Result<DataType> {
     if varying && ty.length.is_none() {
         return parser.fail();
     }
+    Ok(ty)
+}
+
+fn characters(parser: &mut Parser<'_>, varying: bool) -> Result<DataType> {
+    let mut ty = sized_characters(parser, varying)?;
     character_attributes(parser, &mut ty)?;
     Ok(ty)
 }
@@ -216,15 +222,7 @@ fn national(parser: &mut Parser<'_>) -> Result<DataType> {
     } else if !varying {
         varying = parser.eat_any(&[Kw::VARYING, Kw::VARCHAR]).is_some();
     }
-    let mut ty = DataType::new(if varying {
-        TypeName::VarChar
-    } else {
-        TypeName::Char
-    });
-    ty.length = type_length(parser)?;
-    if varying && ty.length.is_none() {
-        return parser.fail();
-    }
+    let mut ty = sized_characters(parser, varying)?;
     ty.charset = Some(types::Charset::Utf8mb3.name().into());
     ty.national = true;
     ty.binary = parser.eat(Kw::BINARY);

@@ -558,6 +558,20 @@ fn get_rows(
     Ok((read, bytes))
 }
 
+/// Visits the value of each key, with the key's position. One key is cheaper to read by itself.
+pub(super) fn get_all(reader: &dyn Reader, keys: &[Vec<u8>], visit: &mut kv::VisitBatch) -> kv::Result<()> {
+    let [key] = keys else {
+        return match keys {
+            [] => Ok(()),
+            keys => reader.batch_get_with(keys, visit),
+        };
+    };
+    if !reader.get_with(key, &mut |value| visit(0, Some(value)))? {
+        visit(0, None);
+    }
+    Ok(())
+}
+
 #[cold]
 pub(super) fn no_row() -> Error {
     Error::internal("an index entry has no row; ADMIN CHECK TABLE says more")

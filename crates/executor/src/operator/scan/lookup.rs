@@ -14,7 +14,7 @@ use planner::plan::{self, Locking, TableScan};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 
-use super::access::{Access, AccessPlan, LOOKUP_ROWS, no_row};
+use super::access::{Access, AccessPlan, LOOKUP_ROWS, get_all, no_row};
 use super::rows::Rows;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::env::Env;
@@ -226,16 +226,7 @@ impl<'p> TableLookup<'p> {
                 _ => {}
             }
         };
-        match keys {
-            [] => {}
-            [key] => {
-                let found = reader.get_with(key, &mut |value| visit(0, Some(value)))?;
-                if !found {
-                    visit(0, None);
-                }
-            }
-            keys => reader.batch_get_with(keys, &mut visit)?,
-        }
+        get_all(reader, keys, &mut visit)?;
         if let Some(error) = failure {
             return Err(error);
         }

@@ -4,7 +4,7 @@ use kv::Reader;
 use planner::plan::{self, TableScan};
 use types::{Result, Value};
 
-use super::access::{Access, AccessPlan, no_row};
+use super::access::{Access, AccessPlan, get_all, no_row};
 use super::layout::ScanLayout;
 use super::lookup::{KeyColumns, READ_AHEAD_MIN};
 use super::pages::Visit;
@@ -111,16 +111,7 @@ impl<'p> StoredLookup<'p> {
             }
         };
         let reader: &dyn Reader = env.source.reader();
-        match keys.as_slice() {
-            [] => {}
-            [key] => {
-                let found = reader.get_with(key, &mut |value| visit(0, Some(value)))?;
-                if !found {
-                    visit(0, None);
-                }
-            }
-            keys => reader.batch_get_with(keys, &mut visit)?,
-        }
+        get_all(reader, &keys, &mut visit)?;
         let through_entries = !matches!(self.scan.access, plan::Access::PrimaryPoints { .. });
         if is_missing && through_entries && env.source.is_consistent() {
             return Err(no_row());
