@@ -18,6 +18,8 @@ struct Sink<'e> {
     packets: Vec<Vec<u8>>,
     /// Whether some came as a batch.
     batches: bool,
+    /// The bytes of the largest part that was appended.
+    largest: usize,
 }
 
 impl RowSink for Sink<'_> {
@@ -40,6 +42,7 @@ impl PacketRows for Sink<'_> {
     fn append(&mut self, fill: &mut Fill<'_>) -> types::Result<()> {
         let mut frames = FrameEncoder::new();
         let rows = fill(self.encoder, &mut frames)?;
+        self.largest = self.largest.max(frames.bytes().len());
         let mut rest = frames.bytes();
         let before = self.packets.len();
         while let Some(([a, b, c, _], behind)) = rest.split_first_chunk() {
@@ -75,6 +78,7 @@ fn run(
         takes_packets,
         packets: Vec::new(),
         batches: false,
+        largest: 0,
     };
     let snapshot = c.db.store.snapshot_now().unwrap();
     let mut txn = c.txn.take();
@@ -84,6 +88,11 @@ fn run(
     };
     let result = executor::query(&plan, source, &c.context(&eval), &mut sink);
     let (packets, batches) = (sink.packets, sink.batches);
+    assert!(
+        sink.largest < 5 << 20,
+        "{} bytes are appended at once",
+        sink.largest
+    );
     c.txn = txn;
     result.map(|()| (packets, batches))
 }
@@ -301,4 +310,44 @@ fn other_queries_go_the_general_way() {
         let (_, batches) = run(&mut c, sql, &[], Format::Text, true).unwrap();
         assert!(batches, "{sql}");
     }
+}
+
+/// Each of many rows repeats a long one of another table, which is sent in parts and not held for each of them.
+#[test]
+fn joins_that_repeat_long_rows_are_bounded() {
+    let db = Db::with(
+        "create table long_rows (id int primary key, t longtext);
+         create table short_rows (id int primary key, long_id int, n int, key (long_id));
+         insert into long_rows values (1, repeat('x', 100000));
+         insert into short_rows values (1, 1, 1)",
+    );
+    let mut c = db.conn();
+    for i in 0..9 {
+        let sql = "insert into short_rows select id + ?, 1, id from short_rows";
+        c.exec_with(sql, &[Value::Int(1 << i)]);
+    }
+    c.memory_limit_bytes = 8 << 20;
+    for sql in [
+        "select t, n from long_rows l straight_join short_rows s on s.long_id = l.id where l.id in (1, 2)",
+        "select t, n from short_rows s straight_join long_rows l on l.id = s.long_id where s.long_id in (1, 2)",
+    ] {
+        let (packets, batches) = run(&mut c, sql, &[], Format::Text, true).unwrap();
+        assert_eq!(packets.len(), 512, "{sql}");
+        assert!(packets.iter().all(|packet| packet.len() > 100_000));
+        assert!(!batches, "{sql}: {:?}", query(&mut c, sql, &[]).root);
+    }
+}
+
+/// A key that is computed from a document.
+#[test]
+fn keys_of_joins_are_computed_from_documents() {
+    let db = Db::with(
+        "create table a (id int primary key, doc json);
+         create table b (id bigint primary key, n int);
+         insert into a values (1, '{\"b\": 7}'), (2, '{\"b\": 8}'), (3, null);
+         insert into b values (7, 70), (9, 90)",
+    );
+    let mut c = db.conn();
+    let sql = "select a.id, b.n from a straight_join b on b.id = cast(json_extract(a.doc, '$.b') as signed) where a.id in (1, 2)";
+    assert_eq!(same(&mut c, sql, &[]), 1);
 }

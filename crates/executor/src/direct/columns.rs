@@ -230,9 +230,8 @@ impl TakeCell<'_> for Keep<'_> {
         self.keep(Value::Bytes(bytes.to_vec()))
     }
 
-    /// Does not happen: no key has a JSON document.
-    fn json(self, _: Cow<'_, [u8]>) -> Result<()> {
-        Err(Error::internal("a document as a part of a key"))
+    fn json(self, document: Cow<'_, [u8]>) -> Result<()> {
+        self.keep(Value::Json(JsonRef::of_document(&document).to_binary()))
     }
 }
 

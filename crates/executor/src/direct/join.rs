@@ -150,6 +150,7 @@ impl<'p> JoinSelect<'p> {
             if read == 0 {
                 return Ok(());
             }
+            first.held.resize(first.bytes.len(), env.memory)?;
             self.join(1, &mut run)?;
         }
     }
@@ -168,6 +169,7 @@ impl<'p> JoinSelect<'p> {
         run.table(table)?.clear();
         loop {
             if open.is_empty() {
+                env.check_interrupted()?;
                 let end = run.table(table - 1)?.rows.len().min(left + ahead);
                 for row in left..end {
                     let values = self.key_values(lookup, (table - 1, row), run)?;
@@ -296,25 +298,33 @@ impl<'p> JoinSelect<'p> {
             return Err(no_table());
         };
         let mut rooms: Vec<Vec<Value>> = vec![Vec::new(); tables.len()];
-        packets.append(&mut |encoder, frames| {
-            for row in 0..last.rows.len() {
-                // Of each table, the last one first.
-                let mut opened: Vec<Row<'_>> = Vec::with_capacity(tables.len());
-                let mut row = row;
-                let sides = tables.iter().zip(&self.columns).zip(&mut rooms);
-                for ((rows, columns), room) in sides.rev() {
-                    let stored = rows.rows.get(row).ok_or_else(no_table)?;
-                    row = stored.left;
-                    opened.push(rows.open(stored, columns, env.eval(), room)?);
+        let mut next = 0;
+        // The columns of the tables before are repeated, so that packets are larger than the rows. The client's buffer is
+        // written out between two calls.
+        while next < last.rows.len() {
+            env.check_interrupted()?;
+            packets.append(&mut |encoder, frames| {
+                let (first, start) = (next, frames.bytes().len());
+                while next < last.rows.len() && (next == first || frames.bytes().len() - start < BYTES_MAX) {
+                    // Of each table, the last one first.
+                    let mut opened: Vec<Row<'_>> = Vec::with_capacity(tables.len());
+                    let mut row = next;
+                    let sides = tables.iter().zip(&self.columns).zip(&mut rooms);
+                    for ((rows, columns), room) in sides.rev() {
+                        let stored = rows.rows.get(row).ok_or_else(no_table)?;
+                        row = stored.left;
+                        opened.push(rows.open(stored, columns, env.eval(), room)?);
+                    }
+                    let mut result = Ok(());
+                    frames.push_with(|out| result = self.write(&opened, encoder, out));
+                    result?;
+                    next += 1;
                 }
-                let mut result = Ok(());
-                frames.push_with(|out| result = self.write(&opened, encoder, out));
-                result?;
+                Ok((next - first) as u64)
+            })?;
+            if let Some(budget) = env.budget {
+                budget.row_is_sent();
             }
-            Ok(last.rows.len() as u64)
-        })?;
-        if let Some(budget) = env.budget {
-            budget.row_is_sent();
         }
         Ok(())
     }

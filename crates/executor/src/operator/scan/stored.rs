@@ -116,7 +116,10 @@ impl<'p> StoredLookup<'p> {
         if is_missing && through_entries && env.source.is_consistent() {
             return Err(no_row());
         }
-        if is_too_much {
+        // Several of `wanted` may have the same row.
+        let lengths = places.iter().filter_map(|place| values.get(*place)?.as_ref());
+        let passed_on: usize = lengths.map(std::ops::Range::len).sum();
+        if is_too_much || wanted.len() > 1 && passed_on > bytes_max {
             return Ok(false);
         }
         match through_entries {
