@@ -334,7 +334,7 @@ fn joins_that_repeat_long_rows_are_bounded() {
         let (packets, batches) = run(&mut c, sql, &[], Format::Text, true).unwrap();
         assert_eq!(packets.len(), 512, "{sql}");
         assert!(packets.iter().all(|packet| packet.len() > 100_000));
-        assert!(!batches, "{sql}: {:?}", query(&mut c, sql, &[]).root);
+        assert!(!batches, "{sql}: {:?}", query(&c, sql, &[]).root);
     }
 }
 
