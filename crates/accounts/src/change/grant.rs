@@ -14,7 +14,7 @@ use crate::store::AccountStore;
 
 const ER_REVOKE_GRANTS: u16 = 1269;
 
-/// Who grants, and when.
+/// The account that grants, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Grantor<'a> {
     /// `user@host`.
