@@ -11,7 +11,7 @@ use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal};
 use executor::PushedRows;
 use functions::{EvalContext, Expr};
 use planner::logical::SetOperator;
-use planner::plan::{Rel, SortKey};
+use planner::plan::{Join, Rel, SortKey};
 use types::{Error, Value};
 
 use crate::columns::column_name;
@@ -68,32 +68,21 @@ impl Translator<'_> {
             whole_groups: false,
         };
         match rel {
-            Rel::Scan(scan) => {
-                let wishes = self.filters.take(scan);
-                scan::scan(
-                    scan,
-                    positions,
-                    self.source,
-                    (self.spilling.partitions(), self.batches.bytes),
-                    self.eval,
-                    wishes,
-                )
-            }
+            Rel::Scan(scan) => scan::scan(
+                scan,
+                positions,
+                self.source,
+                (self.spilling.partitions(), self.batches.bytes),
+                self.eval,
+                self.filters.take(scan),
+            ),
             Rel::Measured { input, measure } => {
                 let input = self.rel(input, positions)?;
                 let plan = Arc::clone(&input.plan);
                 measure.take_from(move || metrics::of(plan.as_ref()));
                 Ok(input)
             }
-            Rel::Pushed { input } => {
-                let (source, rel) = (self.source, Cow::Owned(Rel::clone(input)));
-                let memory_bytes = source.limits.memory_bytes;
-                let rows = PushedRows::open(rel, &source.snapshot, memory_bytes, self.eval).map_err(carry)?;
-                match rows {
-                    Some(rows) => pushed::scan(rows, input.output_types(), positions, source, self.eval),
-                    None => self.rel(input, positions),
-                }
-            }
+            Rel::Pushed { input } => self.pushed(input, positions),
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;
                 let condition = expression::predicate(predicate, &input.columns(), self.eval)?;
@@ -112,20 +101,7 @@ impl Translator<'_> {
                 Ok(unordered(aggregate::over(input, keys, aggregates, self.eval)?))
             }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
-            Rel::Join(join) => {
-                let spills = self
-                    .spilling
-                    .spills(join.right_rows, self.source.limits.memory_bytes);
-                let filters = match spills {
-                    // A join that spills reads both sides at the same time.
-                    true => Vec::new(),
-                    false => self.filters.make(join),
-                };
-                let left = self.rel(&join.left, positions)?;
-                let right = self.rel(&join.right, false)?;
-                let spilling = spills.then(|| self.spilling.partitions());
-                join::over(left, right.plan, join, filters, spilling, self.eval)
-            }
+            Rel::Join(join) => self.join(join, positions),
             Rel::Apply(apply) => {
                 let values = self.subqueries.of(apply)?;
                 self.with_columns(self.rel(&apply.input, positions)?, values)
@@ -139,12 +115,13 @@ impl Translator<'_> {
             Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(input, keys, limit.as_ref())?)),
             Rel::Limit { input, offset, count } => {
                 let skip = self.row_count(offset.as_ref())?.unwrap_or(0);
-                let fetch = self.row_count(count.as_ref())?.filter(|&n| n < ROWS_MAX);
-                if skip == 0 && fetch.is_none() {
-                    return self.rel(input, positions);
+                match self.row_count(count.as_ref())?.filter(|&n| n < ROWS_MAX) {
+                    None if skip == 0 => self.rel(input, positions),
+                    fetch => {
+                        let input = self.rel(input, false)?;
+                        Ok(unordered(operators::limit(input.plan, skip, fetch)?))
+                    }
                 }
-                let input = self.rel(input, false)?;
-                Ok(unordered(operators::limit(input.plan, skip, fetch)?))
             }
             Rel::OneRow
             | Rel::Virtual(_)
@@ -158,6 +135,32 @@ impl Translator<'_> {
             | Rel::Recursive { .. }
             | Rel::CommonTable { .. } => Err(not_here()),
         }
+    }
+
+    /// Rows that the stores compute, if they can.
+    fn pushed(&self, input: &Rel, positions: bool) -> Result<Translated> {
+        let (source, rel) = (self.source, Cow::Owned(Rel::clone(input)));
+        let memory_bytes = source.limits.memory_bytes;
+        let rows = PushedRows::open(rel, &source.snapshot, memory_bytes, self.eval).map_err(carry)?;
+        match rows {
+            Some(rows) => pushed::scan(rows, input.output_types(), positions, source, self.eval),
+            None => self.rel(input, positions),
+        }
+    }
+
+    fn join(&self, join: &Join, positions: bool) -> Result<Translated> {
+        let spills = self
+            .spilling
+            .spills(join.right_rows, self.source.limits.memory_bytes);
+        let filters = match spills {
+            // A join that spills reads both sides at the same time.
+            true => Vec::new(),
+            false => self.filters.make(join),
+        };
+        let left = self.rel(&join.left, positions)?;
+        let right = self.rel(&join.right, false)?;
+        let spilling = spills.then(|| self.spilling.partitions());
+        join::over(left, right.plan, join, filters, spilling, self.eval)
     }
 
     fn project(&self, input: Translated, exprs: &[Expr]) -> Result<Translated> {

@@ -1,5 +1,5 @@
-//! From text to [`ast::Statement`]: MySQL's grammar, by recursive descent; and text without its literals, the
-//! plan cache's key.
+//! Parses text into an [`ast::Statement`]: MySQL's grammar, by recursive descent. Also normalises text:
+//! without its literals, it is the plan cache's key.
 //!
 //! Not here: what names mean and what types expressions have (`planner`). One statement kind per file of
 //! `parser`, whose `mod.rs` has the cursor and the errors, and whose `expr.rs` has the expressions with
@@ -9,17 +9,17 @@
 //! - [`ast`]: statements as data, and what follows from them alone (which commit implicitly, which a READ
 //!   ONLY transaction refuses).
 //! - [`normalize()`], [`Template`]: a statement with `?` for its literals.
-//! - [`statement_digest()`]: what identifies a statement whatever its literals are, as MySQL computes it.
+//! - [`statement_digest()`]: identifies a statement regardless of its literals, computed as MySQL does.
 //! - [`mod@print`]: from the AST back to text, in MySQL's canonical form.
 //!
 //! Where to go next: [`parse`], and `parser/statement.rs`, which chooses the file by the first words of a statement.
 //!
-//! Why our own and not `sqlparser`: measured on 0.63, `MySqlDialect` takes `/*!99999 ... */` for code,
-//! `DELETE QUICK FROM t` for a delete from a table `quick`, `a::int` and `[1, 2]` for MySQL, binds `LIKE`,
-//! `XOR`, `^` and `NOT` differently, and rejects `!a`, `a MOD b`, `LOCK IN SHARE MODE`, `UPDATE IGNORE`,
+//! Why not `sqlparser`: `MySqlDialect` of 0.63 reads `/*!99999 ... */` as code and `DELETE QUICK FROM t` as a
+//! delete from a table `quick`. It accepts `a::int` and `[1, 2]`, which are not MySQL's. It gives `LIKE`,
+//! `XOR`, `^` and `NOT` other precedences. It rejects `!a`, `a MOD b`, `LOCK IN SHARE MODE`, `UPDATE IGNORE`,
 //! `SERIAL`, `LONG VARCHAR`, accounts with hosts and `AS OF`. It keeps no byte positions, which column names
-//! (`SELECT 1+1` has the column `1+1`) and error messages need, and normalising text for the plan cache must
-//! read tokens exactly as the parser does.
+//! (`SELECT 1+1` has the column `1+1`) and error messages need. And normalising must read tokens exactly as
+//! the parser does.
 
 pub mod ast;
 mod digest;
@@ -51,11 +51,11 @@ pub use parser::transaction::parse_transaction_word;
 #[derive(Debug, Clone)]
 pub struct Parsed {
     pub statement: Statement,
-    /// Bytes of the text it takes, without the semicolon.
+    /// Its bytes in the text, without the semicolon.
     pub text: Range<usize>,
     /// How many `?` it has.
     pub parameters: usize,
-    /// Which of them say how many rows: those of LIMIT and OFFSET.
+    /// Which of the parameters are numbers of rows, in LIMIT and OFFSET.
     pub row_counts: Vec<usize>,
     /// Whether it assigns to user variables in expressions: `@a := 1`.
     pub assigns: bool,
@@ -79,9 +79,9 @@ pub fn parameter_places(text: &str) -> Vec<usize> {
 
 /// The statements of a text, as a client sends them with CLIENT_MULTI_STATEMENTS.
 ///
-/// Fails with 1065 when there is none, with 1064 when the first is not MySQL's, with 1235 when it is MySQL's
-/// and StemDB does not have it. An error in a later statement is that statement ([`Statement::Invalid`]) and
-/// the last: those before it are to be run.
+/// Fails with 1065 if there is no statement, with 1064 if the first one is not MySQL's, and with 1235 if
+/// StemDB does not support it. If a later statement is wrong, the list ends with it as
+/// [`Statement::Invalid`], because the statements before it must be run.
 pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
     let mut statements: Vec<Parsed> = Vec::with_capacity(1);
     let mut at = 0;
@@ -110,10 +110,10 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
     }
 }
 
-/// The only statement of a text, a semicolon after it allowed.
+/// The only statement of a text. A semicolon after it is allowed.
 ///
-/// Fails with 1065 when there is none, with 1064 when the text is not MySQL's or another statement follows,
-/// with 1235 for what MySQL has and StemDB does not.
+/// Fails with 1065 if there is no statement, with 1064 if the text is not MySQL's or another statement
+/// follows, and with 1235 if StemDB does not support it.
 pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     let mut parser = Parser::new(text, 0, mode);
     let parsed = parser.parse_statement()?;
@@ -125,12 +125,12 @@ pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     }
 }
 
-/// Whether a name is a reserved word, which stands in quotes.
+/// Whether a name is a reserved word, which must be quoted.
 pub fn is_reserved(name: &str) -> bool {
     keywords::Keyword::of(name.as_bytes()).is_some_and(keywords::Keyword::is_reserved)
 }
 
-/// A lone expression, as the filter of a test or a tool gives it.
+/// Parses a text that is an expression, not a statement.
 pub fn parse_expression(text: &str, mode: SqlMode) -> Result<ast::Expr> {
     let mut parser = Parser::new(text, 0, mode);
     let expr = parser.expression()?;
@@ -142,7 +142,7 @@ pub fn syntax_error(text: &str, offset: usize) -> Error {
     Parser::new(text, offset, SqlMode::default()).error_at(offset)
 }
 
-/// Error 1064 at the statement's first `?`: text without PREPARE may not have parameters.
+/// Error 1064 at the statement's first `?`: only prepared statements have parameters.
 pub fn syntax_error_at_parameter(text: &str, parsed: &Parsed) -> Error {
     let mut lexer = Lexer::new(text, parsed.text.start, &SqlMode::default());
     loop {
@@ -154,12 +154,17 @@ pub fn syntax_error_at_parameter(text: &str, parsed: &Parsed) -> Error {
 }
 
 /// Error 1064, as MySQL words it.
-pub(crate) fn syntax_message(near: &str, line: usize) -> Error {
+pub(crate) fn syntax_message(near: &str) -> Error {
     Error::new(
         errno::ER_PARSE_ERROR,
         format!(
             "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for \
-             the right syntax to use near '{near}' at line {line}"
+             the right syntax to use {near}"
         ),
     )
+}
+
+/// The place of an error in the text, as MySQL words it.
+pub(crate) fn near(rest: &str, line: usize) -> String {
+    format!("near '{rest}' at line {line}")
 }

@@ -1,6 +1,8 @@
 //! The tree of operators of a plan.
 
-use planner::plan::Rel;
+use functions::Expr;
+use functions::aggregate::AggregateCall;
+use planner::plan::{Rel, SortKey};
 use syntax::stack::with_room;
 use types::Result;
 
@@ -35,44 +37,17 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
             let input = build(input, scope, env)?;
             Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
-        Rel::Project { input: source, exprs } => {
-            let project = project::Project::new(build(source, scope, env)?, exprs);
-            match source.scan().and_then(|scan| env.locking_of(scan)) {
-                Some(_) => Box::new(project.locking(source)),
-                None => Box::new(project),
-            }
-        }
+        Rel::Project { input, exprs } => open_project(input, exprs, scope, env)?,
         Rel::Aggregate {
             input,
             keys,
             aggregates,
-        } => {
-            if env.implied_locking.is_none()
-                && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
-            {
-                return Ok(Box::new(rows));
-            }
-            let input = build(input, scope, env)?;
-            Box::new(aggregate::Aggregate::new(input, keys, aggregates)?)
-        }
-        Rel::Sort { input, keys, limit } => {
-            let limit = limit::count_of(limit.as_ref(), env)?;
-            match input.as_ref() {
-                Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
-                    let input = build(input, scope, env)?;
-                    Box::new(sort::Sort::new(input, keys, limit)?.distinct())
-                }
-                _ => sort::sorted(build(input, scope, env)?, keys, limit)?,
-            }
-        }
+        } => open_aggregate(input, keys, aggregates, scope, env)?,
+        Rel::Sort { input, keys, limit } => open_sort(input, keys, limit.as_ref(), scope, env)?,
         Rel::Limit { input, offset, count } => {
-            let offset = limit::count_of(offset.as_ref(), env)?;
+            let offset = limit::count_of(offset.as_ref(), env)?.unwrap_or(0);
             let count = limit::count_of(count.as_ref(), env)?;
-            Box::new(limit::Limit::new(
-                build(input, scope, env)?,
-                offset.unwrap_or(0),
-                count,
-            ))
+            Box::new(limit::Limit::new(build(input, scope, env)?, offset, count))
         }
         Rel::Repeat { input, times } => {
             let types = input.output_types();
@@ -122,5 +97,53 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
             let types = input.output_types();
             Box::new(window::Window::new(build(input, scope, env)?, types, parts)?)
         }
+    })
+}
+
+fn open_project<'p>(
+    source: &'p Rel,
+    exprs: &'p [Expr],
+    scope: &Scope<'p>,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    let project = project::Project::new(build(source, scope, env)?, exprs);
+    Ok(match source.scan().and_then(|scan| env.locking_of(scan)) {
+        Some(_) => Box::new(project.locking(source)),
+        None => Box::new(project),
+    })
+}
+
+/// Sums of whole ranges come from the stored bytes, unless the rows have to be locked.
+fn open_aggregate<'p>(
+    input: &'p Rel,
+    keys: &'p [Expr],
+    aggregates: &'p [AggregateCall],
+    scope: &Scope<'p>,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    if env.implied_locking.is_none()
+        && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
+    {
+        return Ok(Box::new(rows));
+    }
+    let input = build(input, scope, env)?;
+    Ok(Box::new(aggregate::Aggregate::new(input, keys, aggregates)?))
+}
+
+/// Distinct rows that are sorted by all their columns are made distinct by the sort.
+fn open_sort<'p>(
+    input: &'p Rel,
+    keys: &'p [SortKey],
+    limit: Option<&'p Expr>,
+    scope: &Scope<'p>,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    let limit = limit::count_of(limit, env)?;
+    Ok(match input {
+        Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
+            let input = build(input, scope, env)?;
+            Box::new(sort::Sort::new(input, keys, limit)?.distinct())
+        }
+        _ => sort::sorted(build(input, scope, env)?, keys, limit)?,
     })
 }

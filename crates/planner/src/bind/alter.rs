@@ -79,12 +79,12 @@ fn alter_item(
 ) -> Result<()> {
     match item {
         AlterItem::AddColumn(definition, place) => {
-            changes.push(AlterChange::AddColumn {
+            let change = AlterChange::AddColumn {
                 column: column::bind_column(binder, definition, collation)?,
                 position: position(place),
-            });
-            add_inline_indexes(definition, changes)?;
-            add_column_checks(binder, definition, changes);
+            };
+            changes.push(change);
+            add_parts_of_column(binder, definition, changes)?;
         }
         AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
         AlterItem::ModifyColumn {
@@ -92,13 +92,13 @@ fn alter_item(
             definition,
             position: place,
         } => {
-            changes.push(AlterChange::ModifyColumn {
+            let change = AlterChange::ModifyColumn {
                 name: name.clone(),
                 column: modified_column(binder, name, definition, table, collation)?,
                 position: place.as_ref().map(position),
-            });
-            add_inline_indexes(definition, changes)?;
-            add_column_checks(binder, definition, changes);
+            };
+            changes.push(change);
+            add_parts_of_column(binder, definition, changes)?;
         }
         AlterItem::AddIndex(index) => {
             note_hash(binder, index);
@@ -114,13 +114,7 @@ fn alter_item(
         AlterItem::DropForeignKey(name) => {
             changes.push(AlterChange::DropForeignKey { name: name.clone() });
         }
-        AlterItem::DropConstraint(name) => {
-            let name = name.clone();
-            changes.push(match table.check_named(&name) {
-                Some(_) => AlterChange::DropCheck { name },
-                None => AlterChange::DropConstraint { name },
-            });
-        }
+        AlterItem::DropConstraint(name) => changes.push(drop_constraint(table, name)),
         AlterItem::DropPrimaryKey => changes.push(AlterChange::DropPrimaryKey),
         AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
             from: from.clone(),
@@ -158,10 +152,8 @@ fn alter_item(
             if *of_any_kind && table.check_named(name).is_none() {
                 return Err(no_constraint(name));
             }
-            changes.push(AlterChange::AlterCheck {
-                name: name.clone(),
-                enforced: *enforced,
-            });
+            let (name, enforced) = (name.clone(), *enforced);
+            changes.push(AlterChange::AlterCheck { name, enforced });
         }
         AlterItem::Options(options) => alter_options(binder, options, table, changes)?,
         AlterItem::Partition(action) => {
@@ -171,16 +163,40 @@ fn alter_item(
         AlterItem::MaintainPartitions(..) => return Err(alter_partitions::stands_alone()),
         AlterItem::Keys => changes.push(AlterChange::Keys),
         AlterItem::Force => changes.push(AlterChange::Rebuild),
-        AlterItem::OrderBy if table.handle == Handle::Hidden => {
-            return Err(Error::not_supported(
-                "ALTER TABLE ... ORDER BY of a table without a primary key",
-                "add a primary key with these columns",
-            ));
-        }
-        AlterItem::OrderBy => changes.push(AlterChange::OrderBy),
+        AlterItem::OrderBy => changes.push(order_by(table)?),
         AlterItem::ConvertTo(options) => convert_to(binder, options, table, changes)?,
     }
     Ok(())
+}
+
+/// The indexes and checks that are written within a column's definition.
+fn add_parts_of_column(
+    binder: &Binder<'_>,
+    definition: &ColumnDefinition,
+    changes: &mut Vec<AlterChange>,
+) -> Result<()> {
+    add_inline_indexes(definition, changes)?;
+    add_column_checks(binder, definition, changes);
+    Ok(())
+}
+
+fn drop_constraint(table: &Table, name: &str) -> AlterChange {
+    let is_check = table.check_named(name).is_some();
+    let name = name.to_owned();
+    match is_check {
+        true => AlterChange::DropCheck { name },
+        false => AlterChange::DropConstraint { name },
+    }
+}
+
+fn order_by(table: &Table) -> Result<AlterChange> {
+    match table.handle {
+        Handle::Hidden => Err(Error::not_supported(
+            "ALTER TABLE ... ORDER BY of a table without a primary key",
+            "add a primary key with these columns",
+        )),
+        _ => Ok(AlterChange::OrderBy),
+    }
 }
 
 /// CONVERT TO CHARACTER SET: a change of all columns of text, and of the table's own collation. Without a

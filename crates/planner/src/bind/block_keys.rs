@@ -18,6 +18,9 @@ use crate::plan::SortKey;
 /// The keys of GROUP BY; of those that name an item of the select list: key and item.
 pub type GroupKeys = (Vec<Expr>, Vec<(usize, usize)>);
 
+/// The keys of ORDER BY, and what each names.
+pub type OrderKeys = (Vec<SortKey>, Vec<OrderNames>);
+
 pub fn group_by(
     binder: &Binder<'_>,
     select: &Select,
@@ -93,7 +96,7 @@ pub fn order_by(
     items: &[Item],
     context: &Context<'_>,
     names: &ColumnsThenItems<'_>,
-) -> Result<(Vec<SortKey>, Vec<OrderNames>)> {
+) -> Result<OrderKeys> {
     // An aggregate in ORDER BY alone does not make a query one with groups.
     let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
     let own = || context.aggregates.map_or(0, |own| own.borrow().len());

@@ -35,11 +35,7 @@ pub fn operators(
         .collect();
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
-    let is_merged = !bound.grouped
-        && !bound.distinct
-        && limit.count.is_none()
-        && bound.windows.borrow().is_empty()
-        && !bound.scope.relations.is_empty();
+    let is_merged = limit.count.is_none() && bound.can_be_merged();
     let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
     rel = std::mem::take(&mut bound.below).applied_to(rel);
@@ -55,41 +51,21 @@ pub fn operators(
     }
     rel = std::mem::take(&mut bound.above).applied_to(rel);
     rel = filtered(rel, bound.having.take());
-    if !bound.order_of_groups.is_empty() {
-        rel = Logical::Sort {
-            input: Box::new(rel),
-            keys: std::mem::take(&mut bound.order_of_groups),
-        };
-    }
+    rel = sorted(rel, std::mem::take(&mut bound.order_of_groups));
     rel = windowed(rel, bound.windows.take());
 
     let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
     if place.is_statement {
-        for (expr, stored) in exprs.iter_mut().zip(stored) {
-            // A DECIMAL made by IF or CASE is sent with the digits of the branch. Where MySQL stores rows
-            // in a temporary table before it sends them, it has the common type of the branches.
-            if let Some(text) = functions::bind::output_text(expr).filter(|_| !stored) {
-                *expr = text;
-            }
-        }
+        send_digits_of_branches(&mut exprs, &stored);
     }
-    let mut in_order = false;
-    let ids = if bound.distinct {
+    let (root, ids, in_order) = if bound.distinct {
         let (sorted, ids, by_hidden) = distinct_rows(binder, rel, &exprs, bound.order_by)?;
-        rel = limited(sorted, limit);
-        in_order = by_hidden;
-        ids
+        (limited(sorted, limit), ids, by_hidden)
     } else {
-        if !bound.order_by.is_empty() {
-            rel = Logical::Sort {
-                input: Box::new(rel),
-                keys: bound.order_by,
-            };
-        }
+        rel = sorted(rel, bound.order_by);
         // The rows that OFFSET leaves out are not computed: their items do not fail.
         let (projected, ids) = projected(binder, limited(rel, limit), &exprs);
-        rel = projected;
-        ids
+        (projected, ids, false)
     };
     let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
     let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
@@ -100,7 +76,7 @@ pub fn operators(
         result,
     });
     Ok(BoundQuery {
-        root: rel,
+        root,
         columns: columns.collect(),
         limit_of_output: limit_of_output.and_then(|limit| {
             Some(OutputLimit {
@@ -113,6 +89,26 @@ pub fn operators(
         is_merged,
         block: block_read,
     })
+}
+
+fn sorted(input: Logical, keys: Vec<SortKey>) -> Logical {
+    match keys.is_empty() {
+        true => input,
+        false => Logical::Sort {
+            input: Box::new(input),
+            keys,
+        },
+    }
+}
+
+/// A DECIMAL made by IF or CASE is sent with the digits of the branch. Where MySQL stores rows in a temporary
+/// table before it sends them (`stored`, for each item), it has the common type of the branches.
+fn send_digits_of_branches(items: &mut [Expr], stored: &[bool]) {
+    for (item, stored) in items.iter_mut().zip(stored) {
+        if let Some(text) = functions::bind::output_text(item).filter(|_| !stored) {
+            *item = text;
+        }
+    }
 }
 
 /// The groups of the rows, and the block's expressions over them.
@@ -232,12 +228,7 @@ fn distinct_rows(
             }),
         }
     };
-    if !keys.is_empty() {
-        rel = Logical::Sort {
-            input: Box::new(rel),
-            keys,
-        };
-    }
+    rel = sorted(rel, keys);
     if by_hidden {
         let columns = ids.iter().zip(items);
         rel = Logical::Project {

@@ -55,6 +55,14 @@ impl BoundBlock {
         self.distinct || !self.keys.is_empty() && !self.refers_to_aggregate(&item.expr)
     }
 
+    /// Whether the block's rows are those of FROM and WHERE, one for one.
+    pub fn can_be_merged(&self) -> bool {
+        !self.grouped
+            && !self.distinct
+            && self.windows.borrow().is_empty()
+            && !self.scope.relations.is_empty()
+    }
+
     pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {
         let aggregates = self.aggregates.borrow();
         columns_of(expr)

@@ -44,17 +44,7 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         Statement::UnlockTables => Ok(Command::UnlockTables),
         Statement::Empty => Ok(Command::DoNothing(Vec::new())),
         Statement::Show(show) => Ok(Command::Show(bind_show(binder, show)?)),
-        Statement::Set(clauses) => {
-            let subqueries = Subqueries::default();
-            let items = clauses
-                .iter()
-                .map(|clause| set_item(binder, clause, &subqueries))
-                .collect::<Result<Vec<_>>>()?;
-            if subqueries.is_empty() {
-                return Ok(Command::Set(items));
-            }
-            set_of_row(binder, items, subqueries)
-        }
+        Statement::Set(clauses) => set(binder, clauses),
         Statement::Explain {
             format,
             analyze,
@@ -67,27 +57,14 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             connection: free(binder, connection)?,
             query_only: *query_only,
         }),
-        Statement::AlterTable { name, items, .. } if maintained(items).is_some() => {
-            let Some((action, names)) = maintained(items) else {
-                return Err(Error::internal("ALTER TABLE that maintains no partition"));
-            };
-            alter_partitions::check_maintained(binder, name, action, names)?;
-            let statement = Statement::TableMaintenance {
-                action,
-                tables: vec![name.clone()],
-            };
-            bind_command(binder, &statement)
-        }
-        Statement::TableMaintenance { action, tables } => {
-            let tables = binder.table_names(tables)?;
-            Ok(match action {
-                Maintenance::AdminCheck => Command::AdminCheckTable { tables },
-                Maintenance::Check => Command::CheckTable { tables },
-                Maintenance::Analyze => Command::AnalyzeTable { tables },
-                Maintenance::Optimize => Command::OptimizeTable { tables },
-                Maintenance::Repair => Command::RepairTable { tables },
-            })
-        }
+        Statement::AlterTable { name, items, .. } => match maintained(items) {
+            Some((action, partitions)) => {
+                alter_partitions::check_maintained(binder, name, action, partitions)?;
+                maintenance(binder, action, std::slice::from_ref(name))
+            }
+            None => Err(no_command(statement)),
+        },
+        Statement::TableMaintenance { action, tables } => maintenance(binder, *action, tables),
         Statement::ChecksumTable { tables, quick } => Ok(Command::ChecksumTable {
             tables: binder.table_names(tables)?,
             quick: *quick,
@@ -115,33 +92,68 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             names: binder.table_names(names)?,
             if_exists: *if_exists,
         }),
-        Statement::LockTables(tables) => {
-            let mut named = Vec::with_capacity(tables.len());
-            for locked in tables {
-                let table = binder.table_name(&locked.name)?;
-                named.push(TableToLock {
-                    alias: locked.alias.clone().unwrap_or_else(|| table.name.clone()),
-                    table,
-                    write: locked.write,
-                });
-            }
-            Ok(Command::LockTables { tables: named })
-        }
-        Statement::Do(exprs) if exprs.iter().any(|expr| expr.has_aggregate() || expr.has_window()) => {
-            of_query(binder, exprs)
-        }
-        Statement::Do(exprs) => {
-            let subqueries = Subqueries::default();
-            let bound = |expr| free_with(binder, expr, &subqueries);
-            let exprs = exprs.iter().map(bound).collect::<Result<Vec<_>>>()?;
-            if subqueries.is_empty() {
-                return Ok(Command::DoNothing(exprs));
-            }
-            of_row(binder, exprs, subqueries, RowUse::Nothing)
-        }
+        Statement::LockTables(tables) => Ok(Command::LockTables {
+            tables: tables_to_lock(binder, tables)?,
+        }),
+        Statement::Do(exprs) => evaluated(binder, exprs),
         Statement::Grant(grant) => grant::bind_grant(binder, grant),
         Statement::Revoke(revoke) => grant::bind_revoke(binder, revoke),
-        other => Err(Error::internal(format_args!("no command: {other:?}"))),
+        other => Err(no_command(other)),
+    }
+}
+
+fn no_command(statement: &Statement) -> Error {
+    Error::internal(format_args!("no command: {statement:?}"))
+}
+
+fn set(binder: &Binder<'_>, clauses: &[SetClause]) -> Result<Command> {
+    let subqueries = Subqueries::default();
+    let items = clauses
+        .iter()
+        .map(|clause| set_item(binder, clause, &subqueries))
+        .collect::<Result<Vec<_>>>()?;
+    match subqueries.is_empty() {
+        true => Ok(Command::Set(items)),
+        false => set_of_row(binder, items, subqueries),
+    }
+}
+
+/// CHECK TABLE and its like. The partitions that ALTER TABLE names are checked to exist, and the work is done on
+/// the whole table.
+fn maintenance(binder: &Binder<'_>, action: Maintenance, tables: &[ast::ObjectName]) -> Result<Command> {
+    let tables = binder.table_names(tables)?;
+    Ok(match action {
+        Maintenance::AdminCheck => Command::AdminCheckTable { tables },
+        Maintenance::Check => Command::CheckTable { tables },
+        Maintenance::Analyze => Command::AnalyzeTable { tables },
+        Maintenance::Optimize => Command::OptimizeTable { tables },
+        Maintenance::Repair => Command::RepairTable { tables },
+    })
+}
+
+fn tables_to_lock(binder: &Binder<'_>, tables: &[ast::LockedTable]) -> Result<Vec<TableToLock>> {
+    let to_lock = |locked: &ast::LockedTable| {
+        let table = binder.table_name(&locked.name)?;
+        Ok(TableToLock {
+            alias: locked.alias.clone().unwrap_or_else(|| table.name.clone()),
+            table,
+            write: locked.write,
+        })
+    };
+    tables.iter().map(to_lock).collect()
+}
+
+/// The expressions of DO.
+fn evaluated(binder: &Binder<'_>, exprs: &[ast::Expr]) -> Result<Command> {
+    if exprs.iter().any(|expr| expr.has_aggregate() || expr.has_window()) {
+        return of_query(binder, exprs);
+    }
+    let subqueries = Subqueries::default();
+    let bound = |expr| free_with(binder, expr, &subqueries);
+    let exprs = exprs.iter().map(bound).collect::<Result<Vec<_>>>()?;
+    match subqueries.is_empty() {
+        true => Ok(Command::DoNothing(exprs)),
+        false => of_row(binder, exprs, subqueries, RowUse::Nothing),
     }
 }
 

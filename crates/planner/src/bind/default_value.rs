@@ -1,5 +1,7 @@
 //! Default values: of `DEFAULT(column)`, and of a column's definition.
 
+use std::borrow::Cow;
+
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
@@ -69,62 +71,64 @@ pub(super) fn bind_default(
     clause: &DefaultClause,
     nullable: bool,
 ) -> Result<Default> {
-    let invalid = || {
-        Error::new(
-            errno::ER_INVALID_DEFAULT,
-            format!("Invalid default value for '{name}'"),
-        )
-    };
-    let literal = match clause {
+    match clause {
         DefaultClause::Now(digits) => {
             let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-            return if is_moment && *digits == ty.decimals {
-                Ok(Default::Now)
-            } else {
-                Err(invalid())
-            };
+            match is_moment && *digits == ty.decimals {
+                true => Ok(Default::Now),
+                false => Err(invalid(name)),
+            }
         }
-        DefaultClause::Expression(expr) => {
-            return Ok(Default::Expression(stored::stored_expression(binder, expr)));
-        }
-        DefaultClause::Literal(AstExpr::Null) => {
-            return if nullable {
-                Ok(Default::Null)
-            } else {
-                Err(invalid())
-            };
-        }
+        DefaultClause::Expression(expr) => Ok(Default::Expression(stored::stored_expression(binder, expr))),
+        DefaultClause::Literal(AstExpr::Null) if nullable => Ok(Default::Null),
         // MySQL takes a text that spells a date, but not DATE '...'.
-        DefaultClause::Literal(AstExpr::Temporal { .. }) => return Err(invalid()),
-        DefaultClause::Literal(literal) => literal,
-    };
-    if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
-        let error = no_default_of_blob(name);
-        // An empty default is left out.
-        if !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
-            binder.warn(Warning::warning(error.code, error.message));
-            return Ok(Default::None);
+        DefaultClause::Literal(AstExpr::Null | AstExpr::Temporal { .. }) => Err(invalid(name)),
+        DefaultClause::Literal(literal) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
+            let error = no_default_of_blob(name);
+            // An empty default is left out.
+            if !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
+                binder.warn(Warning::warning(error.code, error.message));
+                return Ok(Default::None);
+            }
+            Err(error)
         }
-        return Err(error);
+        DefaultClause::Literal(literal) => literal_default(binder, name, ty, literal),
     }
-    let text;
+}
+
+/// Error 1067.
+fn invalid(name: &str) -> Error {
+    Error::new(
+        errno::ER_INVALID_DEFAULT,
+        format!("Invalid default value for '{name}'"),
+    )
+}
+
+fn literal_default(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr) -> Result<Default> {
     let literal = match literal {
         AstExpr::Bytes(bytes) if ty.has_members() => {
-            text = AstExpr::Text(members::decoded(bytes, ty.collation.charset())?.into_owned());
-            &text
+            let text = members::decoded(bytes, ty.collation.charset())?.into_owned();
+            Cow::Owned(AstExpr::Text(text))
         }
-        literal => literal,
+        literal => Cow::Borrowed(literal),
     };
     // The default of an ENUM or SET is a text, never a number.
-    if ty.has_members() && !matches!(literal, AstExpr::Text(_)) {
-        return Err(invalid());
+    if ty.has_members() && !matches!(*literal, AstExpr::Text(_)) {
+        return Err(invalid(name));
     }
-    let bound = binder.scalar(literal, &Context::of(&NO_NAMES))?;
+    let bound = binder.scalar(&literal, &Context::of(&NO_NAMES))?;
     let bound = if ty.is_numeric() {
-        literal::as_stored_number(binder, literal, bound)
+        literal::as_stored_number(binder, &literal, bound)
     } else {
         bound
     };
+    let value = converted(binder, name, ty, &literal, &bound)?;
+    let text = default_text(value, ty, binder.env.time_zone).ok_or_else(|| invalid(name))?;
+    Ok(Default::Literal(text))
+}
+
+/// The value of a literal, as a value of the column's type.
+fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bound: &Expr) -> Result<Value> {
     // A default is checked strictly in every sql_mode. Only the modes about zero dates count.
     let context = EvalContext {
         sql_mode: types::SqlMode {
@@ -135,8 +139,9 @@ pub(super) fn bind_default(
         time_zone: binder.env.time_zone,
         ..EvalContext::default()
     };
-    let value = functions::eval_value(&bound, &context).map_err(|_| invalid())?;
-    let value = if ty.is_decimal() {
+    let value = functions::eval_value(bound, &context).map_err(|_| invalid(name))?;
+    let from = bound.ty();
+    if ty.is_decimal() {
         let strictness = match binder.env.sql_mode.strict {
             true => Strictness::Error,
             false => Strictness::Warn,
@@ -145,29 +150,21 @@ pub(super) fn bind_default(
             strictness,
             ..context
         };
-        decimal_default(binder, value, &bound.ty(), &ty, name, &context).map_err(|error| {
+        return decimal_default(binder, value, &from, &ty, name, &context).map_err(|error| {
             match (error.code, literal) {
                 (errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, AstExpr::Text(text))
                     if Decimal::parse_prefix(text.as_bytes()).consumed > 0 =>
                 {
                     error
                 }
-                _ => invalid(),
+                _ => invalid(name),
             }
-        })?
-    } else {
-        let from = bound.ty();
-        match assign::value(value.clone(), &from, &ty, name, 1, &context) {
-            Ok(value) => value,
-            Err(error) => {
-                warn_of_default(binder, error, (value, &from, &ty, name));
-                return Err(invalid());
-            }
-        }
-    };
-    Ok(Default::Literal(
-        default_text(value, ty, binder.env.time_zone).ok_or_else(invalid)?,
-    ))
+        });
+    }
+    assign::value(value.clone(), &from, &ty, name, 1, &context).map_err(|error| {
+        warn_of_default(binder, error, (value, &from, &ty, name));
+        invalid(name)
+    })
 }
 
 /// What SHOW WARNINGS lists before 1067: the conversion's error, or its warnings outside strict mode.

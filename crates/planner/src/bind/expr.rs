@@ -37,39 +37,11 @@ impl Binder<'_> {
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
         match expr {
-            // The caller reports it as MySQL does.
-            ast::Expr::Parameter(_) if self.in_definition => Err((self.env.denied)("")),
-            ast::Expr::Parameter(index) => {
-                defined_view::check_in_view(self)?;
-                parameter::bind_parameter(self, *index, hint)
-            }
-            ast::Expr::Column(name) => {
-                let column = context.names.column(name);
-                let column = column.map_err(|error| resolution::hidden_column(self, name, error))?;
-                resolution::note_column(self, name, &column);
-                Ok(column)
-            }
-            ast::Expr::SystemVariable { scope, name } => {
-                defined_view::check_in_view(self)?;
-                self.system_variable(*scope, name)
-            }
-            ast::Expr::UserVariable(name) => {
-                defined_view::check_in_view(self)?;
-                self.not_cacheable();
-                // A variable that the statement assigns to may have another value in each row.
-                let read = if self.assigns { "@ now" } else { "@" };
-                self.call(read, vec![self.keyword(name)])
-            }
-            ast::Expr::Assign { name, value } => {
-                defined_view::check_in_view(self)?;
-                self.not_cacheable();
-                self.warn(Warning::warning(
-                    crate::errno::ER_WARN_DEPRECATED_SYNTAX,
-                    ASSIGNMENT_DEPRECATED,
-                ));
-                let value = self.scalar(value, context)?;
-                self.call("@:=", vec![self.keyword(name), value])
-            }
+            ast::Expr::Parameter(index) => self.parameter(*index, hint),
+            ast::Expr::Column(name) => self.column(name, context),
+            ast::Expr::SystemVariable { scope, name } => self.system_variable(*scope, name),
+            ast::Expr::UserVariable(name) => self.user_variable(name),
+            ast::Expr::Assign { name, value } => self.assignment(name, value, context),
             ast::Expr::Unary { op, operand } => self.unary(*op, operand, context),
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, context),
             ast::Expr::And(list) => self.call("and", self.list(list, context)?),
@@ -78,19 +50,13 @@ impl Binder<'_> {
                 operand,
                 test,
                 negated,
-            } => {
-                let name = truth_test(*test, *negated);
-                self.call(name, vec![self.scalar(operand, context)?])
-            }
+            } => self.call(truth_test(*test, *negated), vec![self.scalar(operand, context)?]),
             ast::Expr::Between {
                 operand,
                 low,
                 high,
                 negated,
-            } => {
-                let args = self.comparands(&[operand, low, high], context)?;
-                self.negatable("between", args, *negated)
-            }
+            } => self.compared("between", &[operand, low, high], *negated, context),
             ast::Expr::In {
                 operand,
                 list,
@@ -106,26 +72,15 @@ impl Binder<'_> {
                 operand,
                 pattern,
                 negated,
-            } => {
-                let args = self.comparands(&[operand, pattern], context)?;
-                self.negatable("regexp", args, *negated)
-            }
+            } => self.compared("regexp", &[operand, pattern], *negated, context),
             ast::Expr::Case {
                 operand,
                 branches,
                 otherwise,
             } => self.case(operand.as_deref(), branches, otherwise.as_deref(), context),
             ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
-            ast::Expr::ConvertUsing { operand, charset } => {
-                let charset = collation::charset_of_expression(self, charset)?;
-                let operand = self.scalar(operand, context)?;
-                self.call("convert using", vec![operand, self.keyword(charset.name())])
-            }
-            ast::Expr::Collate { operand, collation } => {
-                let collation = collation_named(collation)?;
-                let operand = self.scalar(operand, context)?;
-                self.call("collate", vec![operand, self.keyword(collation.name())])
-            }
+            ast::Expr::ConvertUsing { operand, charset } => self.convert_using(operand, charset, context),
+            ast::Expr::Collate { operand, collation } => self.collate(operand, collation, context),
             ast::Expr::Binarize(operand) => self.call("binary", vec![self.scalar(operand, context)?]),
             ast::Expr::Function { name, args } => self.function(name, args, context),
             ast::Expr::Aggregate { name, distinct, args } => self.aggregate(name, *distinct, args, context),
@@ -135,25 +90,96 @@ impl Binder<'_> {
                 order_by,
                 separator,
             } => self.group_concat(*distinct, args, order_by, separator, context),
-            ast::Expr::Default(Some(name)) => {
-                let (table, offset) = context.names.defaulted(name)?;
-                if let Ok(column) = context.names.column(name) {
-                    let ids = columns_of(&column).into_iter();
-                    ids.for_each(|id| self.accesses.names_by_default(id));
-                }
-                Ok(table.shown(default_value::default_value(self, table, offset)?))
-            }
+            ast::Expr::Default(Some(name)) => self.default_of(name, context),
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
             ast::Expr::Subquery(_)
             | ast::Expr::Exists(_)
             | ast::Expr::InSubquery { .. }
-            | ast::Expr::Quantified { .. }
-                if self.in_definition =>
-            {
-                // No name, so that the caller reports it as MySQL does.
-                Err((self.env.denied)(""))
-            }
+            | ast::Expr::Quantified { .. } => self.subquery(expr, hint, context),
+            ast::Expr::Over { function, window } => window::bind_over(self, function, window, context),
+            ast::Expr::Default(None) => Err(Error::not_supported(
+                "DEFAULT inside an expression",
+                "name the column: DEFAULT(c)",
+            )),
+            ast::Expr::Null
+            | ast::Expr::Bool(_)
+            | ast::Expr::Number(_)
+            | ast::Expr::Text(_)
+            | ast::Expr::Keyword(_)
+            | ast::Expr::Introduced { .. }
+            | ast::Expr::Bytes(_)
+            | ast::Expr::Temporal { .. } => Err(Error::internal("a literal that was not bound as one")),
+        }
+    }
+
+    pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        bind::call(name, args, &self.types)
+    }
+
+    fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
+        if self.in_definition {
+            return Err(self.denied_in_definition());
+        }
+        defined_view::check_in_view(self)?;
+        parameter::bind_parameter(self, index, hint)
+    }
+
+    fn column(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
+        let column = context.names.column(name);
+        let column = column.map_err(|error| resolution::hidden_column(self, name, error))?;
+        resolution::note_column(self, name, &column);
+        Ok(column)
+    }
+
+    fn user_variable(&self, name: &str) -> Result<Expr> {
+        defined_view::check_in_view(self)?;
+        self.not_cacheable();
+        // A variable that the statement assigns to may have another value in each row.
+        let read = if self.assigns { "@ now" } else { "@" };
+        self.call(read, vec![self.keyword(name)])
+    }
+
+    /// `@name := value`
+    fn assignment(&self, name: &str, value: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        defined_view::check_in_view(self)?;
+        self.not_cacheable();
+        self.warn(Warning::warning(
+            crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+            ASSIGNMENT_DEPRECATED,
+        ));
+        let value = self.scalar(value, context)?;
+        self.call("@:=", vec![self.keyword(name), value])
+    }
+
+    fn convert_using(&self, operand: &ast::Expr, charset: &str, context: &Context<'_>) -> Result<Expr> {
+        let charset = collation::charset_of_expression(self, charset)?;
+        let operand = self.scalar(operand, context)?;
+        self.call("convert using", vec![operand, self.keyword(charset.name())])
+    }
+
+    fn collate(&self, operand: &ast::Expr, collation: &str, context: &Context<'_>) -> Result<Expr> {
+        let collation = collation_named(collation)?;
+        let operand = self.scalar(operand, context)?;
+        self.call("collate", vec![operand, self.keyword(collation.name())])
+    }
+
+    /// `DEFAULT(name)`
+    fn default_of(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
+        let (table, offset) = context.names.defaulted(name)?;
+        if let Ok(column) = context.names.column(name) {
+            let ids = columns_of(&column).into_iter();
+            ids.for_each(|id| self.accesses.names_by_default(id));
+        }
+        Ok(table.shown(default_value::default_value(self, table, offset)?))
+    }
+
+    /// An expression that is a subquery, or that compares with one.
+    fn subquery(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
+        if self.in_definition {
+            return Err(self.denied_in_definition());
+        }
+        match expr {
             ast::Expr::Subquery(query) => match value_of_subquery(query) {
                 Some(value) => {
                     let names = FromWithin(context.names);
@@ -177,24 +203,26 @@ impl Binder<'_> {
                 quantifier,
                 query,
             } => subquery::quantified(self, *op, operand, *quantifier, query, context),
-            ast::Expr::Over { function, window } => window::bind_over(self, function, window, context),
-            ast::Expr::Default(None) => Err(Error::not_supported(
-                "DEFAULT inside an expression",
-                "name the column: DEFAULT(c)",
-            )),
-            ast::Expr::Null
-            | ast::Expr::Bool(_)
-            | ast::Expr::Number(_)
-            | ast::Expr::Text(_)
-            | ast::Expr::Keyword(_)
-            | ast::Expr::Introduced { .. }
-            | ast::Expr::Bytes(_)
-            | ast::Expr::Temporal { .. } => Err(Error::internal("a literal that was not bound as one")),
+            _ => Err(Error::internal("an expression without a subquery")),
         }
     }
 
-    pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
-        bind::call(name, args, &self.types)
+    /// The error for what the definition of a default, a generated column or a check may not contain. It has no
+    /// name, so that the caller words it as MySQL does.
+    fn denied_in_definition(&self) -> Error {
+        (self.env.denied)("")
+    }
+
+    /// A condition over operands that are compared with each other, such as BETWEEN.
+    fn compared(
+        &self,
+        name: &str,
+        operands: &[&ast::Expr],
+        negated: bool,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let args = self.comparands(operands, context)?;
+        self.negatable(name, args, negated)
     }
 
     fn negatable(&self, name: &str, args: Vec<Expr>, negated: bool) -> Result<Expr> {
@@ -221,6 +249,7 @@ impl Binder<'_> {
     }
 
     fn system_variable(&self, scope: Option<ast::VariableScope>, name: &str) -> Result<Expr> {
+        defined_view::check_in_view(self)?;
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
         let ty = match &value {

@@ -40,42 +40,13 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         partitions,
         ..
     } = target;
-    let mut read = None;
     let written = WrittenTable {
         id: found.id,
         alias: view.as_ref().map_or(&found.name, |view| &view.name).clone(),
         view: view.as_ref().map(|view| view.id),
         only_by_name: true,
     };
-    let mut source = match &insert.rows {
-        InsertRows::Values(rows) => {
-            binder.written.borrow_mut().push(written);
-            bind_rows(binder, insert, rows, &columns, &table)?
-        }
-        InsertRows::Literals(rows) => {
-            binder.written.borrow_mut().push(written);
-            match stores_literals(binder, insert, rows, &columns, &table) {
-                true => LogicalInsertSource::Literals(LiteralValues {
-                    rows: Arc::clone(rows),
-                    collation: binder.types.collation,
-                }),
-                false => bind_rows(binder, insert, &rows.to_expressions(), &columns, &table)?,
-            }
-        }
-        InsertRows::Query(query) => {
-            for &column in &columns {
-                refuse_generated(&table, column)?;
-            }
-            let mut bound = binder.query(query, None)?;
-            if bound.columns.len() != columns.len() {
-                return Err(wrong_value_count(1));
-            }
-            // The rows of a grouped query are not those of its tables, so ON DUPLICATE KEY UPDATE cannot
-            // name their columns.
-            read = bound.block.take().map(|(scope, _)| scope);
-            LogicalInsertSource::Query(Box::new(bound.into_logical()))
-        }
-    };
+    let (mut source, read) = bind_source(binder, insert, (&table, &columns), written)?;
     note_inserted(binder, insert, view.as_deref(), (&found, &alias), &columns);
     let mode = if insert.replace {
         LogicalInsertMode::Replace
@@ -119,6 +90,44 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         check,
         ignore: insert.ignore,
     })
+}
+
+/// Where the rows come from. With a query whose columns ON DUPLICATE KEY UPDATE can name, the relations of the
+/// query: the rows of a grouped query are not those of its tables.
+fn bind_source(
+    binder: &Binder<'_>,
+    insert: &Insert,
+    (table, columns): (&Relation, &[usize]),
+    written: WrittenTable,
+) -> Result<(LogicalInsertSource, Option<Scope>)> {
+    let source = match &insert.rows {
+        InsertRows::Values(rows) => {
+            binder.written.borrow_mut().push(written);
+            bind_rows(binder, insert, rows, columns, table)?
+        }
+        InsertRows::Literals(rows) => {
+            binder.written.borrow_mut().push(written);
+            match stores_literals(binder, insert, rows, columns, table) {
+                true => LogicalInsertSource::Literals(LiteralValues {
+                    rows: Arc::clone(rows),
+                    collation: binder.types.collation,
+                }),
+                false => bind_rows(binder, insert, &rows.to_expressions(), columns, table)?,
+            }
+        }
+        InsertRows::Query(query) => {
+            for &column in columns {
+                refuse_generated(table, column)?;
+            }
+            let mut bound = binder.query(query, None)?;
+            if bound.columns.len() != columns.len() {
+                return Err(wrong_value_count(1));
+            }
+            let read = bound.block.take().map(|(scope, _)| scope);
+            return Ok((LogicalInsertSource::Query(Box::new(bound.into_logical())), read));
+        }
+    };
+    Ok((source, None))
 }
 
 /// Notes the columns that get values: those of the table, and of the view that the statement names.

@@ -23,6 +23,7 @@ mod bound_block;
 mod bound_query;
 mod bound_rows;
 mod check;
+mod clauses;
 mod collation;
 mod column;
 mod command;

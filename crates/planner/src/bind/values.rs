@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use functions::Expr;
+use functions::coercibility::Strength;
 use types::{Error, Result, SqlType, errno};
 
 use super::block::Block;
@@ -29,7 +30,6 @@ pub(super) fn bind_values(
     block: &Block<'_>,
     place: QueryPlace<'_>,
 ) -> Result<BoundQuery> {
-    let width = rows.first().map_or(0, Vec::len);
     let subqueries = Subqueries::default();
     let names = NoNames { outer: place.outer };
     let context = Context {
@@ -37,52 +37,43 @@ pub(super) fn bind_values(
         outer: place.outer,
         ..Context::of(&names)
     };
-    let mut columns: Vec<Vec<Expr>> = vec![Vec::with_capacity(rows.len()); width];
-    for (position, row) in rows.iter().enumerate() {
-        if row.len() != width {
-            return Err(wrong_count(position + 1));
-        }
-        if width == 0 {
-            return Err(no_columns());
-        }
-        for (value, column) in row.iter().zip(&mut columns) {
-            let value = value.as_ref().ok_or_else(default_value)?;
-            column.push(binder.scalar(value, &context)?);
-        }
-    }
-    let mut made = Vec::with_capacity(width);
+    let mut expressions = columns_of_rows(binder, rows, &context)?;
     let mut texts: Vec<Vec<Expr>> = Vec::new();
-    let mut shown = Vec::with_capacity(width);
-    let mut strengths = Vec::with_capacity(width);
-    for values in &mut columns {
-        let nullable = values.iter().any(Expr::nullable);
+    let mut columns = Vec::with_capacity(expressions.len());
+    for values in &mut expressions {
         let as_written: Vec<Expr> = values.iter().map(as_text).collect();
-        strengths.push(functions::bind::strength_of(values));
+        let strength = functions::bind::strength_of(values);
+        let nullable = values.iter().any(Expr::nullable);
         let ty = functions::bind::union_type(values, &binder.types)?;
-        let column = Column {
-            id: binder.new_column(),
-            ty,
-            nullable,
-        };
         // A DECIMAL is sent with the digits that it was written with.
-        let is_text = place.is_statement && ty.is_decimal();
-        shown.push(is_text.then(|| {
+        let text = (place.is_statement && ty.is_decimal()).then(|| {
             texts.push(as_written);
-            texts.len() - 1
-        }));
-        made.push(column);
+            binder.new_column()
+        });
+        columns.push(ValuesColumn {
+            column: Column {
+                id: binder.new_column(),
+                ty,
+                nullable,
+            },
+            text,
+            strength,
+        });
     }
-    let mut all = made.clone();
-    let text_ids: Vec<ColumnId> = texts.iter().map(|_| binder.new_column()).collect();
-    all.extend(text_ids.iter().map(|id| Column {
-        id: *id,
+    expressions.extend(texts);
+    let text_column = |id: ColumnId| Column {
+        id,
         ty: SqlType::varchar(TEXT_CHARS, binder.types.collation),
         nullable: true,
-    }));
-    columns.extend(texts);
+    };
+    let texts = columns.iter().filter_map(|column| column.text);
     let mut root = Logical::Values {
-        rows: transposed(columns, rows.len()),
-        columns: all,
+        rows: transposed(expressions, rows.len()),
+        columns: columns
+            .iter()
+            .map(|column| column.column.clone())
+            .chain(texts.map(text_column))
+            .collect(),
     };
     if !subqueries.is_empty() {
         root = Logical::Apply(Apply {
@@ -94,30 +85,21 @@ pub(super) fn bind_values(
             subquery: Box::new(root),
         });
     }
-    let items: Vec<Item> = made
+    let items: Vec<Item> = columns
         .iter()
         .enumerate()
         .map(|(position, column)| Item {
-            expr: column.expr(),
+            expr: column.column.expr(),
             name: format!("column_{position}"),
             column: None,
         })
         .collect();
     root = ordered_values(binder, root, &items, block, place)?;
-    let columns =
-        made.iter()
-            .zip(&items)
-            .zip(shown)
-            .zip(strengths)
-            .map(|(((column, item), text), strength)| QueryColumn {
-                id: text.and_then(|at| text_ids.get(at).copied()).unwrap_or(column.id),
-                ty: column.ty,
-                nullable: column.nullable,
-                expr: Expr::made_column(column.id.0, column.ty, column.nullable, strength),
-                result: ResultColumn::unnamed(&item.name, column.ty, column.nullable),
-            });
+    let columns = columns.iter().zip(&items);
     Ok(BoundQuery {
-        columns: columns.collect(),
+        columns: columns
+            .map(|(column, item)| column.of_query(&item.name))
+            .collect(),
         root: limited(root, limit::bind_limit(binder, block.limit)?),
         limit_of_output: None,
         max_execution: None,
@@ -125,6 +107,50 @@ pub(super) fn bind_values(
         is_merged: false,
         block: None,
     })
+}
+
+/// A column of VALUES.
+struct ValuesColumn {
+    column: Column,
+    /// The column of its texts, if it is sent as text.
+    text: Option<ColumnId>,
+    strength: Strength,
+}
+
+impl ValuesColumn {
+    fn of_query(&self, name: &str) -> QueryColumn {
+        let Column { id, ty, nullable } = self.column;
+        QueryColumn {
+            id: self.text.unwrap_or(id),
+            ty,
+            nullable,
+            expr: Expr::made_column(id.0, ty, nullable, self.strength),
+            result: ResultColumn::unnamed(name, ty, nullable),
+        }
+    }
+}
+
+/// The expressions of each column, from those of each row.
+fn columns_of_rows(
+    binder: &Binder<'_>,
+    rows: &[Vec<Option<ast::Expr>>],
+    context: &Context<'_>,
+) -> Result<Vec<Vec<Expr>>> {
+    let width = rows.first().map_or(0, Vec::len);
+    let mut columns: Vec<Vec<Expr>> = vec![Vec::with_capacity(rows.len()); width];
+    for (position, row) in rows.iter().enumerate() {
+        if row.len() != width {
+            return Err(wrong_count(position + 1));
+        }
+        if width == 0 {
+            return Err(no_columns());
+        }
+        for (value, column) in row.iter().zip(&mut columns) {
+            let value = value.as_ref().ok_or_else(default_value)?;
+            column.push(binder.scalar(value, context)?);
+        }
+    }
+    Ok(columns)
 }
 
 fn ordered_values(

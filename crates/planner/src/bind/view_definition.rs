@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use schema::definition::{self, Ddl};
+use schema::definition::{self, Ddl, TableName};
 use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::{self, Definer, View, ViewSecurity};
@@ -52,59 +52,27 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     let columns = columns_of_view(binder, create, &mut query, &bound)?;
     let existing = binder.env.schema.table(&name.database, &name.name);
     // ALTER VIEW keeps what it does not name. With another definer the view could read more.
-    let kept = existing
+    let altered = existing
         .filter(|_| create.verb == ast::ViewVerb::Alter)
-        .and_then(|table| table.view.as_ref());
-    let mut algorithm = match create.algorithm {
-        Some(written) => algorithm_of(written),
-        None => kept.map_or(view::ViewAlgorithm::Undefined, |view| view.algorithm),
-    };
-    let is_merged = merged_block(algorithm, &query).is_some();
-    if algorithm == view::ViewAlgorithm::Merge && !is_merged {
-        binder.warn(Warning::warning(
-            ER_WARN_VIEW_MERGE,
-            "View merge algorithm can't be used here for now (assumed undefined algorithm)",
-        ));
-        algorithm = view::ViewAlgorithm::Undefined;
-    }
+        .and_then(|table| table.view.as_deref());
+    let (algorithm, is_merged) = chosen_algorithm(binder, create, altered, &query);
     let is_updatable = is_merged && can_be_written(&query, &bound);
-    if create.verb == ast::ViewVerb::Create && existing.is_some() {
-        return Err(Error::new(
-            errno::ER_TABLE_EXISTS_ERROR,
-            format!("Table '{}' already exists", name.name),
-        ));
-    }
-    if create.check_option.is_some() && !is_updatable {
-        return Err(Error::new(
-            ER_VIEW_NONUPD_CHECK,
-            format!(
-                "CHECK OPTION on non-updatable view '{}.{}'",
-                name.database, name.name
-            ),
-        ));
-    }
+    check_can_be_made(create, &name, existing.is_some(), is_updatable)?;
     let names = inner.resolution.take().unwrap_or_default();
     let style = Style {
         names: &names,
         charset: binder.env.collation_connection.charset().name(),
         introducers: false,
     };
-    let definer = match (&create.definer, kept) {
-        (None, Some(view)) => view.definer.clone(),
-        (written, _) => {
-            let (user, host) = written.clone().unwrap_or_else(syntax::ast::current_user);
-            Definer { user, host }
-        }
-    };
     let view = View {
         query: style.query(&query),
         columns_are_named: !create.columns.is_empty(),
         algorithm,
-        definer,
+        definer: definer(create, altered),
         security: match create.invoker {
             Some(true) => ViewSecurity::Invoker,
             Some(false) => ViewSecurity::Definer,
-            None => kept.map_or(ViewSecurity::Definer, |view| view.security),
+            None => altered.map_or(ViewSecurity::Definer, |view| view.security),
         },
         check_option: create.check_option.map(|option| match option {
             ast::CheckOption::Local => view::CheckOption::Local,
@@ -126,6 +94,60 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
         columns,
         view,
     })
+}
+
+/// The view's algorithm, and whether its query can be merged into the statements that read it.
+fn chosen_algorithm(
+    binder: &Binder<'_>,
+    create: &CreateView,
+    altered: Option<&View>,
+    query: &Query,
+) -> (view::ViewAlgorithm, bool) {
+    let algorithm = match create.algorithm {
+        Some(written) => algorithm_of(written),
+        None => altered.map_or(view::ViewAlgorithm::Undefined, |view| view.algorithm),
+    };
+    let is_merged = merged_block(algorithm, query).is_some();
+    if algorithm != view::ViewAlgorithm::Merge || is_merged {
+        return (algorithm, is_merged);
+    }
+    binder.warn(Warning::warning(
+        ER_WARN_VIEW_MERGE,
+        "View merge algorithm can't be used here for now (assumed undefined algorithm)",
+    ));
+    (view::ViewAlgorithm::Undefined, false)
+}
+
+/// # Errors
+/// 1050 if CREATE VIEW finds a table or view of this name, 1368 for a CHECK OPTION on a view that cannot be
+/// written to.
+fn check_can_be_made(create: &CreateView, name: &TableName, exists: bool, is_updatable: bool) -> Result<()> {
+    if create.verb == ast::ViewVerb::Create && exists {
+        return Err(Error::new(
+            errno::ER_TABLE_EXISTS_ERROR,
+            format!("Table '{}' already exists", name.name),
+        ));
+    }
+    if create.check_option.is_some() && !is_updatable {
+        return Err(Error::new(
+            ER_VIEW_NONUPD_CHECK,
+            format!(
+                "CHECK OPTION on non-updatable view '{}.{}'",
+                name.database, name.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn definer(create: &CreateView, altered: Option<&View>) -> Definer {
+    match (&create.definer, altered) {
+        (None, Some(view)) => view.definer.clone(),
+        (written, _) => {
+            let (user, host) = written.clone().unwrap_or_else(ast::current_user);
+            Definer { user, host }
+        }
+    }
 }
 
 /// The view's columns. Names that the statement does not give are made unique, in the query too.

@@ -95,45 +95,15 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
     let accounts = &session.shared.catalog.accounts;
     match statement {
         UserStatement::Create { users, if_not_exists } => {
-            check_creates_users(client)?;
-            for user in users {
-                if let Some(Roles::List(roles)) = &user.default_roles {
-                    check_gives_roles(client, roles)?;
-                }
-            }
-            let rules = PasswordRules::of(session);
-            let changes = users
-                .iter()
-                .map(|user| change(&named_spec(client, user), true, rules))
-                .collect::<Result<Vec<_>>>()?;
-            let mut warnings = accounts.create_users(&changes, *if_not_exists, now_us)?;
-            warnings.extend(deprecated_plugins(users));
-            Ok(warnings)
+            create_users(session, users, *if_not_exists, now_us)
         }
         UserStatement::Alter { users, if_exists } => {
             let mut warnings = alter_users(session, users, *if_exists, now_us)?;
             warnings.extend(deprecated_plugins(users));
             Ok(warnings)
         }
-        UserStatement::Drop { users, if_exists } => {
-            check_creates_users(client)?;
-            let users = named(client, users);
-            check_system_users(session, &users)?;
-            accounts.check_not_mandatory(&users)?;
-            let mut warnings = accounts.drop_users("DROP USER", &users, *if_exists)?;
-            warnings.extend(of_definers(session, &users));
-            Ok(warnings)
-        }
-        UserStatement::Rename(renames) => {
-            check_creates_users(client)?;
-            let renames: Vec<(AccountName, AccountName)> = renames
-                .iter()
-                .map(|(from, to)| (client.named_account(from), client.named_account(to)))
-                .collect();
-            let old: Vec<AccountName> = renames.iter().map(|(from, _)| from.clone()).collect();
-            check_system_users(session, &old)?;
-            accounts.rename_users(&renames).map(|()| Vec::new())
-        }
+        UserStatement::Drop { users, if_exists } => drop_users(session, users, *if_exists),
+        UserStatement::Rename(renames) => rename_users(session, renames),
         UserStatement::SetPassword(spec) => set_password(session, spec, now_us),
         UserStatement::CreateRole { roles, if_not_exists } => {
             let privileges = [Privilege::CreateUser, Privilege::CreateRole];
@@ -148,18 +118,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             accounts.drop_users("DROP ROLE", roles, *if_exists)
         }
         UserStatement::SetRole(_) => Err(Error::internal("SET ROLE is executed by the session, not here")),
-        UserStatement::SetDefaultRole { roles, users } => {
-            let users = named(client, users);
-            if !users.iter().all(|(user, host)| client.is_own(user, host)) {
-                check_manages_accounts(client)?;
-            }
-            let listed = match roles {
-                Roles::All => None,
-                Roles::List(roles) => Some(roles.as_slice()),
-                Roles::None | Roles::Default | Roles::AllExcept(_) => Some(&[][..]),
-            };
-            accounts.set_default_roles(listed, &users).map(|()| Vec::new())
-        }
+        UserStatement::SetDefaultRole { roles, users } => set_default_roles(session, roles, users),
         UserStatement::GrantRoles {
             roles,
             to,
@@ -185,6 +144,69 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             accounts.revoke_roles(roles, &named(client, from), leniency)
         }
     }
+}
+
+fn create_users(
+    session: &Session,
+    users: &[UserSpec],
+    if_not_exists: bool,
+    now_us: i64,
+) -> Result<Vec<Warning>> {
+    let client = &session.client;
+    check_creates_users(client)?;
+    for user in users {
+        if let Some(Roles::List(roles)) = &user.default_roles {
+            check_gives_roles(client, roles)?;
+        }
+    }
+    let rules = PasswordRules::of(session);
+    let changes = users
+        .iter()
+        .map(|user| change(&named_spec(client, user), true, rules))
+        .collect::<Result<Vec<_>>>()?;
+    let accounts = &session.shared.catalog.accounts;
+    let mut warnings = accounts.create_users(&changes, if_not_exists, now_us)?;
+    warnings.extend(deprecated_plugins(users));
+    Ok(warnings)
+}
+
+fn drop_users(session: &Session, users: &[AccountName], if_exists: bool) -> Result<Vec<Warning>> {
+    check_creates_users(&session.client)?;
+    let users = named(&session.client, users);
+    check_system_users(session, &users)?;
+    let accounts = &session.shared.catalog.accounts;
+    accounts.check_not_mandatory(&users)?;
+    let mut warnings = accounts.drop_users("DROP USER", &users, if_exists)?;
+    warnings.extend(of_definers(session, &users));
+    Ok(warnings)
+}
+
+fn rename_users(session: &Session, renames: &[(AccountName, AccountName)]) -> Result<Vec<Warning>> {
+    let client = &session.client;
+    check_creates_users(client)?;
+    let renames: Vec<(AccountName, AccountName)> = renames
+        .iter()
+        .map(|(from, to)| (client.named_account(from), client.named_account(to)))
+        .collect();
+    let old: Vec<AccountName> = renames.iter().map(|(from, _)| from.clone()).collect();
+    check_system_users(session, &old)?;
+    let accounts = &session.shared.catalog.accounts;
+    accounts.rename_users(&renames).map(|()| Vec::new())
+}
+
+fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) -> Result<Vec<Warning>> {
+    let client = &session.client;
+    let users = named(client, users);
+    if !users.iter().all(|(user, host)| client.is_own(user, host)) {
+        check_manages_accounts(client)?;
+    }
+    let listed = match roles {
+        Roles::All => None,
+        Roles::List(roles) => Some(roles.as_slice()),
+        Roles::None | Roles::Default | Roles::AllExcept(_) => Some(&[][..]),
+    };
+    let accounts = &session.shared.catalog.accounts;
+    accounts.set_default_roles(listed, &users).map(|()| Vec::new())
 }
 
 /// The accounts with CURRENT_USER() as the client's own.

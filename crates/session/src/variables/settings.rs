@@ -85,6 +85,19 @@ pub struct Settings {
     pub bulk_load_bytes: usize,
 }
 
+/// The variables of [`Settings::plan_environment`].
+const PLAN_ENVIRONMENT: [&str; 9] = [
+    "sql_mode",
+    "character_set_client",
+    "collation_connection",
+    "stemdb_route",
+    "optimizer_switch",
+    "div_precision_increment",
+    "foreign_key_checks",
+    "lc_time_names",
+    "sql_require_primary_key",
+];
+
 /// See [`Settings::collation_results`].
 fn collation_results(variables: &SessionVariables, charset: Option<Charset>) -> Option<Collation> {
     let charset = charset?;
@@ -107,22 +120,6 @@ impl Settings {
         let seconds = |name: &str| Duration::from_secs(integer(name));
         let charset = |name: &str| Charset::from_name(&text(name));
         let collation = |name: &str| Collation::from_name(&text(name)).unwrap_or(Collation::DEFAULT);
-        let plan_environment = {
-            let names = [
-                "sql_mode",
-                "character_set_client",
-                "collation_connection",
-                "stemdb_route",
-                "optimizer_switch",
-                "div_precision_increment",
-                "foreign_key_checks",
-                "lc_time_names",
-                "sql_require_primary_key",
-            ];
-            let mut hasher = DefaultHasher::new();
-            names.map(text).hash(&mut hasher);
-            hasher.finish()
-        };
         let timestamp: f64 = text("timestamp").parse().unwrap_or(0.0);
         let run = runner::Settings {
             autocommit: on("autocommit"),
@@ -193,7 +190,11 @@ impl Settings {
                 _ => TrackTransaction::Off,
             },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6).round() as i64),
-            plan_environment,
+            plan_environment: {
+                let mut hasher = DefaultHasher::new();
+                PLAN_ENVIRONMENT.map(text).hash(&mut hasher);
+                hasher.finish()
+            },
             foreign_key_checks: on("foreign_key_checks"),
             require_primary_key: on("sql_require_primary_key"),
         }

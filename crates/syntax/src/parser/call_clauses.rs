@@ -1,8 +1,9 @@
-//! Calls that have clauses among their arguments: JSON_VALUE, WEIGHT_STRING.
+//! Calls that have clauses or keywords among their arguments, such as `EXTRACT(unit FROM date)`.
 
 use types::Result;
 
-use super::{Parser, calls, cast};
+use super::calls::call;
+use super::{Parser, calls, cast, interval};
 use crate::ast::{CastType, Expr, NumberText};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -20,8 +21,8 @@ impl OnCondition {
     };
 }
 
-/// `JSON_VALUE(document, 'path' [RETURNING type] [on_empty] [on_error])`. The call has the type as that
-/// of a NULL, then keyword and default of both conditions.
+/// `JSON_VALUE(document, 'path' [RETURNING type] [on_empty] [on_error])`. The arguments after the path are a
+/// NULL cast to the type, then keyword and default of both conditions.
 pub fn json_value(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::open(parser)?;
     let document = parser.expression()?;
@@ -53,13 +54,7 @@ pub fn json_value(parser: &mut Parser<'_>) -> Result<Expr> {
             args.extend([Expr::Keyword(keyword.into()), default]);
         }
     }
-    calls::close(
-        parser,
-        Expr::Function {
-            name: "json_value".into(),
-            args,
-        },
-    )
+    calls::close(parser, call("json_value", args))
 }
 
 /// `NULL ON`, `ERROR ON`, `DEFAULT literal ON`
@@ -105,16 +100,131 @@ pub fn weight_string(parser: &mut Parser<'_>) -> Result<Expr> {
         let length = Expr::Number(NumberText::Integer(length.to_string()));
         args.extend([Expr::Keyword(form.into()), length]);
     }
+    calls::close(parser, call("weight_string", args))
+}
+
+/// `EXTRACT(unit FROM date)`
+pub fn extract(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let unit = interval::unit(parser)?;
+    parser.expect(Kw::FROM)?;
+    let date = parser.expression()?;
+    calls::close(parser, call("extract", vec![unit, date]))
+}
+
+/// `TIMESTAMPADD(unit, n, date)`, `TIMESTAMPDIFF(unit, from, to)`
+pub fn with_unit(parser: &mut Parser<'_>, function: &str) -> Result<Expr> {
+    calls::open(parser)?;
+    let unit = interval::unit(parser)?;
+    parser.expect_kind(Kind::Comma)?;
+    let mut args = vec![unit];
+    args.extend(parser.comma_separated(Parser::expression)?);
+    calls::close(parser, call(function, args))
+}
+
+/// `GET_FORMAT(DATE, region)`
+pub fn get_format(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let Some(kind) = parser.eat_any(&[Kw::DATE, Kw::TIME, Kw::DATETIME, Kw::TIMESTAMP]) else {
+        return parser.fail();
+    };
+    parser.expect_kind(Kind::Comma)?;
+    let region = parser.expression()?;
+    let kind = Expr::Keyword(kind.text().to_ascii_lowercase());
+    calls::close(parser, call("get_format", vec![kind, region]))
+}
+
+/// `DATE_ADD(d, INTERVAL n unit)`; `ADDDATE(d, n)` takes days, too.
+pub fn date_arithmetic(parser: &mut Parser<'_>, function: &str, takes_days: bool) -> Result<Expr> {
+    calls::open(parser)?;
+    let date = parser.expression()?;
+    parser.expect_kind(Kind::Comma)?;
+    if interval::at_interval(parser) {
+        let (amount, unit) = interval::interval(parser)?;
+        return calls::close(parser, call(function, vec![date, amount, unit]));
+    }
+    if !takes_days {
+        return parser.fail();
+    }
+    let days = parser.expression()?;
     calls::close(
         parser,
-        Expr::Function {
-            name: "weight_string".into(),
-            args,
-        },
+        call(function, vec![date, days, Expr::Keyword("day".into())]),
     )
 }
 
-/// NULL as a value of a type. Of JSON first, so that a CHAR without a length is as long as a document may be.
+/// `TRIM([[LEADING | TRAILING | BOTH] [what] FROM] text)`
+pub fn trim(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let side = parser.eat_any(&[Kw::LEADING, Kw::TRAILING, Kw::BOTH]);
+    if side.is_some() && parser.eat(Kw::FROM) {
+        let text = parser.expression()?;
+        return calls::close(parser, trim_call(side, text, Some(Expr::Text(" ".into()))));
+    }
+    let first = parser.expression()?;
+    if parser.eat(Kw::FROM) {
+        let text = parser.expression()?;
+        return calls::close(parser, trim_call(side, text, Some(first)));
+    }
+    if side.is_some() {
+        return parser.fail();
+    }
+    calls::close(parser, trim_call(None, first, None))
+}
+
+fn trim_call(side: Option<Kw>, text: Expr, what: Option<Expr>) -> Expr {
+    match (side, what) {
+        (_, None) => call("trim", vec![text]),
+        (Some(Kw::LEADING), Some(what)) => call("trim leading", vec![text, what]),
+        (Some(Kw::TRAILING), Some(what)) => call("trim trailing", vec![text, what]),
+        (_, Some(what)) => call("trim both", vec![text, what]),
+    }
+}
+
+/// `POSITION(needle IN text)`
+pub fn position(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let needle = parser.arithmetic(0)?;
+    parser.expect(Kw::IN)?;
+    let text = parser.expression()?;
+    calls::close(parser, call("locate", vec![needle, text]))
+}
+
+/// `SUBSTRING(text, from [, length])`, `SUBSTRING(text FROM from [FOR length])`
+pub fn substring(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let mut args = vec![parser.expression()?];
+    if parser.eat(Kw::FROM) {
+        args.push(parser.expression()?);
+        if parser.eat(Kw::FOR) {
+            args.push(parser.expression()?);
+        }
+    } else {
+        while parser.eat_kind(Kind::Comma) {
+            args.push(parser.expression()?);
+        }
+        if args.len() < 2 || args.len() > 3 {
+            return parser.fail();
+        }
+    }
+    calls::close(parser, call("substring", args))
+}
+
+/// `CHAR(n, ... [USING charset])`
+pub fn char_function(parser: &mut Parser<'_>) -> Result<Expr> {
+    calls::open(parser)?;
+    let mut args = parser.comma_separated(Parser::expression)?;
+    let charset = if parser.eat(Kw::USING) && !parser.eat(Kw::BINARY) {
+        parser.name_or_text()?
+    } else {
+        "binary".into()
+    };
+    args.push(Expr::Keyword(charset));
+    calls::close(parser, call("char", args))
+}
+
+/// NULL cast to a type. It is cast to JSON first, so that a CHAR without a length gets the length of the
+/// longest document.
 fn null_of_type(ty: CastType) -> Expr {
     let cast = |operand, ty| Expr::Cast {
         operand: Box::new(operand),

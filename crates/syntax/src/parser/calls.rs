@@ -7,8 +7,8 @@ use crate::ast::Expr;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual
-/// 9.2.5 "Function Name Parsing and Resolution".
+/// Names that are functions only if the parenthesis follows directly, unless sql_mode has IGNORE_SPACE.
+/// Source: manual 9.2.5 "Function Name Parsing and Resolution".
 const GLUED: &[Kw] = &[
     Kw::ADDDATE,
     Kw::BIT_AND,
@@ -44,6 +44,14 @@ const GLUED: &[Kw] = &[
     Kw::VAR_SAMP,
 ];
 
+/// A call as an expression.
+pub fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Function {
+        name: name.into(),
+        args,
+    }
+}
+
 /// Whether the parenthesis is directly after the function's name, where that is required.
 pub fn is_glued(parser: &Parser<'_>) -> bool {
     parser.mode.ignore_space
@@ -51,7 +59,7 @@ pub fn is_glued(parser: &Parser<'_>) -> bool {
         || parser.peek().start == parser.start() + parser.word().len()
 }
 
-/// Takes the name and the parenthesis behind it, which must follow at once.
+/// Takes the name and the parenthesis, which must follow directly where that is required.
 pub fn open(parser: &mut Parser<'_>) -> Result<()> {
     let is_glued = is_glued(parser);
     parser.advance();

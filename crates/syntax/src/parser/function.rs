@@ -2,8 +2,9 @@
 
 use types::{Error, Result, errno};
 
+use super::calls::call;
 use super::{Parser, call_clauses, calls, cast, clauses, interval, names, text, window};
-use crate::ast::{Expr, TemporalKind};
+use crate::ast::{ColumnName, Expr, TemporalKind};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -95,13 +96,6 @@ const WINDOW_FUNCTIONS: &[Kw] = &[
     Kw::ROW_NUMBER,
 ];
 
-fn call(name: &str, args: Vec<Expr>) -> Expr {
-    Expr::Function {
-        name: name.into(),
-        args,
-    }
-}
-
 /// An operand whose first token is an unquoted word.
 pub fn word_operand(parser: &mut Parser<'_>) -> Result<Expr> {
     let next = parser.peek().kind;
@@ -114,7 +108,7 @@ pub fn word_operand(parser: &mut Parser<'_>) -> Result<Expr> {
     if is_call && !calls::is_glued(parser) {
         return not_glued(parser);
     }
-    // No function: a word of the grammar alone.
+    // ROLLUP is not a function, only a keyword.
     if is_call && parser.is(Kw::ROLLUP) {
         parser.advance();
         return parser.fail();
@@ -150,7 +144,7 @@ fn column_or_stored_function(parser: &mut Parser<'_>) -> Result<Expr> {
     Ok(column)
 }
 
-/// `COUNT (*)`: with a blank, the name is not the built-in function.
+/// The error for `COUNT (*)`: with a blank after it, the name is not the built-in function.
 fn not_glued(parser: &mut Parser<'_>) -> Result<Expr> {
     let word = parser.word().to_ascii_lowercase();
     parser.advance();
@@ -173,8 +167,22 @@ fn temporal(parser: &mut Parser<'_>, kind: TemporalKind) -> Result<Expr> {
     Ok(Expr::Temporal { kind, text })
 }
 
-/// Words that are not names of ordinary functions or columns.
+/// An operand that begins with a keyword and is neither an ordinary call nor a column.
 fn special_form(parser: &mut Parser<'_>, keyword: Kw, is_call: bool) -> Result<Option<Expr>> {
+    let form = match word_form(parser, keyword)? {
+        None if is_call => call_form(parser, keyword)?,
+        form => form,
+    };
+    match form {
+        Some(expr @ (Expr::Aggregate { .. } | Expr::GroupConcat { .. })) if parser.is(Kw::OVER) => {
+            window::over(parser, expr).map(Some)
+        }
+        form => Ok(form),
+    }
+}
+
+/// Words that have a meaning without a parenthesis behind them, too.
+fn word_form(parser: &mut Parser<'_>, keyword: Kw) -> Result<Option<Expr>> {
     let expr = match keyword {
         Kw::NULL => word_literal(parser, Expr::Null),
         Kw::TRUE => word_literal(parser, Expr::Bool(true)),
@@ -188,81 +196,38 @@ fn special_form(parser: &mut Parser<'_>, keyword: Kw, is_call: bool) -> Result<O
         Kw::UTC_TIMESTAMP => clock(parser, "utc_timestamp", true)?,
         Kw::CURRENT_USER => clock(parser, "current_user", false)?,
         Kw::INTERVAL => interval_operand(parser)?,
-        Kw::EXISTS if is_call => {
+        Kw::MATCH => return Err(Error::not_supported("full-text search (MATCH)", "use LIKE")),
+        _ => return Ok(None),
+    };
+    Ok(Some(expr))
+}
+
+/// Calls with a syntax of their own, and those of aggregates and window functions.
+fn call_form(parser: &mut Parser<'_>, keyword: Kw) -> Result<Option<Expr>> {
+    let expr = match keyword {
+        Kw::EXISTS => {
             parser.advance();
             exists(parser)?
         }
-        Kw::MATCH => {
-            return Err(Error::not_supported("full-text search (MATCH)", "use LIKE"));
-        }
-        _ if !is_call => return Ok(None),
         Kw::CAST => cast::cast(parser)?,
         Kw::CONVERT => cast::convert(parser)?,
-        Kw::ROW => {
-            parser.advance();
-            let args = arguments(parser)?;
-            if args.len() < 2 {
-                return parser.fail();
-            }
-            parser.grow()?;
-            Expr::Row(args)
+        Kw::ROW => row(parser)?,
+        Kw::DEFAULT => Expr::Default(Some(column_argument(parser)?)),
+        Kw::VALUES => Expr::Values(column_argument(parser)?),
+        Kw::EXTRACT => call_clauses::extract(parser)?,
+        Kw::TIMESTAMPADD => call_clauses::with_unit(parser, "timestampadd")?,
+        Kw::TIMESTAMPDIFF => call_clauses::with_unit(parser, "timestampdiff")?,
+        Kw::GET_FORMAT => call_clauses::get_format(parser)?,
+        Kw::DATE_ADD | Kw::ADDDATE => {
+            call_clauses::date_arithmetic(parser, "date_add", keyword == Kw::ADDDATE)?
         }
-        Kw::DEFAULT => {
-            parser.advance();
-            parser.expect_kind(Kind::LeftParen)?;
-            let name = names::column_name(parser)?;
-            parser.expect_kind(Kind::RightParen)?;
-            Expr::Default(Some(name))
+        Kw::DATE_SUB | Kw::SUBDATE => {
+            call_clauses::date_arithmetic(parser, "date_sub", keyword == Kw::SUBDATE)?
         }
-        Kw::VALUES => {
-            parser.advance();
-            parser.expect_kind(Kind::LeftParen)?;
-            let name = names::column_name(parser)?;
-            parser.expect_kind(Kind::RightParen)?;
-            Expr::Values(name)
-        }
-        Kw::EXTRACT => {
-            calls::open(parser)?;
-            let unit = interval::unit(parser)?;
-            parser.expect(Kw::FROM)?;
-            let date = parser.expression()?;
-            calls::close(parser, call("extract", vec![unit, date]))?
-        }
-        Kw::TIMESTAMPADD | Kw::TIMESTAMPDIFF => {
-            calls::open(parser)?;
-            let unit = interval::unit(parser)?;
-            parser.expect_kind(Kind::Comma)?;
-            let mut args = vec![unit];
-            args.extend(parser.comma_separated(Parser::expression)?);
-            let name = if keyword == Kw::TIMESTAMPADD {
-                "timestampadd"
-            } else {
-                "timestampdiff"
-            };
-            calls::close(parser, call(name, args))?
-        }
-        Kw::GET_FORMAT => {
-            calls::open(parser)?;
-            let Some(kind) = parser.eat_any(&[Kw::DATE, Kw::TIME, Kw::DATETIME, Kw::TIMESTAMP]) else {
-                return parser.fail();
-            };
-            parser.expect_kind(Kind::Comma)?;
-            let region = parser.expression()?;
-            let kind = Expr::Keyword(kind.text().to_ascii_lowercase());
-            calls::close(parser, call("get_format", vec![kind, region]))?
-        }
-        Kw::DATE_ADD | Kw::ADDDATE => date_arithmetic(parser, "date_add", keyword == Kw::ADDDATE)?,
-        Kw::DATE_SUB | Kw::SUBDATE => date_arithmetic(parser, "date_sub", keyword == Kw::SUBDATE)?,
-        Kw::TRIM => trim(parser)?,
-        Kw::POSITION => {
-            calls::open(parser)?;
-            let needle = parser.arithmetic(0)?;
-            parser.expect(Kw::IN)?;
-            let text = parser.expression()?;
-            calls::close(parser, call("locate", vec![needle, text]))?
-        }
-        Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => substring(parser)?,
-        Kw::CHAR => char_function(parser)?,
+        Kw::TRIM => call_clauses::trim(parser)?,
+        Kw::POSITION => call_clauses::position(parser)?,
+        Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => call_clauses::substring(parser)?,
+        Kw::CHAR => call_clauses::char_function(parser)?,
         Kw::WEIGHT_STRING => call_clauses::weight_string(parser)?,
         Kw::JSON_VALUE => call_clauses::json_value(parser)?,
         Kw::JSON_TABLE => {
@@ -284,10 +249,27 @@ fn special_form(parser: &mut Parser<'_>, keyword: Kw, is_call: bool) -> Result<O
             None => return Ok(None),
         },
     };
-    if matches!(expr, Expr::Aggregate { .. } | Expr::GroupConcat { .. }) && parser.is(Kw::OVER) {
-        return window::over(parser, expr).map(Some);
-    }
     Ok(Some(expr))
+}
+
+/// `ROW(a, b, ...)`
+fn row(parser: &mut Parser<'_>) -> Result<Expr> {
+    parser.advance();
+    let args = arguments(parser)?;
+    if args.len() < 2 {
+        return parser.fail();
+    }
+    parser.grow()?;
+    Ok(Expr::Row(args))
+}
+
+/// The column in `DEFAULT(column)` and `VALUES(column)`.
+fn column_argument(parser: &mut Parser<'_>) -> Result<ColumnName> {
+    parser.advance();
+    parser.expect_kind(Kind::LeftParen)?;
+    let name = names::column_name(parser)?;
+    parser.expect_kind(Kind::RightParen)?;
+    Ok(name)
 }
 
 fn word_literal(parser: &mut Parser<'_>, literal: Expr) -> Expr {
@@ -453,85 +435,7 @@ fn interval_operand(parser: &mut Parser<'_>) -> Result<Expr> {
     Ok(call("date_add", vec![date, amount, unit]))
 }
 
-/// `DATE_ADD(d, INTERVAL n unit)`; `ADDDATE(d, n)` takes days too.
-fn date_arithmetic(parser: &mut Parser<'_>, function: &str, takes_days: bool) -> Result<Expr> {
-    calls::open(parser)?;
-    let date = parser.expression()?;
-    parser.expect_kind(Kind::Comma)?;
-    if interval::at_interval(parser) {
-        let (amount, unit) = interval::interval(parser)?;
-        return calls::close(parser, call(function, vec![date, amount, unit]));
-    }
-    if !takes_days {
-        return parser.fail();
-    }
-    let days = parser.expression()?;
-    calls::close(
-        parser,
-        call(function, vec![date, days, Expr::Keyword("day".into())]),
-    )
-}
-
-fn trim(parser: &mut Parser<'_>) -> Result<Expr> {
-    calls::open(parser)?;
-    let side = parser.eat_any(&[Kw::LEADING, Kw::TRAILING, Kw::BOTH]);
-    if side.is_some() && parser.eat(Kw::FROM) {
-        let text = parser.expression()?;
-        return calls::close(parser, trim_call(side, text, Some(Expr::Text(" ".into()))));
-    }
-    let first = parser.expression()?;
-    if parser.eat(Kw::FROM) {
-        let text = parser.expression()?;
-        return calls::close(parser, trim_call(side, text, Some(first)));
-    }
-    if side.is_some() {
-        return parser.fail();
-    }
-    calls::close(parser, trim_call(None, first, None))
-}
-
-fn substring(parser: &mut Parser<'_>) -> Result<Expr> {
-    calls::open(parser)?;
-    let mut args = vec![parser.expression()?];
-    if parser.eat(Kw::FROM) {
-        args.push(parser.expression()?);
-        if parser.eat(Kw::FOR) {
-            args.push(parser.expression()?);
-        }
-    } else {
-        while parser.eat_kind(Kind::Comma) {
-            args.push(parser.expression()?);
-        }
-        if args.len() < 2 || args.len() > 3 {
-            return parser.fail();
-        }
-    }
-    calls::close(parser, call("substring", args))
-}
-
-/// `CHAR(n, ... [USING charset])`
-fn char_function(parser: &mut Parser<'_>) -> Result<Expr> {
-    calls::open(parser)?;
-    let mut args = parser.comma_separated(Parser::expression)?;
-    let charset = if parser.eat(Kw::USING) && !parser.eat(Kw::BINARY) {
-        parser.name_or_text()?
-    } else {
-        "binary".into()
-    };
-    args.push(Expr::Keyword(charset));
-    calls::close(parser, call("char", args))
-}
-
-fn trim_call(side: Option<Kw>, text: Expr, what: Option<Expr>) -> Expr {
-    match (side, what) {
-        (_, None) => call("trim", vec![text]),
-        (Some(Kw::LEADING), Some(what)) => call("trim leading", vec![text, what]),
-        (Some(Kw::TRAILING), Some(what)) => call("trim trailing", vec![text, what]),
-        (_, Some(what)) => call("trim both", vec![text, what]),
-    }
-}
-
-/// `EXISTS (SELECT ...)`, the cursor at the parenthesis.
+/// `EXISTS (SELECT ...)`, from the parenthesis on.
 pub fn exists(parser: &mut Parser<'_>) -> Result<Expr> {
     let query = parser.query_in_parentheses()?;
     parser.grow()?;

@@ -5,8 +5,9 @@ use types::Result;
 use super::Parser;
 use crate::ast::{Expr, Hint, HintTable, Hints, IndexUse, JoinOrderKind, UnaryOp};
 use crate::lexer::token::Kind;
+use crate::near;
 
-/// Hints about indexes: the name, what it is about, and whether it forbids.
+/// Hints about indexes: the name, the use of the index, and whether the hint forbids it.
 const INDEX_HINTS: &[(&str, IndexUse, bool)] = &[
     ("INDEX", IndexUse::All, false),
     ("NO_INDEX", IndexUse::All, true),
@@ -48,7 +49,7 @@ const SUBQUERY_HINTS: &[(&str, &[&str])] = &[
 ];
 const SEMI_JOINS: &[&str] = &["DUPSWEEDOUT", "FIRSTMATCH", "LOOSESCAN", "MATERIALIZATION"];
 
-/// The hints between the last token taken and the current one, if there is a comment of hints.
+/// The hints in a comment between the last token taken and the current one, if there is such a comment.
 pub fn hints(parser: &mut Parser<'_>) -> Option<Box<Hints>> {
     let gap = parser.source(parser.previous_end(), parser.start());
     let comment = gap.trim_start();
@@ -63,14 +64,10 @@ pub fn hints(parser: &mut Parser<'_>) -> Option<Box<Hints>> {
         match hint(&mut inner) {
             Ok(hint) => hints.list.push(hint),
             Err(_) => {
-                let error = inner.error_at(inner.start()).message;
-                let near = error
-                    .split_once("right syntax to use ")
-                    .map_or("", |(_, near)| near);
-                // Of a comment without hints MySQL quotes the end alone.
+                // If the comment has no hints, MySQL quotes only its end.
                 let near = match inner.start() == at && hints.list.is_empty() && inner.kind() == Kind::Star {
-                    true => "near '*/' at line 1",
-                    false => near,
+                    true => near("*/", 1),
+                    false => inner.near(inner.start()),
                 };
                 hints.error = Some(format!("Optimizer hint syntax error {near}"));
                 break;
@@ -180,13 +177,13 @@ fn subquery_hint(parser: &mut Parser<'_>, name: &'static str, ways: &[&'static s
     })
 }
 
-/// Takes the name and its parenthesis.
+/// Takes the name of a hint and its parenthesis.
 fn open_hint(parser: &mut Parser<'_>) {
     parser.advance();
     parser.advance();
 }
 
-/// `@block`, where it is there.
+/// An optional `@block`.
 fn hint_block(parser: &mut Parser<'_>) -> Result<Option<String>> {
     match parser.eat_kind(Kind::At) {
         true => hint_name(parser).map(Some),
@@ -206,7 +203,7 @@ fn hint_name(parser: &mut Parser<'_>) -> Result<String> {
     }
 }
 
-/// Tables between commas and the closing parenthesis.
+/// Tables separated by commas, and the closing parenthesis.
 fn hint_tables(parser: &mut Parser<'_>) -> Result<Vec<HintTable>> {
     let mut tables = Vec::new();
     if parser.kind() != Kind::RightParen {
@@ -228,7 +225,7 @@ fn set_var(parser: &mut Parser<'_>) -> Result<Hint> {
     parser.expect_kind(Kind::Equal)?;
     let is_negative = parser.eat_kind(Kind::Minus);
     let value = match parser.kind() {
-        // As MySQL's grammar has it.
+        // MySQL's grammar does not allow an empty string either.
         Kind::Text if parser.word().len() == 2 => return parser.fail(),
         Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => parser.primary()?,
         _ => Expr::Text(hint_name(parser)?),

@@ -1,8 +1,8 @@
-//! The parser's cursor: the current token, looking ahead, what is expected, and error 1064.
+//! The parser's cursor: the current token, lookahead, expected tokens, and error 1064.
 //!
-//! Each file reads one part of the grammar by functions over the cursor, which are called by the file's name:
-//! `create_table::create_table(parser)`. [`grammar`] has what is recursive; [`names`], [`values`], [`clauses`] what
-//! several statements share.
+//! Each file has functions that read one part of the grammar. They take the cursor, and are called by the
+//! file's name: `create_table::create_table(parser)`. [`grammar`] has the recursive entry points. [`names`],
+//! [`values`] and [`clauses`] have the parts that several statements share.
 
 mod account;
 mod admin;
@@ -53,22 +53,22 @@ use crate::lexer::Lexer;
 use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
 use crate::lexer::token::{Kind, Token};
-use crate::syntax_message;
+use crate::{near, syntax_message};
 use literal::{text_of_bytes, unquote, unquote_name};
 
-/// How deep parentheses, calls and unary operators may be nested in the text.
+/// How deep calls, unary operators and other nested parts may be nested in the text.
 pub const MAX_NESTING: u32 = 300;
-/// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. The limit lets every
-/// walk over an expression recurse.
+/// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. Because of the limit,
+/// every walk over an expression may recurse.
 pub const MAX_HEIGHT: u32 = 256;
-/// How many parentheses may be open around one operand, query or list of tables. They are counted in a loop and
-/// leave nothing in the tree, so that the limit is that of MySQL's parser rather than that of a stack.
+/// How many parentheses may be open around one operand, query or list of tables. They are counted in a loop
+/// and add nothing to the tree, so the limit is that of MySQL's parser and not that of a stack.
 pub const MAX_PARENTHESES: u32 = 32_000;
-/// What `near '...'` shows at most, in bytes.
+/// The most bytes that `near '...'` shows.
 const NEAR_BYTES: usize = 80;
 /// The protocol counts parameters with 16 bits.
 const MAX_PARAMETERS: usize = 65_535;
-/// A name's length in characters, of tables, columns, indexes and databases.
+/// The longest name of a table, column, index or database, in characters.
 const MAX_NAME_CHARS: usize = 64;
 const MAX_ALIAS_CHARS: usize = 256;
 
@@ -85,12 +85,12 @@ pub struct Parser<'a> {
     pub parameters: usize,
     /// The parameters of LIMIT and OFFSET.
     pub row_counts: Vec<usize>,
-    /// `@a := x` was met in an expression.
+    /// An expression contains `@a := x`.
     pub assigns: bool,
-    /// The hints SET_VAR.
+    /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
-    /// The first operand of the expression that is read next, where parentheses around it have been read, and its
-    /// height.
+    /// The first operand of the expression that is read next, and its height: set when parentheses around it
+    /// have been read already.
     operand: Option<(Expr, u32)>,
     depth: u32,
     /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         self.source(self.token.start, self.token.end)
     }
 
-    /// Goes on at a later place, after what the caller has read.
+    /// Continues at a later position, after the part that the caller has read.
     pub fn jump(&mut self, at: usize) {
         self.lexer.jump(at);
         self.previous_end = at;
@@ -196,12 +196,12 @@ impl<'a> Parser<'a> {
         (self.next, lexer.next_token())
     }
 
-    /// The keyword at the cursor; `None` at anything else, a quoted word too.
+    /// The keyword at the cursor; `None` at anything else, also at a quoted word.
     pub fn keyword(&self) -> Option<Keyword> {
         self.token.keyword
     }
 
-    /// Whether the word at the cursor can only be a name in quotes.
+    /// Whether the word at the cursor can be a name only in quotes.
     pub fn is_reserved(&self) -> bool {
         self.token.keyword.is_some_and(Keyword::is_reserved)
     }
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         Some(found)
     }
 
-    /// Takes all the words or none.
+    /// Takes all of the words, or none.
     pub fn eat_all(&mut self, keywords: &[Keyword]) -> bool {
         let found = self.are(keywords);
         if found {
@@ -308,6 +308,11 @@ impl<'a> Parser<'a> {
     }
 
     pub fn error_at(&self, start: usize) -> Error {
+        syntax_message(&self.near(start))
+    }
+
+    /// `near '...' at line n`, for a byte of the text.
+    pub fn near(&self, start: usize) -> String {
         let text = self.lexer.text();
         let mut start = start.min(text.len());
         while !text.is_char_boundary(start) {
@@ -318,7 +323,7 @@ impl<'a> Parser<'a> {
             end -= 1;
         }
         let line = 1 + text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();
-        syntax_message(text.get(start..end).unwrap_or_default(), line)
+        near(text.get(start..end).unwrap_or_default(), line)
     }
 
     /// A name: a word that is not reserved, or a quoted one. A quoted name may be empty: the lookup of such a
@@ -415,7 +420,7 @@ impl<'a> Parser<'a> {
         Ok(named)
     }
 
-    /// A number of digits only, `0x` too.
+    /// A number that consists of digits only, or of `0x` and hexadecimal digits.
     pub fn unsigned(&mut self) -> Result<u64> {
         if self.token.kind != Kind::Integer {
             return self.fail();
@@ -471,8 +476,7 @@ impl<'a> Parser<'a> {
         Ok(self.parameters - 1)
     }
 
-    /// Runs `parse` one level deeper. Fails where the text or the tree that comes of it is nested beyond
-    /// [`MAX_NESTING`].
+    /// Runs `parse` one level deeper. Fails if the nesting exceeds [`MAX_NESTING`].
     pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_NESTING {
             return Err(self.too_deep(MAX_NESTING));
@@ -491,8 +495,8 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Counts one more level of the tree. To be called for each node whose children were parsed in this frame
-    /// of [`Self::apart`].
+    /// Counts one more level of the tree. Must be called for each node whose children were parsed in this
+    /// frame of [`Self::apart`].
     pub fn grow(&mut self) -> Result<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT {
@@ -518,7 +522,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes as many opening parentheses as stand together, and returns their number.
+    /// Takes all opening parentheses at the cursor, and returns their number.
     pub fn open_parentheses(&mut self) -> Result<u32> {
         let mut count = 0;
         while self.kind() == Kind::LeftParen {
@@ -531,7 +535,7 @@ impl<'a> Parser<'a> {
         Ok(count)
     }
 
-    /// The operand that stands before the cursor, which the expression that is read begins with.
+    /// The operand before the cursor with which the current expression begins, if it has been read already.
     fn operand_before(&mut self) -> Option<Expr> {
         let (operand, height) = self.operand.take()?;
         self.height = self.height.max(height);

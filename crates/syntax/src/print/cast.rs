@@ -20,6 +20,15 @@ pub fn cast(printer: &mut Printer<'_>, operand: &Expr, ty: &CastType) {
     printer.put(")");
 }
 
+/// `CONVERT(operand USING charset)`
+pub fn convert_using(printer: &mut Printer<'_>, operand: &Expr, charset: &str) {
+    printer.put("convert(");
+    printer.expr(operand);
+    printer.put(" using ");
+    printer.put(charset);
+    printer.put(")");
+}
+
 /// A type of CAST.
 pub fn cast_type(printer: &mut Printer<'_>, ty: &CastType) {
     let optional = |length: &Option<u32>| length.map_or(String::new(), |length| format!("({length})"));

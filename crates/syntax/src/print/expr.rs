@@ -4,7 +4,9 @@ use types::Charset;
 
 use super::printer::Printer;
 use super::{cast, condition, function, operators, window};
-use crate::ast::{CastType, Expr, Introducer, NumberText, OrderItem, TemporalKind, UnaryOp, VariableScope};
+use crate::ast::{
+    CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, TemporalKind, UnaryOp, VariableScope,
+};
 
 pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
     match expr {
@@ -22,35 +24,12 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             quoted,
         } => introduced(printer, charset, bytes, *quoted),
         Expr::Bytes(bytes) => printer.bytes(bytes),
-        Expr::Temporal { kind, text } => {
-            printer.put(match kind {
-                TemporalKind::Date => "DATE",
-                TemporalKind::Time => "TIME",
-                TemporalKind::Timestamp => "TIMESTAMP",
-            });
-            printer.quoted(text);
-        }
+        Expr::Temporal { kind, text } => temporal(printer, *kind, text),
         Expr::Parameter(_) => printer.put("?"),
-        Expr::Column(name) => {
-            let name = printer.style.names.column(name);
-            printer.column(&name);
-        }
-        Expr::SystemVariable { scope, name } => {
-            printer.put(match scope {
-                Some(VariableScope::Global) => "@@global.",
-                Some(VariableScope::Session) => "@@session.",
-                Some(VariableScope::NextTransaction) | None => "@@",
-            });
-            printer.name(name);
-        }
+        Expr::Column(name) => resolved_column(printer, name),
+        Expr::SystemVariable { scope, name } => system_variable(printer, *scope, name),
         Expr::UserVariable(name) => user_variable(printer, name),
-        Expr::Assign { name, value } => {
-            printer.put("(");
-            user_variable(printer, name);
-            printer.put(":=");
-            printer.expr(value);
-            printer.put(")");
-        }
+        Expr::Assign { name, value } => assignment(printer, name, value),
         Expr::Unary { op, operand } => unary(printer, *op, operand),
         Expr::Binary { op, left, right } => operators::binary(printer, *op, left, right),
         Expr::And(list) => condition::conditions(printer, " and ", list),
@@ -83,39 +62,17 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             operand,
             pattern,
             negated,
-        } => negatable(printer, *negated, |printer| {
-            printer.put("regexp_like(");
-            printer.expr(operand);
-            printer.put(",");
-            printer.expr(pattern);
-            printer.put(")");
-        }),
+        } => negatable(printer, *negated, |printer| regexp(printer, operand, pattern)),
         Expr::Case {
             operand,
             branches,
             otherwise,
         } => case(printer, operand.as_deref(), branches, otherwise.as_deref()),
         Expr::Cast { operand, ty } => cast::cast(printer, operand, ty),
-        Expr::ConvertUsing { operand, charset } => {
-            printer.put("convert(");
-            printer.expr(operand);
-            printer.put(" using ");
-            printer.put(charset);
-            printer.put(")");
-        }
-        Expr::Collate { operand, collation } => {
-            printer.put("(");
-            operators::put_operand(printer, operand);
-            printer.put(" collate ");
-            printer.put(collation);
-            printer.put(")");
-        }
+        Expr::ConvertUsing { operand, charset } => cast::convert_using(printer, operand, charset),
+        Expr::Collate { operand, collation } => operators::collate(printer, operand, collation),
         Expr::Binarize(operand) => cast::cast(printer, operand, &CastType::Binary(None)),
-        Expr::Row(list) => {
-            printer.put("(");
-            printer.exprs(list);
-            printer.put(")");
-        }
+        Expr::Row(list) => row(printer, list),
         Expr::Function { name, args } => function::function(printer, name, args),
         Expr::Aggregate { name, distinct, args } => aggregate(printer, name, *distinct, args),
         Expr::GroupConcat {
@@ -124,15 +81,12 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             order_by,
             separator,
         } => group_concat(printer, *distinct, args, order_by, separator),
-        Expr::Default(column) => match column {
-            Some(column) => {
-                printer.put("default(");
-                let column = printer.style.names.column(column);
-                printer.column(&column);
-                printer.put(")");
-            }
-            None => printer.put("default"),
-        },
+        Expr::Default(None) => printer.put("default"),
+        Expr::Default(Some(column)) => {
+            printer.put("default(");
+            resolved_column(printer, column);
+            printer.put(")");
+        }
         Expr::Values(column) => {
             printer.put("values(");
             printer.column(column);
@@ -148,9 +102,7 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             query,
             negated,
         } => negatable(printer, *negated, |printer| {
-            operators::put_operand(printer, operand);
-            printer.put(" in ");
-            operators::subquery(printer, query);
+            operators::in_subquery(printer, operand, query)
         }),
         Expr::Quantified {
             op,
@@ -200,8 +152,8 @@ fn introduced(printer: &mut Printer<'_>, charset: &Introducer, bytes: &[u8], quo
     }
 }
 
-/// A text that a definition stores, where it stands for what it means: the client's bytes, read in the
-/// character set of the introducer. What has no meaning there is stored as bytes.
+/// A literal with an introducer, as a definition stores it: the client's bytes, read in the introducer's
+/// character set. If they are not valid in it, they are stored as bytes.
 fn introduced_text(printer: &mut Printer<'_>, name: &str, text: &str) {
     let client = Charset::from_name(printer.style.charset).unwrap_or(Charset::Utf8mb4);
     let sent = client.encode(text);
@@ -221,9 +173,55 @@ fn introduced_text(printer: &mut Printer<'_>, name: &str, text: &str) {
     }
 }
 
+fn temporal(printer: &mut Printer<'_>, kind: TemporalKind, text: &str) {
+    printer.put(match kind {
+        TemporalKind::Date => "DATE",
+        TemporalKind::Time => "TIME",
+        TemporalKind::Timestamp => "TIMESTAMP",
+    });
+    printer.quoted(text);
+}
+
+/// A column by the name that the style gives it.
+fn resolved_column(printer: &mut Printer<'_>, name: &ColumnName) {
+    let name = printer.style.names.column(name);
+    printer.column(&name);
+}
+
+fn system_variable(printer: &mut Printer<'_>, scope: Option<VariableScope>, name: &str) {
+    printer.put(match scope {
+        Some(VariableScope::Global) => "@@global.",
+        Some(VariableScope::Session) => "@@session.",
+        Some(VariableScope::NextTransaction) | None => "@@",
+    });
+    printer.name(name);
+}
+
 fn user_variable(printer: &mut Printer<'_>, name: &str) {
     printer.put("@");
     printer.name(name);
+}
+
+fn assignment(printer: &mut Printer<'_>, name: &str, value: &Expr) {
+    printer.put("(");
+    user_variable(printer, name);
+    printer.put(":=");
+    printer.expr(value);
+    printer.put(")");
+}
+
+fn row(printer: &mut Printer<'_>, list: &[Expr]) {
+    printer.put("(");
+    printer.exprs(list);
+    printer.put(")");
+}
+
+fn regexp(printer: &mut Printer<'_>, operand: &Expr, pattern: &Expr) {
+    printer.put("regexp_like(");
+    printer.expr(operand);
+    printer.put(",");
+    printer.expr(pattern);
+    printer.put(")");
 }
 
 fn unary(printer: &mut Printer<'_>, op: UnaryOp, operand: &Expr) {

@@ -87,6 +87,20 @@ pub fn in_list(printer: &mut Printer<'_>, operand: &Expr, list: &[Expr], negated
     printer.put("))");
 }
 
+pub fn in_subquery(printer: &mut Printer<'_>, operand: &Expr, query: &Query) {
+    put_operand(printer, operand);
+    printer.put(" in ");
+    subquery(printer, query);
+}
+
+pub fn collate(printer: &mut Printer<'_>, operand: &Expr, collation: &str) {
+    printer.put("(");
+    put_operand(printer, operand);
+    printer.put(" collate ");
+    printer.put(collation);
+    printer.put(")");
+}
+
 pub fn quantified(
     printer: &mut Printer<'_>,
     op: BinaryOp,
@@ -95,16 +109,10 @@ pub fn quantified(
     query: &Query,
 ) {
     match (op, quantifier) {
-        (BinaryOp::Equal, Quantifier::Any) => {
-            put_operand(printer, operand);
-            printer.put(" in ");
-            subquery(printer, query);
+        (BinaryOp::Equal, Quantifier::Any) => in_subquery(printer, operand, query),
+        (BinaryOp::NotEqual, Quantifier::All) => {
+            printer.not(|printer| in_subquery(printer, operand, query));
         }
-        (BinaryOp::NotEqual, Quantifier::All) => printer.not(|printer| {
-            put_operand(printer, operand);
-            printer.put(" in ");
-            subquery(printer, query);
-        }),
         _ => {
             put_operand(printer, operand);
             printer.put(" ");

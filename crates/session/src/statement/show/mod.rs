@@ -1,6 +1,7 @@
 //! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all
 //! alike.
 
+mod absent;
 mod definitions;
 mod server;
 mod tables;
@@ -76,7 +77,7 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
                 _ => {}
             }
             server::check_list(session, what)?;
-            filtered(server::empty(what), filter)
+            filtered(absent::listing(what), filter)
         }
     }
 }
@@ -106,7 +107,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::CreateUser(user) => server::create_user(session, user),
         ServerShow::List { words, filter } => {
             server::check_list(session, words)?;
-            filtered(server::empty(words), filter)
+            filtered(absent::listing(words), filter)
         }
     }
 }
